@@ -6,6 +6,7 @@ write · 70 a bug of ours · 130 interrupted · 143 terminated
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import signal
@@ -14,6 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from time import sleep
 from typing import TYPE_CHECKING, NoReturn
 
 from robolin.cli.entry_point import INTERRUPTED, end_interrupted
@@ -78,22 +80,32 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt and store that it was raised."""
     _interrupts.append(number)
+    if frame is not None and frame.f_code is _unraisable.__code__:
+        # an exception raised there would be lost
+        _thread.start_new_thread(_interrupt_later, ())
+        return
     raise KeyboardInterrupt
 
 
 def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
     """Raise an interrupt again that arrived where exceptions are ignored."""
-    if not isinstance(unraised.exc_value, KeyboardInterrupt):
+    if isinstance(unraised.exc_value, KeyboardInterrupt):
+        # unlike `threading.Thread`, without a lock that an interrupt could leave locked
+        _thread.start_new_thread(_interrupt_later, ())
+    else:
         sys.__unraisablehook__(unraised)
-        return
-    while True:
-        # on a busy machine the time may be over before `start` returns
-        with suppress(KeyboardInterrupt):
-            threading.Timer(_REPEATED_AFTER, signal.raise_signal, [signal.SIGINT]).start()
-            return
+
+
+def _interrupt_later() -> None:
+    """Interrupt the main thread, even in a system call, which a signal to this one would not."""
+    sleep(_REPEATED_AFTER)
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGINT)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def main(args: Sequence[str]) -> int:

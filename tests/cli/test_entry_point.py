@@ -129,7 +129,7 @@ TURNED = {
     "    except KeyboardInterrupt:\n        raise ImportError('numpy could not be loaded')",
     "an ignored exception": "class Closed:\n        def __del__(self):\n"
     "            os.kill(os.getpid(), signal.SIGINT)\n"
-    "    Closed()\n    time.sleep(10)",
+    "    Closed()\n    time.sleep(600)",
 }
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars
@@ -352,6 +353,14 @@ def hear_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def bytes_in_pipe(pipe: IO[bytes]) -> int:
+    """Number of bytes that the other process has not read yet."""
+    import fcntl
+    import termios
+
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def stopped(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
     process.send_signal(number)
     _, err = process.communicate(timeout=120)
@@ -382,6 +391,9 @@ def test_a_signal_in_the_middle_leaves_nothing(
         if list(out.iterdir()):
             break
         process.stdin.write(text)
+    # the call that creates the file may not have returned: have more rows computed
+    for _ in range(20):
+        process.stdin.write(text)
     process.stdin.flush()
     # the pipe stays open: the command is in the middle of a trajectory, waiting for more
     ended, err = stopped(process, getattr(signal, name))
@@ -395,7 +407,11 @@ def test_a_signal_in_the_middle_leaves_nothing(
 def test_waiting_for_a_pipe_can_be_interrupted() -> None:
     """Ctrl-C ends a command that waits for its standard input."""
     process = running("inverse", "two-link", "--trajectory", "-", stdin=subprocess.PIPE)
-    time.sleep(1.0)
+    assert process.stdin is not None
+    process.stdin.write(b"shoulder/position,")
+    process.stdin.flush()
+    while process.poll() is None and bytes_in_pipe(process.stdin):
+        time.sleep(0.01)
     ended, err = stopped(process, signal.SIGINT)
 
     assert (ended, err) == (130, "error: interrupted\n")
