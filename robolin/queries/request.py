@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
@@ -428,6 +427,9 @@ def arm_inputs(arm: Arm) -> dict[str, str]:
     srdf = (arm.loaded_with or {}).get(SRDF_OPTION)
     if srdf is None:
         return {source: arm.digest}
+    # OpenSSL takes 4 MB, which would be too much where memory just suffices for NumPy
+    from hashlib import sha256
+
     from robolin.description.robot_source import robot_file_bytes
 
     return {source: arm.digest, base_name(srdf): sha256(robot_file_bytes(Path(srdf))).hexdigest()}
