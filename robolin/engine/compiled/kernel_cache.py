@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-import time
 import warnings
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,29 +21,31 @@ LARGEST_FOLDER = 64 * 1024 * 1024
 _SUFFIX, _PART = ".kernel", ".part"
 _DIGEST_BYTES = 32
 
-# seconds after which a temporary file counts as abandoned: its writer was killed
-ABANDONED = 3600
-
-_warned: set[str] = set()
-
 
 def folder() -> Path | None:
     """Folder of the kernels, in ROBOLIN_CACHE or the user's caches; None without a home folder."""
-    cache = _absolute("ROBOLIN_CACHE")
-    if cache is None:
-        base = _absolute("XDG_CACHE_HOME") or ((home := _home()) and home / ".cache")
-        cache = base and base / "robolin"
-    return cache and cache / "kernels"
+    # an empty HOME would mean the root folder
+    home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""
+    for variable, path, below in (
+        ("ROBOLIN_CACHE", os.environ.get("ROBOLIN_CACHE"), ""),
+        ("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME"), "robolin"),
+        ("HOME", home if os.path.isdir(home) else "", ".cache/robolin"),
+    ):
+        if path and os.path.isabs(path):
+            return Path(path, below, "kernels")
+        if path:
+            _warn_once(f"{variable} is ignored: '{path}' is not an absolute path")
+    return None
 
 
 def read_kernel(key: str) -> bytes | None:
     """The kernel stored under this key; None if it is missing, damaged or not private."""
-    cache = folder()
-    if cache is None:
+    kernels = folder()
+    if kernels is None:
         return None
-    path = cache / (key + _SUFFIX)
+    path = kernels / (key + _SUFFIX)
     try:
-        inode = _private_inode(cache)
+        inode = _private_inode(kernels)
         data = _read_own(path)
     except OSError:
         return None
@@ -57,46 +59,25 @@ def read_kernel(key: str) -> bytes | None:
 
 def write_kernel(key: str, content: bytes) -> None:
     """Store a kernel; warn once if the folder cannot be written."""
-    cache = folder()
+    kernels = folder()
     try:
-        if cache is None:
+        if kernels is None:
             raise PermissionError("the user has no home folder")
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        cache.mkdir(mode=0o700, exist_ok=True)
-        digest = _digest(_private_inode(cache), key, content)
-        _write_atomically(cache / (key + _SUFFIX), digest + content)
-        _remove_old_files(cache)
+        kernels.parent.mkdir(parents=True, exist_ok=True)
+        kernels.mkdir(mode=0o700, exist_ok=True)
+        digest = _digest(_private_inode(kernels), key, content)
+        _write_atomically(kernels / (key + _SUFFIX), digest + content)
+        _remove_old_files(kernels)
     except OSError as error:
         reason = error.strerror or str(error)
-        where = f" in {cache}" if cache else ""
+        where = f" in {kernels}" if kernels else ""
         hint = "set ROBOLIN_CACHE to a writable folder"
-        _warn_once("not kept", f"compiled kernels cannot be cached{where} ({reason}); {hint}")
+        _warn_once(f"compiled kernels cannot be cached{where} ({reason}); {hint}")
 
 
-def _absolute(variable: str) -> Path | None:
-    """Folder in an environment variable; relative paths are ignored with a warning."""
-    path = os.environ.get(variable)
-    if not path:
-        return None
-    if os.path.isabs(path):
-        return Path(path)
-    _warn_once(variable, f"{variable} is ignored: '{path}' is not an absolute path")
-    return None
-
-
-def _home() -> Path | None:
-    """The user's home folder, or None; an empty HOME would mean the root folder."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    named = os.environ.get("HOME") != ""
-    return home if named and home.is_absolute() and home.is_dir() else None
-
-
-def _private_inode(cache: Path) -> int:
+def _private_inode(kernels: Path) -> int:
     """Inode number of the folder, which must be the user's and closed to others."""
-    info = os.lstat(cache)
+    info = os.lstat(kernels)
     if not stat.S_ISDIR(info.st_mode):
         raise PermissionError("it is a symbolic link or a file, not a folder")
     if hasattr(os, "getuid"):
@@ -135,18 +116,15 @@ def _write_atomically(path: Path, content: bytes) -> None:
             os.unlink(part)
 
 
-def _remove_old_files(cache: Path) -> None:
-    """Remove abandoned temporary files, and the least recently used kernels beyond the limit."""
-    kernels = []
-    for path in cache.iterdir():
+def _remove_old_files(kernels: Path) -> None:
+    """Remove the least recently used files beyond the limit, also temporary ones."""
+    files = []
+    for path in kernels.iterdir():
         with suppress(OSError):
             info = path.stat()
-            if path.suffix == _SUFFIX:
-                kernels.append((info.st_mtime, info.st_size, path))
-            elif path.suffix == _PART and time.time() - info.st_mtime > ABANDONED:
-                path.unlink()
-    total = sum(size for _, size, _ in kernels)
-    for _, size, path in sorted(kernels):
+            files.append((info.st_mtime, info.st_size, path))
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
         if total <= LARGEST_FOLDER:
             return
         with suppress(OSError):
@@ -154,8 +132,6 @@ def _remove_old_files(cache: Path) -> None:
         total -= size
 
 
-def _warn_once(what: str, message: str) -> None:
-    """Warn once per kind of problem."""
-    if what not in _warned:
-        _warned.add(what)
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+@cache
+def _warn_once(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
