@@ -79,24 +79,23 @@ REQUIRES, MODIFIES, EXCLUDES = "requires", "has no effect without", "cannot be u
 
 
 def check_conflicts(specs: Mapping[str, Conditional], options: Mapping[str, Any]) -> None:
-    """Raise the first conflict of these options, in the order of their declarations."""
-    for label, spec in specs.items():
-        if label not in options:
-            continue
-        for kind, conditions in (
-            (REQUIRES, spec.requires),
-            (MODIFIES, spec.modifies),
-            (EXCLUDES, spec.excludes),
-        ):
-            for condition, hint in conditions.items():
-                terms, _, limits = condition.partition(" if ")
-                if not all(_holds(term, options) for term in limits.split()):
-                    continue
-                others = [term for term in terms.split() if term.partition("=")[0] != label]
-                held = [term for term in others if _holds(term, options)]
-                if bool(held) is (kind == EXCLUDES):
-                    own = [term for term in limits.split() if term.startswith(f"{label}=")]
-                    raise conflict(own[0] if own else label, kind, held or others, hint)
+    """Raise the first conflict of these options; no added option resolves an exclusion."""
+    used = [label for label in specs if label in options]
+    declared = [
+        *((label, EXCLUDES, specs[label].excludes) for label in used),
+        *((label, REQUIRES, specs[label].requires) for label in used),
+        *((label, MODIFIES, specs[label].modifies) for label in used),
+    ]
+    for label, kind, conditions in declared:
+        for condition, hint in conditions.items():
+            terms, _, limits = condition.partition(" if ")
+            if not all(_holds(term, options) for term in limits.split()):
+                continue
+            others = [term for term in terms.split() if term.partition("=")[0] != label]
+            held = [term for term in others if _holds(term, options)]
+            if bool(held) is (kind == EXCLUDES):
+                own = [term for term in limits.split() if term.startswith(f"{label}=")]
+                raise conflict(own[0] if own else label, kind, held or others, hint)
 
 
 def conflict(label: str, kind: str, others: Sequence[str], hint: str) -> UsageError:

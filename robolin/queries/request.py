@@ -215,8 +215,7 @@ def validate_options(request: Request) -> None:
         if spec.required and label not in given:
             raise usage_error(verb, f"missing option '--{label}'")
     options = {**given, **question.asks}
-    check_conflicts(verb.states_from, options)
-    check_conflicts(verb.asks, options)
+    check_conflicts({**verb.states_from, **verb.asks}, options)
     for labels, hint in verb.one_of.items():
         if options.keys().isdisjoint(labels.split()):
             raise conflict(f"robolin {verb.name}", REQUIRES, labels.split(), hint)

@@ -18,6 +18,7 @@ from robolin.queries.option_specs import (
     NO_CONDITIONS,
     REQUIRES,
     STATES_OPTION,
+    TRAJECTORY,
     OptionSpec,
     check_conflicts,
     conflict,
@@ -109,7 +110,10 @@ def cases_of(verb: str, specs: Mapping[str, Any]) -> Iterator[Case]:
             for term in terms.split():
                 known = term.partition("=")[0] in {*specs, STATES_OPTION}
                 if known and term.partition("=")[0] != label:
-                    both = completed(specs, with_term(specs, options, term), ("", ""))
+                    both = with_term(specs, options, term)
+                    # an exclusion is reported before a missing option, except by `States`
+                    if not TRAJECTORY.keys().isdisjoint(both):
+                        both = completed(specs, both, ("", ""))
                     yield Case(verb, both, label, kind, term)
 
 
