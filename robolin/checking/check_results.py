@@ -287,7 +287,7 @@ def record_result(
     require_target(str(path), None)
     if not isinstance(result, Result):
         message = f"result must be a Result, got {type(result).__name__}"
-        raise UsageError(message, hint="record a result of robolin.answer")
+        raise UsageError(message, hint="record a result of `robolin.answer`")
     validate_result(result)
     require_output_is_no_input(path, result.files.values())
     _require_repeatable(result)
@@ -332,7 +332,7 @@ def _require_repeatable(result: Result) -> None:
     """Reject results that cannot be computed again."""
     if answering_verb(result.verb) is None:
         message = f"results of '{result.verb}' cannot be computed again"
-        raise RobolinError(message, hint="record a result of robolin.answer")
+        raise RobolinError(message, hint="record a result of `robolin.answer`")
     if result.compared is not None:
         raise RobolinError(
             "a difference of results cannot be computed again", hint="record one of the two results"
@@ -346,7 +346,7 @@ def _require_repeatable(result: Result) -> None:
         hint = "load the robot from a file, or by the name of a bundled robot"
         raise RobolinError("the robot has no file and cannot be loaded again", hint=hint)
     if not result.files:
-        hint = "compute it with robolin.answer and record the complete result"
+        hint = "compute it with `robolin.answer` and record the complete result"
         raise RobolinError(
             "a result read from a file, or part of one, cannot be recorded", hint=hint
         )

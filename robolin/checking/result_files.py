@@ -72,7 +72,7 @@ def _require_stream(result: object, form: str) -> ResultStream:
     if isinstance(result, AbstractContextManager):
         hint = "write `with robolin.answer_stream(…) as stream: robolin.write(stream, path)`"
         raise UsageError("the stream is not open", hint=hint)
-    hint = "write a result of robolin.answer"
+    hint = "write a result of `robolin.answer`"
     raise UsageError(f"result must be a Result or a stream, got {type(result).__name__}", hint=hint)
 
 

@@ -25,29 +25,28 @@ RESERVED_BYTES = 1024
 
 # one line per paragraph; lines are wrapped to the width of the comment
 _ABOUT = """\
-Every function is reentrant: it has no memory of its own, takes nothing from the heap and calls \
-no library, and it does the same operations whatever the values are.  Arrays are in the order of \
-the joints below, matrices row by row; results must not overlap arguments.  It returns
+Every function is reentrant: no global state, no heap, no libraries.  The sequence of operations \
+does not depend on the values.  Arrays are in the joint order below, matrices are row-major.  \
+Results must not overlap arguments.  Return values:
 
-   0   all is well
-   k   joint k, counted from 1, moves nothing that has inertia: there is no such result
-  -1   an angle is not a number, or beyond {angle:g} rad
-  -2   the result does not exist in this state: it is singular
+   0   success
+   k   joint k, counted from 1, moves no inertia: the result does not exist
+  -1   an angle is NaN, or larger than {angle:g} rad
+  -2   the state is singular: the result does not exist
 
-and whatever it returns other than 0, all results are NaN.
+If the return value is not 0, all results are NaN.
 
 {bits}
-Flags that allow other arithmetic change the last digits: -ffast-math, -Ofast, -mfpmath=387, \
-which is what 32-bit x86 does unless told otherwise (-msse2 -mfpmath=sse), and \
--ffp-contract=fast, which GCC takes for granted unless -std=c99 is given.  \
-Give -std=c99 -ffp-contract=off.
+Some compiler flags change the last digits: -ffast-math, -Ofast, -mfpmath=387 (the default on \
+32-bit x86; use -msse2 -mfpmath=sse), and -ffp-contract=fast (the default of GCC without \
+-std=c99).  Compile with -std=c99 -ffp-contract=off.
 """
-_SAME_BITS = "Results are the same bits as robolin's own, on every machine with IEEE 754 doubles."
+_SAME_BITS = "Results are bit-identical to those of robolin on every machine with IEEE 754 doubles."
 _IN_FLOAT = """\
-Results are robolin's own, worked out in single precision.  How much they were off at the most, \
-at {states} states drawn at random and beside the largest entry of the result there, stands below. \
-The nearer a result comes to vanishing or to not existing, the more of its digits are lost, and \
-where it does not exist, rounding may hide that: most of such states are told, not all."""
+Results are computed in single precision.  Their largest errors at {states} random states, \
+relative to the largest entry of each result, are defined below.  More digits are lost near \
+singular states and where a result is near zero.  Round-off can hide a singular state: most of \
+them give a nonzero return value, not all."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class CProgram:
         if self.measured_loss is None or "inertial_frame" not in assumptions:
             return assumptions
         world, seat = assumptions["inertial_frame"].partition(";")[0], self.measured_loss.seat
-        about = f"computed about where link '{seat}' is, which changes nothing but rounding"
+        about = f"computed about where link '{seat}' is, which changes only round-off"
         return {**assumptions, "inertial_frame": f"{world}; {about}"}
 
     def declaration(self, function: CFunction) -> str:
@@ -105,7 +104,7 @@ def header_text(program: CProgram) -> Iterator[str]:
     yield f"#define {upper}_ROBOLIN_VERSION {quoted_text(__version__)}"
     yield f"#define {upper}_DIGEST {quoted_text(program.arm.digest)}"
     yield ""
-    yield "/* bytes of stack that a function takes at the most, what it calls included */"
+    yield "/* maximum stack use in bytes, including called functions */"
     for function in program.functions:
         size = f"({function.numbers} * sizeof({program.precision.real}) + {RESERVED_BYTES})"
         yield f"#define {program.name(function).upper()}_STACK {size}"
@@ -170,14 +169,14 @@ def _about(program: CProgram) -> Iterator[str]:
     for i, joint in enumerate(arm.joints, start=1):
         yield f"  {i}  {joint.name}  {joint_unit('position', joint.turns)}"
     yield ""
-    yield "What is included:"
+    yield "Model assumptions:"
     yield from (f"  {line}" for line in header_contract_lines(program.contract))
 
 
 def _losses(program: CProgram) -> Iterator[str]:
     """Errors of single precision, as comment lines."""
     if program.measured_loss is not None:
-        yield "/* the largest error seen, beside the largest entry of the result */"
+        yield "/* largest measured error, relative to the largest entry of the result */"
         for function in program.functions:
             loss = program.measured_loss.losses[function.verb]
             yield f"#define {program.name(function).upper()}_ERROR {loss!r}"
@@ -186,8 +185,8 @@ def _losses(program: CProgram) -> Iterator[str]:
 
 # arguments that have a value for all joints, of which some are read
 _OF_OTHER_JOINTS = {
-    "tau_given": "; any number for joints that move as told",
-    "qdd_given": "; any number for joints that are free",
+    "tau_given": "; not read for prescribed joints",
+    "qdd_given": "; not read for free joints",
 }
 
 

@@ -37,7 +37,7 @@ static void compare(const char *what, int state, const double *found,
         unsigned long long bits;
         memcpy(&bits, &found[i], sizeof bits);
         if (bits != expected[i]) {
-            printf("%s[%d] of state %d has other bits\\n", what, i, state);
+            printf("%s[%d] of state %d differs in its bits\\n", what, i, state);
             ++wrong;
         }
     }
@@ -59,7 +59,7 @@ static void compare(const char *what, int state, const float *found,
     error = most > 1e-12 ? error / most : error;
     largest = error <= largest ? largest : error;
     if (!(error <= tolerance)) {
-        printf("%s of state %d is off by %g of its largest entry\\n", what, state, error);
+        printf("%s of state %d: error %g relative to its largest entry\\n", what, state, error);
         ++wrong;
     }
 }

@@ -131,7 +131,7 @@ def chosen_question(
         require_loops(arm)
     if verb == "link-accelerations" and arm.groups:
         raise RobolinError(
-            f"{verb}: multi-DoF joints have virtual links, which this verb does not support",
+            f"{verb}: multi-DoF joints have virtual links, which generated code does not support",
             where=arm.source,
             hint="use frame-motion for each frame",
         )
@@ -146,7 +146,7 @@ def chosen_question(
 
 
 def _known_verb(verb: str) -> str:
-    return resolve_verb(verb, QUESTIONS, "to make a program of")
+    return resolve_verb(verb, QUESTIONS, "for generated code")
 
 
 @dataclass(frozen=True)

@@ -152,15 +152,18 @@ def _unrolled(question: ChosenQuestion, precision: Precision, prefix: str) -> CF
 def _verbs(verbs: Sequence[str]) -> list[str]:
     if isinstance(verbs, str):
         raise UsageError(
-            f"verbs: must be a list, got the string {verbs!r}",
-            hint=f"give a list of verbs: [{verbs!r}]",
+            f"must be a list, got the string {verbs!r}",
+            where="verbs",
+            hint=f"pass a list: [{verbs!r}]",
         )
     names = [str(verb).replace("_", "-") for verb in verbs]
     if not names:
-        raise UsageError("no verb given", hint="name at least one, for example inverse")
+        raise UsageError("no function given", hint="name at least one, for example inverse")
     twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
     if twice:
-        raise UsageError(f"named more than once: {quote_list(twice)}", hint="name each verb once")
+        raise UsageError(
+            f"named more than once: {quote_list(twice)}", hint="name each function once"
+        )
     return names
 
 

@@ -22,13 +22,13 @@ static void take(const mxArray *given, {real} *into)
     const double *values;
     int i;
     if (!mxIsDouble(given) || mxIsComplex(given) || mxGetNumberOfElements(given) != {n})
-        mexErrMsgIdAndTxt("{prefix}:arguments", "an argument is not {n} real numbers");
+        mexErrMsgIdAndTxt("{prefix}:arguments", "every argument must have {n} real numbers");
     values = mxGetPr(given);
     for (i = 0; i < {n}; ++i)
         into[i] = ({real})values[i];
 }}
 
-/* the last axis is the quickest in C and the slowest here */
+/* convert row-major to column-major order */
 static mxArray *handed(const {real} *found, int axes, const mwSize *sizes)
 {{
     mxArray *made = mxCreateNumericArray(axes, sizes, mxDOUBLE_CLASS, mxREAL);
@@ -50,10 +50,10 @@ static mxArray *handed(const {real} *found, int axes, const mwSize *sizes)
 static void require(int status)
 {{
     if (status > 0)
-        mexErrMsgIdAndTxt("{prefix}:inertia", "joint '%s' moves nothing that has inertia",
+        mexErrMsgIdAndTxt("{prefix}:inertia", "joint '%s' moves no inertia",
                           {prefix}_joint_names[status - 1]);
     if (status == -1)
-        mexErrMsgIdAndTxt("{prefix}:angle", "an angle is too large, or not a number");
+        mexErrMsgIdAndTxt("{prefix}:angle", "an angle is too large, or NaN");
     if (status)
         mexErrMsgIdAndTxt("{prefix}:singular", "the result does not exist in this state");
 }}
@@ -62,11 +62,11 @@ static void require(int status)
 _END = """\
 void mexFunction(int nlhs, mxArray *plhs[], int nrhs, const mxArray *prhs[])
 {{
-    char verb[64];
-    if (nrhs < 1 || mxGetString(prhs[0], verb, sizeof verb))
-        mexErrMsgIdAndTxt("{prefix}:verb", "the first argument is the name of a verb");
+    char command[64];
+    if (nrhs < 1 || mxGetString(prhs[0], command, sizeof command))
+        mexErrMsgIdAndTxt("{prefix}:command", "the first argument must be the name of a command");
 {choices}
-        mexErrMsgIdAndTxt("{prefix}:verb", "there is no verb '%s' here", verb);
+        mexErrMsgIdAndTxt("{prefix}:command", "unknown command '%s'", command);
 }}
 """
 
@@ -85,7 +85,7 @@ def mex_text(program: CProgram) -> Iterator[str]:
     yield ""
     choices = []
     for function in program.functions:
-        spelt = f'strcmp(verb, "{function.verb}") == 0'
+        spelt = f'strcmp(command, "{function.verb}") == 0'
         choices.append(f"    if ({spelt})")
         choices.append(f"        {_name(function)}(nlhs, plhs, nrhs - 1, prhs + 1);")
         choices.append("    else")
@@ -115,7 +115,7 @@ def _called(program: CProgram, function: CFunction) -> Iterator[str]:
     yield (
         f'        mexErrMsgIdAndTxt("{program.prefix}:arguments", '
         f'"{function.verb} takes {", ".join(function.needs)} '
-        f'and gives {", ".join(function.gives)}");'
+        f'and returns {", ".join(function.gives)}");'
     )
     for i, name in enumerate(function.needs):
         yield f"    take(prhs[{i}], {name});"

@@ -28,7 +28,7 @@ _FEWEST_ROWS = 5
 _RESOLVED = 1e-2
 
 
-def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackControl:
+def feedback(regulator: Regulator, allow_mismatch: bool = False) -> FeedbackControl:
     """Convert a regulator to a control law for `simulate`: τ = τ₀ - K x at actuated joints."""
     model = regulator.model
     if model.batch:
@@ -52,7 +52,7 @@ def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackContr
         Q=regulator.Q,
         R=regulator.R,
         N=regulator.N,
-        arm=None if other_figures else model.arm,
+        arm=None if allow_mismatch else model.arm,
     )
 
 
@@ -70,7 +70,7 @@ def _integral_rates(regulator: Regulator) -> Floats | None:
 
 
 def feedback_along(
-    regulator: TimeVaryingRegulator, start: float = 0.0, other_figures: bool = False
+    regulator: TimeVaryingRegulator, start: float = 0.0, allow_mismatch: bool = False
 ) -> FeedbackControl:
     """Convert a time-varying regulator to a control law, interpolated between its rows."""
     model = regulator.model
@@ -94,7 +94,7 @@ def feedback_along(
         R=regulator.R,
         N=regulator.N,
         cost_dt=model.dt,
-        arm=None if other_figures else model.arm,
+        arm=None if allow_mismatch else model.arm,
     )
 
 

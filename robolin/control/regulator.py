@@ -113,12 +113,15 @@ class Regulator(DisplayMixin):
         cost: Floats = np.einsum("...i,...ij,...j->...", state, self.P, state)
         return cost
 
-    def feedback(self, *, other_figures: bool = False) -> FeedbackControl:
+    def feedback(
+        self, *, allow_model_mismatch: bool = False, other_figures: bool = False
+    ) -> FeedbackControl:
         """Control law for `simulate`: τ = τ₀ - K x at the actuated joints.
 
         Args:
-            other_figures: True allows an arm with other dynamics than the one of the design, such
-                as another payload; otherwise `simulate` rejects it
+            allow_model_mismatch: True allows an arm with other dynamics than the one of the
+                design, such as another payload; otherwise `simulate` rejects it
+            other_figures: earlier name of `allow_model_mismatch`
 
         Returns:
             a `FeedbackControl`; with a dt, its torques are constant between samples
@@ -136,7 +139,7 @@ class Regulator(DisplayMixin):
         """
         from robolin.control.closed_loop import feedback
 
-        return feedback(self, other_figures)
+        return feedback(self, allow_model_mismatch or other_figures)
 
     def sampled_motion(
         self, q: JointValues, qd: JointValues = 0.0, *, samples: int, steps: int = 10

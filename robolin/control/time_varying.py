@@ -62,13 +62,16 @@ class TimeVaryingRegulator(DisplayMixin):
     N: Floats
     model: StateSpace
 
-    def feedback(self, start: float = 0.0, *, other_figures: bool = False) -> FeedbackControl:
+    def feedback(
+        self, start: float = 0.0, *, allow_model_mismatch: bool = False, other_figures: bool = False
+    ) -> FeedbackControl:
         """Control law for `simulate`: τ = τ₀ - K x about the trajectory, interpolated between rows.
 
         Args:
             start: time of the first row, in s
-            other_figures: True allows an arm with other dynamics than the one of the design, such
-                as another payload; otherwise `simulate` rejects it
+            allow_model_mismatch: True allows an arm with other dynamics than the one of the
+                design, such as another payload; otherwise `simulate` rejects it
+            other_figures: earlier name of `allow_model_mismatch`
 
         Returns:
             a `FeedbackControl` with one gain matrix (m, N) per row
@@ -84,7 +87,7 @@ class TimeVaryingRegulator(DisplayMixin):
         """
         from robolin.control.closed_loop import feedback_along
 
-        return feedback_along(self, start, other_figures)
+        return feedback_along(self, start, allow_model_mismatch or other_figures)
 
     def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
         """Cost of a simulated motion of the nonlinear arm, and xᵀ P x at its first row.

@@ -47,7 +47,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dmass_matrix_dq": Quantity(_CURVED[:3], "∂𝓜(i,j)/∂q(k)", (*_NN, "joint")),
     "d2mass_matrix_dq2": Quantity(_CURVED, "∂²𝓜(i,j)/∂q(k)∂q(l)", _NN + _NN),
     "riemann": Quantity(_CURVED, "R(h,i,j,k)", ("symbol",)),
-    "curvature": Quantity(("number", "position", "position"), "beside the largest entry of 𝓜"),
+    "curvature": Quantity(("number", "position", "position"), "relative to the largest entry of 𝓜"),
     "coriolis_matrix": Quantity(("effort", "velocity"), "½ A_D", _NN),
     "dtau_dqdd": Quantity(("effort", "acceleration"), "𝓜", _NN),
     "dtau_dqd": Quantity(("effort", "velocity"), "A_D", _NN),

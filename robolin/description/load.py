@@ -290,7 +290,7 @@ def _with_poses(reading: Reading, found: RobotText, srdf: str | None) -> Reading
 
         return with_group_states(reading, found, srdf)
     if srdf is not None:
-        raise _without_effect("--srdf", f"{found.shown} is no URDF or xacro file")
+        raise _without_effect("--srdf", f"{found.shown} is not a URDF or xacro file")
     return reading
 
 

@@ -329,7 +329,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "forward.forward_prescribed:forward_prescribed",
         (*_STATE, "qdd", "prescribed"),
         {"qdd": VECTOR, "tau": VECTOR},
-        "bias torques first, joints that move as told rigid, O(n)",
+        "bias torques first, prescribed joints locked, O(n)",
         "independent",
         paper="[O] section 3.1, moving base",
     ),
@@ -337,7 +337,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "forward.forward_prescribed:linearize_forward_prescribed",
         (*_STATE, "qdd", "prescribed"),
         {**_MODEL, "tau": VECTOR, "dqdd_dprescribed": MATRIX},
-        "Algorithm 2 and articulated bodies, joints that move as told rigid, O(n²)",
+        "Algorithm 2 and articulated bodies, prescribed joints locked, O(n²)",
         "independent",
         paper="[O] section 3.1, moving base",
     ),
@@ -611,11 +611,11 @@ _BY_ELIMINATION: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
     ),
     "forward-prescribed": (
         f"{_PRESCRIBED}:forward_prescribed_conventional",
-        "mass matrix and elimination, joints that move as told taken out, O(n³)",
+        "mass matrix and elimination, prescribed joints removed, O(n³)",
     ),
     "linearize-forward-prescribed": (
         f"{_PRESCRIBED}:linearize_forward_prescribed_conventional",
-        "inverse model and elimination, joints that move as told taken out, O(n³)",
+        "inverse model and elimination, prescribed joints removed, O(n³)",
     ),
     "operational-space": (
         f"{_OPERATIONAL_SPACE}:operational_space_conventional",

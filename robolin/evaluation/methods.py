@@ -34,7 +34,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 # hint: no method can be selected with prescribed joints
 METHOD_NOT_SELECTABLE = (
-    "where joints move as prescribed, the arm decides: elimination if joints follow others, "
+    "with prescribed joints the method depends on the robot: elimination if it has mimic joints, "
     "else recursions"
 )
 

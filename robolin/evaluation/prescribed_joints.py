@@ -116,7 +116,7 @@ def prescribed_line(arm: Arm, prescribed: Floats, origin: str = "given") -> str:
         if set(parts) <= set(names):
             first = min(names.index(part) for part in parts)
             names = [*names[:first], group, *(x for x in names[first:] if x not in parts)]
-    return f"{', '.join(names)}: accelerations {origin}, torques answered"
+    return f"{', '.join(names)}: accelerations {origin}, torques computed"
 
 
 def _unknown(arm: Arm, name: str, where: str) -> UsageError:

@@ -27,17 +27,17 @@ def reject_unused_options(
 def resolve_verb(
     verb: object, known: Sequence[str], end: str, algorithms: Collection[str] = ()
 ) -> str:
-    """Validate a verb, written with - or _, and return it with -.
+    """Validate the name of a function, written with - or _, and return it with -.
 
     end:        end of the error message, such as 'to compile'
     algorithms: other accepted names, which hints do not list
     """
     if not isinstance(verb, str):
-        hint = "give the verb as a string, such as 'inverse'"
-        raise UsageError(f"unknown verb {verb!r} {end}", hint=hint)
+        hint = "pass the name of a function as a string, such as 'inverse'"
+        raise UsageError(f"unknown function {verb!r} {end}", hint=hint)
     spelt = verb.replace("_", "-")
     if spelt not in known and spelt not in algorithms:
         require_prescribed_of_use([spelt], None)
-        hint = did_you_mean(spelt, known, f"verbs: {', '.join(known)}")
-        raise UsageError(f"unknown verb '{verb}' {end}", hint=hint)
+        hint = did_you_mean(spelt, known, f"choose one of {', '.join(known)}")
+        raise UsageError(f"unknown function '{verb}' {end}", hint=hint)
     return spelt

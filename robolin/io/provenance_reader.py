@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from robolin.core.arrays import Numbers
+from robolin.core.results.former_names import with_current_names
 from robolin.core.results.result import Array
 from robolin.core.results.table_columns import NUMBER_KINDS, REAL, NumberKind, stored_values
 from robolin.errors import FileError, RobolinError
@@ -97,7 +98,7 @@ def require_intact(meta: Any, where: str, what: str = "'meta'") -> dict[str, Any
         raise corrupt_file_error(where, f"{what} was changed after it was stored")
     if not _is_provenance(meta):
         raise corrupt_file_error(where, f"{what} was not written by robolin")
-    return meta
+    return with_current_names(meta)
 
 
 def entries_of(meta: Meta) -> tuple[ArrayMeta, ...]:

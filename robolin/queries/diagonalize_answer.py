@@ -73,4 +73,7 @@ def _verdict(arm: Arm, curved: Curvature) -> str:
         return "flat: one joint has no curvature"
     count = curved.relative.size
     scope = f"all {count} configurations" if count > 1 else "the one configuration"
-    return f"flat in {scope} looked at; if so everywhere, coordinates make the mass matrix diagonal"
+    return (
+        f"flat in {scope} tested; if flat everywhere, coordinates exist that make the mass "
+        "matrix diagonal"
+    )

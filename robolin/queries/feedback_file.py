@@ -70,8 +70,8 @@ class StoredFeedback:
         return ", ".join(parts)
 
 
-def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedback:
-    """Read gains for this arm; with `any_figures`, only the joint names must match."""
+def read_feedback(arm: Arm, path: str, allow_mismatch: bool = False) -> StoredFeedback:
+    """Read gains for this arm; with `allow_mismatch`, only the joint names must match."""
     name = display_name(path)
     with open_stored(path) as stored:
         result = concat_parts(stored.result_stream())
@@ -80,7 +80,7 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
     _require_gains(result, name)
     require_joints(arm, result, name)
     differ = model_differences(arm, result)
-    if differ and not any_figures:
+    if differ and not allow_mismatch:
         raise gains_mismatch_error(arm, result, differ, name)
     _require_rows(result, name)
     integrals = _integrals(result)
@@ -189,7 +189,7 @@ def gains_mismatch_error(arm: Arm, result: Result, differ: list[str], name: str)
     return RobolinError(
         f"the gains are for another robot{_named(arm, result)}: {in_words(differ)}",
         where=name,
-        hint="compute the gains again, or accept them with --other-figures",
+        hint="compute the gains again, or accept them with --allow-model-mismatch",
     )
 
 

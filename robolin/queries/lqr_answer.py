@@ -112,7 +112,7 @@ def _closed_lines(regulator: Regulator) -> dict[str, Any]:
     return {
         "closed loop": lines["stability"],
         "closed modes": lines["modes"],
-        "Riccati equation": f"{float(regulator.residual):.2g} left beside its largest term",
+        "Riccati equation": f"residual {float(regulator.residual):.2g} of its largest term",
     }
 
 

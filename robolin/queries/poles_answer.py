@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 # as numbers, which every file format can store
 STABILITY = {"stable": 1, "edge": 0, "unstable": -1}
-REACH_TEXTS = {"controllability": "reached by the motors", "observability": "seen in the outputs"}
+REACH_WORDS = {"controllability": "controllable", "observability": "observable"}
+# words of the contract for a stability
+_WORDS = {"edge": "marginal"}
 
 
 def answer_poles(context: QueryContext) -> Result | ResultStream:
@@ -82,13 +84,14 @@ def pole_arrays(poles: Poles) -> ModelArrays:
 
 def pole_lines(poles: Poles) -> dict[str, Any]:
     """Describe every mode and the stability for the contract."""
-    words = poles.stability.tolist()
-    counts = [f"{words.count(word)} {word}" for word in STABILITY if word in words]
+    words = [_WORDS.get(word, word) for word in poles.stability.tolist()]
+    order = [_WORDS.get(word, word) for word in STABILITY]
+    counts = [f"{words.count(word)} {word}" for word in order if word in words]
     modes = [
         f"{i + 1} {word}, {_rate_text(poles, i)}: {' and '.join(poles.joints(i)) or 'no joint'}"
         for i, word in enumerate(words)
     ]
-    return {"stability": f"of {len(words)} poles {', '.join(counts)}", "modes": "; ".join(modes)}
+    return {"stability": f"{len(words)} poles: {', '.join(counts)}", "modes": "; ".join(modes)}
 
 
 def stability_note(poles: Poles) -> str:
@@ -111,9 +114,9 @@ def _rate_text(poles: Poles, mode: int) -> str:
     """Describe the time constant of a mode."""
     constant = float(poles.time_constant[mode])
     if constant == 0.0:
-        return "gone after one sample"
+        return "vanishes after one sample"
     if not np.isfinite(constant):
-        return f"neither decays nor grows within {poles.bound[mode]:.1g}/s"
+        return f"rate below {poles.bound[mode]:.1g}/s"
     return f"{'decays' if constant > 0.0 else 'grows'} in {abs(constant):.4g} s"
 
 
@@ -135,8 +138,8 @@ def _reach_lines(reach: Reachability) -> dict[str, str]:
     value, joints = complex(reach.values[worst]), " and ".join(reach.joints(worst))
     pole = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
     all_or_not = "all" if reach.complete else str(int(reach.dimension))
+    word, distance = REACH_WORDS[reach.kind], float(reach.distance[worst])
     return {
-        reach.kind: f"{all_or_not} of {total} states {REACH_TEXTS[reach.kind]}; nearest to being "
-        f"lost is the pole {pole} ({joints}), {float(reach.distance[worst]):.2g} beside the size "
-        "of A"
+        reach.kind: f"{all_or_not} of {total} states {word}; least {word} pole {pole} ({joints}), "
+        f"distance {distance:.2g} relative to ‖A‖"
     }

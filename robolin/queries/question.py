@@ -11,6 +11,7 @@ from numbers import Real
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from robolin.core.results.former_names import FORMER_OPTIONS
 from robolin.core.results.swept_verbs import base_verb, is_swept
 from robolin.core.text import did_you_mean, join_and
 from robolin.core.text_parsing import FlagText, text_of
@@ -66,6 +67,7 @@ class Question:
         plain: dict[str, PlainValue] = {}
         for keyword, value in asks.items():
             label = keyword.replace("_", "-")
+            label = FORMER_OPTIONS.get(label, label)
             if label not in command.asks:
                 takes = (
                     f"choose one of {join_and([*command.asks])}"

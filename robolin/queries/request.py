@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
+from robolin.core.results.former_names import with_current_options
 from robolin.core.results.swept_verbs import base_verb
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError, raise_all
@@ -133,7 +134,7 @@ def request_about(arm: Arm, question: Question | str, states: States | None = No
     given = States() if states is None else states
     for what, value, kind in (("question", query, Question), ("states", given, States)):
         if not isinstance(value, kind):
-            hint = "use robolin.answer(arm, Question(…), States(…))"
+            hint = "use `robolin.answer(arm, Question(…), States(…))`"
             raise UsageError(f"must be a {kind.__name__}, got {value!r}", where=what, hint=hint)
     require_arm(arm)
     return Request(source_of(arm), query, given)
@@ -167,6 +168,7 @@ def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Re
     command = answering_verb(verb)
     if command is None:
         raise UsageError("the command returns no result", where=f"robolin {verb}")
+    options = with_current_options(options)
     for label in options:
         if label not in command.options:
             hint = did_you_mean(label, list(command.options))

@@ -121,7 +121,7 @@ def _feedback(context: QueryContext, files: dict[str, str]) -> StoredFeedback | 
     path = context.question.text("feedback")
     if path is None:
         return None
-    stored = read_feedback(context.arm, path, context.question.asked("other-figures"))
+    stored = read_feedback(context.arm, path, context.question.asked("allow-model-mismatch"))
     files[stored.name] = stored.digest
     if stored.differ:
         context.warn(

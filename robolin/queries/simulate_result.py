@@ -30,13 +30,6 @@ COST_TO_GO = "cost_to_go"
 _MAX_ENERGY_ERROR = 1e-2
 # relative round-off allowed beyond a limit
 _ROUNDING = 1e-12
-# phrases of the contract, and those of warnings
-_SATURATED = "torques cut off at the joints' limits"
-_EXCEEDED = "joints that move as told take more than their limits"
-_WARNINGS = {
-    _SATURATED: "torques are saturated at the joint limits",
-    _EXCEEDED: "prescribed joints exceed their effort limits",
-}
 _VELOCITIES = {"rates": "q̇", "xi": "ξ = (I + HφK)* q̇", "nu": "ν = m* q̇"}
 
 
@@ -61,8 +54,8 @@ def motion_result(context: QueryContext, simulated: SimulatedMotion) -> Result:
     """Build the result of a simulation and emit its warnings."""
     arm, motion = simulated.task.arm, simulated.motion
     for text in (
-        _as_warning(_saturation_text(arm, motion)),
-        _as_warning(effort_exceeded_text(simulated.task, motion)),
+        _saturation_text(arm, motion),
+        effort_exceeded_text(simulated.task, motion),
         _passive_torques(simulated.task, motion),
         _position_limits_text(arm, motion),
         _velocity_limits_text(arm, motion),
@@ -127,7 +120,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     task, motion = simulated.task, simulated.motion
     limits = _saturation_text(task.arm, motion) or "respected, none was reached"
     if task.prescribed is not None:
-        limits += f"; {effort_exceeded_text(task, motion) or 'joints that move as told have none'}"
+        limits += f"; {effort_exceeded_text(task, motion) or 'prescribed joints have none'}"
     return {
         "start": simulated.start_text,
         "integrator": task.schedule.settings_text(),
@@ -138,7 +131,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
         **_disturbance(task),
         **_prescribed(task),
         **({"cost": simulated.cost} if simulated.cost else {}),
-        "energy error": f"{motion.energy_drift.max():.3g} J at most, beside kinetic energies "
+        "energy error": f"at most {motion.energy_drift.max():.3g} J, kinetic energy "
         f"up to {motion.kinetic_energy.max():.3g} J",
     }
 
@@ -167,24 +160,17 @@ def _closures(task: SimulationTask) -> dict[str, str]:
     if not task.arm.loops:
         return {}
     if task.baumgarte is None:
-        stabilization = "every step brought back onto them, positions and velocities"
+        stabilization = "positions and velocities projected onto the loop constraints in every step"
     else:
         alpha, beta = task.baumgarte
-        stabilization = f"gaps drawn shut by Baumgarte's terms, {alpha:g} and {beta:g} 1/s"
+        stabilization = f"Baumgarte stabilisation with {alpha:g} and {beta:g} 1/s"
     return {"velocities": "q̇, by tree and closures", "closures": stabilization}
-
-
-def _as_warning(text: str) -> str:
-    """Replace the phrase of the contract, which stored results keep, by that of warnings."""
-    for stored, shown in _WARNINGS.items():
-        text = text.replace(stored, shown)
-    return text
 
 
 def _saturation_text(arm: Arm, motion: Simulation) -> str:
     """Describe how often torques were saturated, by joint."""
     counts = _counts(arm, motion.saturated)
-    return f"{_SATURATED} in {counts}" if counts else ""
+    return f"torques are saturated at the joint limits in {counts}" if counts else ""
 
 
 def effort_exceeded_text(task: SimulationTask, motion: Simulation) -> str:
@@ -194,7 +180,7 @@ def effort_exceeded_text(task: SimulationTask, motion: Simulation) -> str:
     prescribed = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
     limits = effort_limits(task.arm)
     counts = _counts(task.arm, prescribed & limits.exceeded((1.0 - _ROUNDING) * motion.tau))
-    return f"{_EXCEEDED} in {counts}" if counts else ""
+    return f"prescribed joints exceed their effort limits in {counts}" if counts else ""
 
 
 def _passive_torques(task: SimulationTask, motion: Simulation) -> str:

@@ -325,7 +325,9 @@ _MOTION = (
                 OptionSpec(modifies={"control=pose": "add --control pose"}),
             ),
             "ignore-limits": SWITCH,
-            "other-figures": OptionSpec("switch", modifies={"feedback": "add --feedback FILE"}),
+            "allow-model-mismatch": OptionSpec(
+                "switch", modifies={"feedback": "add --feedback FILE"}
+            ),
             "duration": OptionSpec(required=True),
             **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
             "integrator": OptionSpec("choice", INTEGRATORS),

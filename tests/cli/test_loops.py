@@ -177,7 +177,7 @@ def test_open_loops_make_every_verb_work(verb: str) -> None:
     """--open-loops leaves the tree, and the contract states it."""
     ran = run_ok(verb, "four-bar", "--open-loops", "--format", "json")
     contract = json.loads(ran.out)["meta"]["contract"]
-    assert contract["loops"] == "open (asked for): pin"
+    assert contract["loops"] == "open as requested: pin"
 
 
 def test_inspect_lists_closures() -> None:
@@ -257,4 +257,4 @@ def test_a_simulation_is_a_trajectory_of_closed_states(tmp_path: Path) -> None:
         "--format=json",
     )
     contract = json.loads(ran.out)["meta"]["contract"]
-    assert contract["closures"].startswith("gaps drawn shut")
+    assert contract["closures"].startswith("Baumgarte stabilisation")

@@ -52,7 +52,7 @@ def test_stored_results_are_checked(verb: str, tmp_path: Path) -> None:
     assert robolin("check", path).code == 0
     meta = json.loads(Path(path).read_text())["meta"]
     assert meta["options"].items() >= {"prescribe": "base", "qdd": "base:x=2"}.items()
-    text = "base: accelerations given (base:x 2), torques answered"
+    text = "base: accelerations given (base:x 2), torques computed"
     assert meta["contract"]["prescribed"] == text
 
 
@@ -134,7 +134,7 @@ def test_the_initial_state_may_come_from_flags(tmp_path: Path) -> None:
     assert found["results"]["qd"][0] == [0.0, 0.0, 0.5, 0.0, 0.0]
     contract = found["meta"]["contract"]
     assert contract["prescribed"] == (
-        "base: accelerations of base.csv, linear between rows, torques answered"
+        "base: accelerations of base.csv, linear between rows, torques computed"
     )
     assert contract["start"] == "at rest at q = 0; qd of prescribed joints from base.csv"
     typed = json.loads(run_ok(*command, "--q", "base:x=1", "--qd", "elbow=2").out)
@@ -306,7 +306,7 @@ def test_torques_beyond_limits_are_counted() -> None:
     text = f"prescribed joints exceed their effort limits in 3 of 3 rows: {lift} 3"
     assert f"warning: {text}" in ran.err
     limits = json.loads(ran.out)["meta"]["contract"]["torque limits"]
-    assert limits.endswith(f"take more than their limits in 3 of 3 rows: {lift} 3")
+    assert limits.endswith(f"exceed their effort limits in 3 of 3 rows: {lift} 3")
     assert "exceed their effort limits" not in run_ok(*command, "--qdd", f"{lift}=1").err
     ignored = run_ok(*command, "--qdd", f"{lift}=900", "--ignore-limits")
     assert "exceed their effort limits" not in ignored.err

@@ -19,7 +19,7 @@ Q, QD, QDD = [0.3, -0.7], [0.5, -1.2], [0.8, 0.4]
 
 
 def test_a_plugin_needs_doubles(tmp_path: Path) -> None:
-    """ROS passes doubles, and the plugin needs two verbs."""
+    """ROS passes doubles, and the plugin requires two functions."""
     arm, verbs = robolin.load("two-link"), ["inverse", "mass-matrix"]
     with pytest.raises(UsageError, match="a ROS 2 plugin requires double precision"):
         robolin.generate(arm, verbs, tmp_path / "made", real="float", extras=["ros2"])
@@ -72,7 +72,7 @@ def test_octave_gets_the_same_numbers(tmp_path: Path) -> None:
     )
     assert [*map(float, numbers)] == expected.tolist()
     assert "not 2 real numbers" in shape
-    assert "unknown verb 'up'" in verb
+    assert "unknown command 'up'" in verb
 
 
 # just enough of ROS 2 to compile a plugin against
@@ -273,4 +273,4 @@ def test_a_mex_function_names_the_joint_without_inertia(tmp_path: Path) -> None:
     with pytest.raises(robolin.RobolinError, match="joint 'turn' moves no inertia"):
         robolin.forward(arm, [0.3, 0.0], *moving)
     error = called("forward", 4, 0.0)
-    assert error == "boom:inertia: joint 'turn' moves nothing that has inertia"
+    assert error == "boom:inertia: joint 'turn' moves no inertia"

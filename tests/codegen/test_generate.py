@@ -90,9 +90,9 @@ def test_files_of_others_are_never_replaced(arm: Arm, tmp_path: Path) -> None:
 def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
     """Every error is found before anything is written, and no temporary files are left."""
     for verbs, options, what in (
-        (["inverse", "nothing"], {}, "unknown verb 'nothing'"),
+        (["inverse", "nothing"], {}, "unknown function 'nothing'"),
         (["forward-prescribed"], {}, "use forward with prescribe='base'"),
-        ([], {}, "no verb"),
+        ([], {}, "no function"),
         (["inverse", "inverse"], {}, "more than once"),
         ("inverse", {}, "verbs: must be a list, got the string"),
         (["inverse"], {"prefix": "2 arms"}, "is not a valid prefix of C functions"),
@@ -100,7 +100,7 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
         (["inverse"], {"layout": "round"}, "layout: unknown value 'round'"),
         (["inverse"], {"states": 0}, "states: must be a whole number from 1 to 100000, got 0"),
         (["inverse"], {"extras": ["rust"]}, "extras"),
-        (["forward"], {"extras": ["ros2"]}, "needs two verbs"),
+        (["forward"], {"extras": ["ros2"]}, "requires two functions"),
         (["inverse"], {"method": "magic"}, "unknown method 'magic'"),
         (["closures"], {}, "no closed loops"),
         (["jacobian"], {"frame": "elsewhere"}, "frame: link 'elsewhere' not found"),
@@ -264,7 +264,7 @@ def test_joints_can_be_prescribed(layout: str, tmp_path: Path) -> None:
     kinds = ["const double "] * 4 + ["double "] * 2
     listed = ", ".join(kind + each for kind, each in zip(kinds, arguments, strict=True))
     assert f"int {name}({listed});" in header
-    assert "prescribed: base: accelerations given, torques answered" in header
+    assert "prescribed: base: accelerations given, torques computed" in header
 
 
 def test_the_header_names_the_frame(arm: Arm, tmp_path: Path) -> None:

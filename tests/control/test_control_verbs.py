@@ -101,9 +101,9 @@ def test_the_contract_summarizes_poles() -> None:
     question = Question("poles", passive="shoulder")
     found = robolin.answer(arm, question, States(q=[np.pi, 0.0]))
 
-    assert found.contract["stability"] == "of 4 poles 2 stable, 2 unstable"
+    assert found.contract["stability"] == "4 poles: 2 stable, 2 unstable"
     assert found.contract["operating point"] == "an equilibrium"
-    assert "all of 4 states reached" in found.contract["controllability"]
+    assert "all of 4 states controllable" in found.contract["controllability"]
     assert "(shoulder and elbow)" in found.contract["controllability"]
     assert found["stability"].tolist() == [-1, 1, -1, 1]
     assert found["poles"].dtype == complex

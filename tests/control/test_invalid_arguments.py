@@ -133,7 +133,7 @@ def test_gains_of_another_arm_are_rejected(tmp_path: Path) -> None:
         ran = command_line("simulate", *arm, "--feedback", path, "--duration", "0.002")
         assert ran.code == REJECTED
         assert message in ran.err
-    insisted = ("--feedback", gains, "--duration", "0.002", "--other-figures")
+    insisted = ("--feedback", gains, "--duration", "0.002", "--allow-model-mismatch")
     ran = run_ok("simulate", "two-link", "--payload", "lower:0.1", *insisted)
     assert "payload: none there" in ran.err
     assert command_line("simulate", "cart-pole", *insisted).code == REJECTED

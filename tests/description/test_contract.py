@@ -78,16 +78,16 @@ OPTIONS = [
     (
         "base",
         {"base": "upper"},
-        "link 'upper'; joints inboard of it are rigid, gravity and world wrenches stay in the "
+        "link 'upper'; joints inboard of it are locked, gravity and world wrenches stay in the "
         "axes of the root link 'base'",
     ),
     ("locked", {"base": "upper"}, "off the chain, at 0: shoulder"),
-    ("tip", {"tip": "left"}, "link 'left'; joints off the chain are rigid"),
+    ("tip", {"tip": "left"}, "link 'left'; joints off the chain are locked"),
     ("locked", {"lock": {"shoulder": 0.3}}, "shoulder 0.3 rad"),
     ("locked", {"lock": {"f1": 0.25}}, "f1 0.25 m, f2 0 m (follows f1)"),
     ("locked", {"tip": "upper"}, "f2 0.5 m (follows f1), off the chain, at 0: f1"),
     ("mimic", {"lock": {"f1": 0.25}}, "none"),
-    ("damping", {"damping": False}, "ignored (asked for): 0.1 on all 3 joints"),
+    ("damping", {"damping": False}, "ignored as requested: 0.1 on all 3 joints"),
     (
         "friction",
         {"friction_velocity": 0.01},
@@ -106,13 +106,13 @@ OPTIONS = [
         "in world axes at the link's origin",
     ),
     ("notes", {"lock": {"shoulder": 2.0}}, ["joint 'shoulder' is locked at 2, outside its limits"]),
-    ("notes", {"tip": "left"}, ["joint 'f2' follows 'f1' but is off the chain: it stands still"]),
+    ("notes", {"tip": "left"}, ["joint 'f2' mimics 'f1' but is off the chain: it is locked"]),
     (
         "notes",
         {"armature": {"shoulder": 1.0}, "base": "upper"},
-        ["the armature given for joint 'shoulder' has no effect: it stands still"],
+        ["the armature of joint 'shoulder' has no effect: the joint does not move"],
     ),
-    ("notes", {"payload": (Payload("tool", 0.0),)}, ["the payload on link 'tool' weighs nothing"]),
+    ("notes", {"payload": (Payload("tool", 0.0),)}, ["the payload on link 'tool' has no mass"]),
     (
         "notes",
         {"payload": (Payload("base", 1.0),)},
@@ -121,12 +121,12 @@ OPTIONS = [
     (
         "notes",
         {"wrenches": (PUSH,)},
-        ["the wrench on link 'base' has no effect: the base bears it"],
+        ["the wrench on link 'base' has no effect: the base carries it"],
     ),
     (
         "wrench",
         {"wrenches": (PUSH,)},
-        "on link 'base' force 1, 0, 0 N, moment 0, 0, 0 N·m, borne by the base",
+        "on link 'base' force 1, 0, 0 N, moment 0, 0, 0 N·m, carried by the base",
     ),
     (
         "notes",

@@ -52,7 +52,7 @@ def test_contract_and_switch() -> None:
     arm, without = robolin.load(SWING), robolin.load(SWING, springs=False)
     text = "stiffness pivot 8, slide 200; relaxed at pivot 0.5235987755982988, the others at 0"
     assert arm.contract["springs"] == f"applied: {text}"
-    assert without.contract["springs"] == f"left out as requested: {text}"
+    assert without.contract["springs"] == f"ignored as requested: {text}"
     bare = robolin.load(
         SWING.replace("    stiffness: 8\n    rest: 30deg\n", "").replace(", stiffness: 200", "")
     )

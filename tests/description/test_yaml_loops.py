@@ -102,7 +102,7 @@ def test_loops_are_placed_on_moving_links(tmp_path: Path) -> None:
 def test_the_contract_tells_of_loops(tmp_path: Path) -> None:
     """Closed, left out, or not there at all: the contract says which."""
     assert load(tmp_path, GOOD).contract["loops"] == "closed: pin (point: 'tip' on 'three')"
-    assert load(tmp_path, GOOD, open_loops=True).contract["loops"] == "open (asked for): pin"
+    assert load(tmp_path, GOOD, open_loops=True).contract["loops"] == "open as requested: pin"
     assert "loops" not in robolin.load("two-link").contract
 
 
@@ -120,7 +120,7 @@ def test_a_loop_without_moving_joints_is_dropped_with_a_note(tmp_path: Path) -> 
     )
     arm = load(tmp_path, text, lock={"a": 0.0, "b": 0.0, "c": 0.0})
     assert arm.loops == ()
-    assert "closed by joints that stand still" in arm.contract["loops"]
+    assert "closed by locked joints" in arm.contract["loops"]
     with pytest.raises(robolin.RobolinError, match=r"violation of 0\.959"):
         load(tmp_path, text, lock={"a": 0.0, "b": 1.0, "c": 0.0})
 

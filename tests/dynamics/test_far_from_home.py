@@ -207,4 +207,4 @@ def test_a_joint_travels_far_unless_both_limits_are_set() -> None:
 
 def test_the_contract_names_the_link_that_the_frame_follows() -> None:
     entry = robolin.load("cart-pole").contract["inertial_frame"]
-    assert "gone along with link 'cart' where it has slid over 4 m" in entry
+    assert "moved with link 'cart' where it has slid over 4 m" in entry

@@ -226,7 +226,7 @@ def test_unsupported_calls_are_rejected() -> None:
     """Unknown functions and methods, closed loops and a missing arm are errors."""
     for verb in (3, None, ["inverse"]):
         with pytest.raises(
-            UsageError, match=r"unknown verb .* to compile\nhint: give the verb as a string"
+            UsageError, match=r"unknown function .* to compile\nhint: pass the name of a function"
         ):
             robolin.compile(CHAIN, verb)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="unknown method"):
@@ -283,8 +283,8 @@ def test_prescribed_joints(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("verb", "chosen", "message"),
     [
-        ("invrse", {}, "unknown verb 'invrse' to .*\nhint: did you mean 'inverse'"),
-        ("nope", {}, "unknown verb 'nope' to .*\nhint: verbs: inverse, forward, "),
+        ("invrse", {}, "unknown function 'invrse' .*\nhint: did you mean 'inverse'"),
+        ("nope", {}, "unknown function 'nope' .*\nhint: choose one of inverse, forward, "),
         ("inverse", {"frame": "tip"}, "frame: 'inverse' does not use a frame"),
         ("inverse", {"point": (0.0, 0.0, 1.0)}, "point: 'inverse' does not use a frame"),
         ("inverse", {"point": 1.0}, "give x, y, z in m"),

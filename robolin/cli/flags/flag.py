@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from robolin.core.results.former_names import FORMER_OPTIONS
 from robolin.errors import FileError, UsageError
 from robolin.queries.option_specs import NO_CONDITIONS, Conditions, check_conflicts
 
@@ -147,7 +148,7 @@ class VerbCommand(click.Command):
         return [*pieces[1:], pieces[0]] if self.options_metavar else pieces
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, [_current_option(word) for word in args])
         if not ctx.resilient_parsing:
             given = {
                 _long_name(param): ctx.params[param.name]
@@ -186,6 +187,12 @@ class VerbCommand(click.Command):
         if len(names) < len(flags):
             formatter.write_paragraph()
             formatter.write(f"{MORE}\n")
+
+
+def _current_option(word: str) -> str:
+    """The current name of an option of earlier versions; other words are unchanged."""
+    former = word.removeprefix("--")
+    return f"--{FORMER_OPTIONS[former]}" if former in FORMER_OPTIONS else word
 
 
 def write_options(

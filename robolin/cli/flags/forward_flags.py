@@ -298,7 +298,7 @@ DRIVE = [
         "samples.",
     ),
     flag(
-        "--other-figures",
+        "--allow-model-mismatch",
         section=TORQUE,
         is_flag=True,
         help="Accept gains of a model with other parameters\nFor example with another payload.",

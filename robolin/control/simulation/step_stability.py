@@ -85,5 +85,5 @@ def require_own_gains(arm: Arm, law: Law | None) -> None:
         raise RobolinError(
             f"the gains are for another robot{named}: {in_words(differ)}",
             where="control",
-            hint="compute the gains again, or use them unchanged: feedback(other_figures=True)",
+            hint="compute the gains again, or use feedback(allow_model_mismatch=True)",
         )

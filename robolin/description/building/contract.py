@@ -18,7 +18,7 @@ from robolin.description.tree import Tree
 NAMED_AT_MOST = 8
 
 _WRENCH_MODELS = {
-    "follower": "in the link's axes at its origin, turning with it",
+    "follower": "in the link's axes at its origin, rotating with the link",
     "dead": "in world axes at the link's origin",
     "world": "in world axes about the world's origin",
 }
@@ -35,7 +35,7 @@ def contract_of(
         "joints": list(arm.joint_names),
         "gravity": _gravity(arm, options.floating_base),
         "base": _base(options, root),
-        "tip": f"link '{options.tip}'; joints off the chain are rigid"
+        "tip": f"link '{options.tip}'; joints off the chain are locked"
         if options.tip
         else "whole tree",
         "locked": _locked(tree, selection),
@@ -96,14 +96,14 @@ def _base(options: ModelOptions, root: str) -> str:
     base = options.base
     if options.floating_base:
         return f"{options.base_joint}: joint 'base' between the world and " + (
-            f"link '{base}'; joints inboard of it are rigid and what they carry moves along"
+            f"link '{base}'; joints inboard of it are locked and their links move with it"
             if base
             else "the root link"
         )
     if base is None or base == root:
         return f"link '{root}', the root"
     return (
-        f"link '{base}'; joints inboard of it are rigid, "
+        f"link '{base}'; joints inboard of it are locked, "
         f"gravity and world wrenches stay in the axes of the root link '{root}'"
     )
 
@@ -143,7 +143,7 @@ def _damping(joints: Sequence[Joint], applied: bool) -> str:
     values = group_by_value({joint.name: joint.damping for joint in joints})
     if not values:
         return "none in the description"
-    return f"applied: {values}" if applied else f"ignored (asked for): {values}"
+    return f"applied: {values}" if applied else f"ignored as requested: {values}"
 
 
 def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
@@ -158,7 +158,7 @@ def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
             text += ", the others at 0"
     else:
         text += "; relaxed at 0"
-    return {"springs": f"applied: {text}" if applied else f"left out as requested: {text}"}
+    return {"springs": f"applied: {text}" if applied else f"ignored as requested: {text}"}
 
 
 def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
@@ -200,7 +200,7 @@ def _wrench(wrench: Wrench, arm: Arm) -> str:
     return (
         f"on link '{wrench.frame}' force {_figures(wrench.force)} N, "
         f"moment {_figures(wrench.moment)} N·m, "
-        f"{'borne by the base' if _stands(wrench.frame, arm) else model}"
+        f"{'carried by the base' if _stands(wrench.frame, arm) else model}"
     )
 
 
@@ -212,9 +212,9 @@ def _loops(tree: Tree, options: ModelOptions, arm: Arm) -> dict[str, str]:
     texts = []
     for loop in tree.description.loops:
         text = f"{loop.name} ({loop.kind}: '{loop.first.link}' on '{loop.second.link}')"
-        texts.append(text if loop.name in moving else f"{text}, closed by joints that stand still")
+        texts.append(text if loop.name in moving else f"{text}, closed by locked joints")
     if options.open_loops:
-        return {"loops": f"open (asked for): {', '.join(x.name for x in tree.description.loops)}"}
+        return {"loops": f"open as requested: {', '.join(x.name for x in tree.description.loops)}"}
     return {"loops": "closed: " + "; ".join(texts)}
 
 
@@ -253,7 +253,7 @@ def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
         return f"world = {world}; computed about {origin}, which changes no result"
     if arm.slides and (along := travelling(arm)):
         far = f"link '{arm.link(along[-1]).name}' where it has slid over {FAR_SLID:g} m"
-        origin = f"the first joint, gone along with {far}"
+        origin = f"the first joint, moved with {far}"
         return f"world = root link '{root}'; computed about {origin}, which changes no result"
     first = sum(link.parent == arm.base for link in arm.links)
     origin = "the first joint" if first == 1 else f"the middle of the {first} first joints"
@@ -272,11 +272,11 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) ->
     for name in selection.off_chain:
         if name in tree.mimic and tree.mimic[name].leader in moving:
             leader = tree.mimic[name].leader
-            yield f"joint '{name}' follows '{leader}' but is off the chain: it stands still"
+            yield f"joint '{name}' mimics '{leader}' but is off the chain: it is locked"
     yield from (why_locked(tree, name) for name in selection.stranded)
     for name in options.armature:
         if name not in moving and name not in arm.joint_names:
-            yield f"the armature given for joint '{name}' has no effect: it stands still"
+            yield f"the armature of joint '{name}' has no effect: the joint does not move"
     yield from _idle_loads(options, arm)
     rubs = any(any(link.joint.friction_sides) for link in arm.links)
     if arm.friction_velocity is not None and not rubs:
@@ -287,9 +287,9 @@ def _idle_loads(options: ModelOptions, arm: Arm) -> Iterator[str]:
     """Payloads and wrenches that no torque depends on."""
     for payload in options.payload:
         if payload.mass == 0.0:
-            yield f"the payload on link '{payload.frame}' weighs nothing"
+            yield f"the payload on link '{payload.frame}' has no mass"
         elif _stands(payload.frame, arm):
             yield f"the payload on link '{payload.frame}' has no effect: the base carries it"
     for wrench in arm.wrenches:
         if _stands(wrench.frame, arm):
-            yield f"the wrench on link '{wrench.frame}' has no effect: the base bears it"
+            yield f"the wrench on link '{wrench.frame}' has no effect: the base carries it"

@@ -104,7 +104,7 @@ def run_in_threads(
         if error is not None:
             raise error
     if all_done is False:
-        raise RuntimeError("everybody is back, and something is left to do")
+        raise RuntimeError("all workers returned, but rows remain")
     return result
 
 

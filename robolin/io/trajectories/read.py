@@ -88,7 +88,7 @@ class TrajectoryStream:
         """Lines for the contract about how the file was read."""
         lines = {}
         if self.time_unit is not None and self.matched.time is not None:
-            lines["time"] = f"counted in {self.time_unit}, passed through as it came"
+            lines["time"] = f"in {self.time_unit}, values unchanged"
         if self.derived:
             lines["differentiated"] = derivation_line(self.derived, self.rules.differentiate or "")
         return lines

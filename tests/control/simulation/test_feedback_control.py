@@ -159,10 +159,10 @@ def test_gains_of_another_arm_are_rejected(other: robolin.Arm, message: str) -> 
         with pytest.raises(robolin.RobolinError) as caught:
             robolin.simulate(other, 0.0, duration=0.01, control=law)
         assert message in str(caught.value)
-        assert "other_figures=True" in caught.value.hint
+        assert "allow_model_mismatch=True" in caught.value.hint
         robolin.simulate(robolin.load("two-link"), 0.0, duration=0.002, control=law)
         if other.joint_names == ARM.joint_names:
-            law = regulator.feedback(other_figures=True)
+            law = regulator.feedback(allow_model_mismatch=True)
             robolin.simulate(other, 0.0, duration=0.002, control=law)
 
 

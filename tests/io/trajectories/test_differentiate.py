@@ -75,7 +75,7 @@ def test_units_of_time_are_applied(tmp_path):
         rules = ReadOptions(time_unit=unit, differentiate="central", turning=(True,))
         read = read_trajectory(written(tmp_path, times, q), ["a"], ["q"], ["qd", "qdd"], rules)
         found.append((read.qd.tobytes(), read.qdd.tobytes()))
-        assert read.lines["time"] == f"counted in {unit}, passed through as it came"
+        assert read.lines["time"] == f"in {unit}, values unchanged"
     assert len(set(found[1:])) == 1
     assert np.allclose(np.frombuffer(found[0][0]), np.frombuffer(found[1][0]), rtol=1e-12)
 

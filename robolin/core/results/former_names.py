@@ -1,0 +1,83 @@
+"""Names and phrases in results of earlier versions, and the current ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# options without leading dashes
+FORMER_OPTIONS = {"other-figures": "allow-model-mismatch"}
+
+# phrases of model assumptions; some contain numbers or names
+_PHRASES = {
+    r"^(ignored|open) \(asked for\)": r"\1 as requested",
+    r"^left out as requested": "ignored as requested",
+    r"(joints off the chain|joints inboard of it) are rigid": r"\1 are locked",
+    r"and what they carry moves along$": "and their links move with it",
+    r"at its origin, turning with it": "at its origin, rotating with the link",
+    r"borne by the base": "carried by the base",
+    r"closed by joints that stand still": "closed by locked joints",
+    r"the first joint, gone along with": "the first joint, moved with",
+    r"^(joint '.*') follows ('.*' but is off the chain): it stands still$": (
+        r"\1 mimics \2: it is locked"
+    ),
+    r"^the armature given for (joint '.*' has no effect): it stands still$": (
+        r"the armature of \1: the joint does not move"
+    ),
+    r"^(the payload on link '.*') weighs nothing$": r"\1 has no mass",
+    r"(the wrench on link '.*' has no effect: the base) bears it$": r"\1 carries it",
+    r"torques answered$": "torques computed",
+    r"joints that move as told rigid": "prescribed joints locked",
+    r"joints that move as told taken out": "prescribed joints removed",
+    r"^counted in (.*), passed through as it came$": r"in \1, values unchanged",
+    r"torques cut off at the joints' limits": "torques are saturated at the joint limits",
+    r"joints that move as told take more than their limits": (
+        "prescribed joints exceed their effort limits"
+    ),
+    r"joints that move as told have none": "prescribed joints have none",
+    r"^(.* J) at most, beside kinetic energies (up to .* J)$": (r"at most \1, kinetic energy \2"),
+    r"^every step brought back onto them, positions and velocities$": (
+        "positions and velocities projected onto the loop constraints in every step"
+    ),
+    r"^gaps drawn shut by Baumgarte's terms,": "Baumgarte stabilisation with",
+    r"^(.*) left beside its largest term$": r"residual \1 of its largest term",
+    r"^flat in (.*) looked at; if so everywhere, coordinates make": (
+        r"flat in \1 tested; if flat everywhere, coordinates exist that make"
+    ),
+    r"states reached by the motors; nearest to being lost is the pole": (
+        "states controllable; least controllable pole"
+    ),
+    r"states seen in the outputs; nearest to being lost is the pole": (
+        "states observable; least observable pole"
+    ),
+    r"^of (\d+ poles) ": r"\1: ",
+    r"\bedge\b(?=$|, )": "marginal",
+    r"neither decays nor grows within (\S+/s)": r"rate below \1",
+    r"gone after one sample": "vanishes after one sample",
+    r"(\)), (\S+) beside the size of A$": r"\1, distance \2 relative to ‖A‖",
+}
+
+
+def with_current_names(meta: dict[str, Any]) -> dict[str, Any]:
+    """The provenance of a stored result with current option names and phrases."""
+    options = with_current_options(meta["options"])
+    return {**meta, "options": options, "contract": _current(meta["contract"])}
+
+
+def with_current_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options under their current names."""
+    return {FORMER_OPTIONS.get(name, name): value for name, value in options.items()}
+
+
+def _current(value: Any) -> Any:
+    """Replace former phrases in all texts of a contract."""
+    if isinstance(value, Mapping):
+        return {key: _current(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_current(each) for each in value]
+    if not isinstance(value, str):
+        return value
+    for former, current in _PHRASES.items():
+        value = re.sub(former, current, value)
+    return value

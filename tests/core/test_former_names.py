@@ -1,0 +1,142 @@
+"""Results of earlier versions: option names and phrases are read as the current ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.results.former_names import _PHRASES, FORMER_OPTIONS, with_current_names
+from robolin.io.provenance_writer import meta_digest
+from robolin.queries.question import Question
+from tests.cli.command import robolin as command_line
+from tests.cli.command import run_ok
+
+# phrases of earlier versions and the current ones
+PHRASES = {
+    "ignored (asked for): 0.1 on all 3 joints": "ignored as requested: 0.1 on all 3 joints",
+    "open (asked for): pin": "open as requested: pin",
+    "left out as requested: stiffness 2": "ignored as requested: stiffness 2",
+    "link 'a'; joints off the chain are rigid": "link 'a'; joints off the chain are locked",
+    "link 'a'; joints inboard of it are rigid, gravity": (
+        "link 'a'; joints inboard of it are locked, gravity"
+    ),
+    "joints inboard of it are rigid and what they carry moves along": (
+        "joints inboard of it are locked and their links move with it"
+    ),
+    "follower: in the link's axes at its origin, turning with it": (
+        "follower: in the link's axes at its origin, rotating with the link"
+    ),
+    "moment 0, 0, 0 N·m, borne by the base": "moment 0, 0, 0 N·m, carried by the base",
+    "closed: pin, closed by joints that stand still": "closed: pin, closed by locked joints",
+    "computed about the first joint, gone along with link 'cart'": (
+        "computed about the first joint, moved with link 'cart'"
+    ),
+    "joint 'b' follows 'a' but is off the chain: it stands still": (
+        "joint 'b' mimics 'a' but is off the chain: it is locked"
+    ),
+    "the armature given for joint 'a' has no effect: it stands still": (
+        "the armature of joint 'a' has no effect: the joint does not move"
+    ),
+    "the payload on link 'a' weighs nothing": "the payload on link 'a' has no mass",
+    "the wrench on link 'a' has no effect: the base bears it": (
+        "the wrench on link 'a' has no effect: the base carries it"
+    ),
+    "base: accelerations given, torques answered": "base: accelerations given, torques computed",
+    "bias torques first, joints that move as told rigid, O(n)": (
+        "bias torques first, prescribed joints locked, O(n)"
+    ),
+    "elimination, joints that move as told taken out, O(n³)": (
+        "elimination, prescribed joints removed, O(n³)"
+    ),
+    "counted in ns, passed through as it came": "in ns, values unchanged",
+    "torques cut off at the joints' limits in 2 rows (a)": (
+        "torques are saturated at the joint limits in 2 rows (a)"
+    ),
+    "joints that move as told take more than their limits in 1 row": (
+        "prescribed joints exceed their effort limits in 1 row"
+    ),
+    "respected, none was reached; joints that move as told have none": (
+        "respected, none was reached; prescribed joints have none"
+    ),
+    "1e-10 J at most, beside kinetic energies up to 11 J": (
+        "at most 1e-10 J, kinetic energy up to 11 J"
+    ),
+    "every step brought back onto them, positions and velocities": (
+        "positions and velocities projected onto the loop constraints in every step"
+    ),
+    "gaps drawn shut by Baumgarte's terms, 10 and 10 1/s": (
+        "Baumgarte stabilisation with 10 and 10 1/s"
+    ),
+    "1.3e-15 left beside its largest term": "residual 1.3e-15 of its largest term",
+    "flat in all 5 configurations looked at; if so everywhere, coordinates make the mass": (
+        "flat in all 5 configurations tested; if flat everywhere, coordinates exist that make "
+        "the mass"
+    ),
+    "of 4 poles 2 stable, 2 edge": "4 poles: 2 stable, 2 marginal",
+    "1 edge, neither decays nor grows within 3e-05/s: a; 2 stable, gone after one sample: b": (
+        "1 marginal, rate below 3e-05/s: a; 2 stable, vanishes after one sample: b"
+    ),
+    "all of 4 states reached by the motors; nearest to being lost is the pole 0 (a), 0.08 beside "
+    "the size of A": (
+        "all of 4 states controllable; least controllable pole 0 (a), distance 0.08 relative to ‖A‖"
+    ),
+    "2 of 4 states seen in the outputs; nearest to being lost is the pole 0 (a), 0 beside the "
+    "size of A": (
+        "2 of 4 states observable; least observable pole 0 (a), distance 0 relative to ‖A‖"
+    ),
+}
+
+
+@pytest.mark.parametrize(("former", "current"), PHRASES.items())
+def test_former_phrases_become_current(former: str, current: str) -> None:
+    """A phrase of an earlier version is replaced, also in lists; the current one is unchanged."""
+    contract = {"key": former, "notes": [former, "none"], "count": 3}
+    read = with_current_names({"options": {}, "contract": contract})["contract"]
+    assert read == {"key": current, "notes": [current, "none"], "count": 3}
+    assert with_current_names({"options": {}, "contract": read})["contract"] == read
+
+
+def test_every_former_phrase_has_an_example() -> None:
+    """No pattern of the table is unused."""
+    unused = [each for each in _PHRASES if not any(re.search(each, text) for text in PHRASES)]
+    assert unused == []
+
+
+def _as_earlier_version(path: Path) -> None:
+    """Rewrite a JSON result with the option and a phrase of an earlier version."""
+    document: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    meta = document["meta"]
+    (name, former), *_ = ((new, old) for old, new in FORMER_OPTIONS.items())
+    meta["options"][former] = meta["options"].pop(name)
+    meta["contract"]["energy error"] = "1e-10 J at most, beside kinetic energies up to 11 J"
+    meta["sha256"] = meta_digest(meta)
+    path.write_text(json.dumps(document), "utf-8")
+
+
+def test_stored_results_are_read_and_checked(tmp_path: Path) -> None:
+    """A result stored under the former names is checked as the same."""
+    gains, motion = tmp_path / "gains.npz", tmp_path / "motion.json"
+    run_ok("lqr", "two-link", "-o", gains)
+    flags = ("--feedback", gains, "--duration", "0.002", "--other-figures")
+    run_ok("simulate", "two-link", *flags, "-o", motion)
+    assert "other-figures" not in motion.read_text("utf-8")
+    _as_earlier_version(motion)
+    assert robolin.read_result(motion).meta["options"]["allow-model-mismatch"] is True
+    assert command_line("check", motion).code == 0
+
+
+def test_keywords_of_earlier_versions() -> None:
+    """Python accepts the former keywords of a question and of a control law."""
+    keywords = {"duration": 1.0, "feedback": "gains.npz"}
+    old = Question("simulate", other_figures=True, **keywords)
+    assert old == Question("simulate", allow_model_mismatch=True, **keywords)
+    regulator = robolin.lqr(robolin.state_space(robolin.load("two-link"), [0.0, 0.0]))
+    laws = regulator.feedback(other_figures=True), regulator.feedback(allow_model_mismatch=True)
+    assert all(law.arm is None for law in laws)
+    assert np.array_equal(laws[0].K, laws[1].K)
