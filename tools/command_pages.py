@@ -13,7 +13,7 @@ from inspect import cleandoc
 
 import click
 
-from robolin.cli.commands.help_verb import TOPIC_TEXTS, topic_options
+from robolin.cli.commands.help_verbs import TOPIC_TEXTS, topic_options
 from robolin.cli.group import group as robolin
 from robolin.queries.verbs import VERBS
 from tools.markdown import DOCS, ROOT, cell

@@ -10,8 +10,7 @@ from robolin.core.array_checks import require_arm, require_regressor_kernel
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT, JointsNamed, prescribed_joints
-from robolin.evaluation.state_call import compiled_call, kernel_verb
-from robolin.evaluation.verb_names import reject_unused_options
+from robolin.evaluation.state_call import compiled_call, kernel_verb, reject_unused_options
 
 
 def compile(  # noqa: A001 (always called as robolin.compile)

@@ -12,8 +12,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-from robolin.batch.compute import PartsWork
-from robolin.batch.part_job import PartDone, PartJob, compute_part
+from robolin.batch.compute import PartDone, PartJob, PartsWork, compute_part
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 from robolin.io.paths import is_stored
 from robolin.queries.request import ArmSource

@@ -23,10 +23,10 @@ from robolin.checking.differences import (
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract, motors_in_contract
 from robolin.core.arrays import Numbers
+from robolin.core.choices import base_verb
 from robolin.core.natural_scales import contract_gravity, natural_scales
 from robolin.core.quantity_table import entry_units, same_unit, slides_in, unit_of
 from robolin.core.results.result import Array, Footer, Result, ResultStream
-from robolin.core.results.swept_verbs import base_verb
 from robolin.core.threads import close_generator, prefetch
 from robolin.io.provenance_reader import ArrayMeta, Blocks
 from robolin.io.provenance_writer import to_json_types

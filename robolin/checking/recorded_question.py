@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.results.swept_verbs import base_verb
+from robolin.core.choices import base_verb
 from robolin.errors import FileError, RobolinError
 from robolin.io.paths import split_part
 from robolin.queries.option_specs import STATES_OPTION

@@ -1,7 +1,7 @@
 """The click group of all commands; each module is imported on first use.
 
 The table of commands is sufficient for `robolin --help`, so help starts without NumPy, rich or
-any file reader.
+any file reader.  Names of commands and options in other programs are accepted or explained.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
 from robolin.cli.flags.flag import TOPICS
-from robolin.cli.synonyms import FOREIGN_OPTIONS, LIKELY_COMMANDS, WITH_VALUE, canonical_name
 from robolin.core.text import suggest
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.verbs import (
@@ -232,3 +231,94 @@ def _range(match: re.Match[str]) -> str:
     if low:
         return f"must be {low} to {high}, got {value}"
     return f"must be {'at least' if '>' in limits else 'at most'} {high}, got {value}"
+
+
+# names that other programs use for the same thing
+SYNONYMS = {
+    name: verb
+    for verb, names in (
+        ("inverse", "id rnea inverse-dynamics"),
+        ("forward", "fd aba forward-dynamics"),
+        ("mass-matrix", "crba inertia-matrix"),
+        ("jacobian", "jac"),
+        ("momentum", "com centroidal"),
+        ("state-space", "ss"),
+        ("poles", "eig eigenvalues"),
+        ("lqr", "gains"),
+        ("simulate", "sim"),
+        ("inspect", "info"),
+        ("validate", "lint"),
+        ("models", "list robots"),
+        ("generate", "codegen"),
+        ("bench", "benchmark"),
+        ("count", "counts operations"),
+    )
+    for name in names.split()
+}
+# names with several meanings, or of a command that needs options -> hint
+LIKELY_COMMANDS = {
+    name: hint
+    for names, hint in (
+        (
+            "fk pose kinematics forward-kinematics",
+            "use `robolin jacobian ARM --only position --only rotation`",
+        ),
+        (
+            "ik inverse-kinematics",
+            "use `robolin simulate ARM --control pose --target FRAME=X,Y,Z,ROLL,PITCH,YAW`",
+        ),
+        ("gravity", "use `robolin inverse ARM --q VALUES`: torques at rest compensate gravity"),
+        ("coriolis", "use `robolin mass-matrix ARM --coriolis --qd VALUES`"),
+        ("dynamics", "use `inverse` for torques, `forward` for accelerations"),
+        (
+            "linearize linearise derivatives",
+            "use `linearize-forward` for accelerations, `linearize-inverse` for torques, "
+            "`state-space` for A, B, C and D",
+        ),
+        ("bode frequency-response tf", "use `robolin response ARM --frequencies 0.1:100:200`"),
+        ("step", "use `robolin response ARM --duration 2`"),
+        ("impulse", "use `robolin response ARM --duration 2 --impulse`"),
+        ("identify identification", "use `robolin regressor ARM --rank --samples 50`"),
+        ("view visualize show draw", "use `inspect` for text, `report` or `plot` for an image"),
+        ("compare", "use `diff` for robots, `check A --against B` for stored results"),
+        ("test", "use `verify` for a robot, `check` for stored results"),
+        ("energy", "use `robolin simulate ARM --duration 1`: it returns the energies"),
+        ("inertia mass", "use `mass-matrix` for M, `inspect` for masses and inertias"),
+    )
+    for name in names.split()
+}
+
+
+def canonical_name(name: str) -> str:
+    """The name of a command for a synonym; other names are unchanged."""
+    return SYNONYMS.get(name, name)
+
+
+# names of options in other programs -> options of robolin, the first that the command has
+FOREIGN_OPTIONS = {
+    name: options.split()
+    for names, options in (
+        ("q0 pos position positions joint-positions configuration", "q"),
+        ("qdot dq v vel velocity velocities joint-velocities", "qd"),
+        ("qddot ddq a acc acceleration accelerations", "qdd"),
+        ("torque torques effort efforts u force forces", "tau"),
+        ("file input data csv-file recording motion log", "trajectory"),
+        ("out outfile out-file output-file save", "output"),
+        ("csv json npz parquet table", "format"),
+        ("link body ee end-effector tcp", "frame tip"),
+        ("mass load", "payload"),
+        ("timestep time-step step-size sample-time", "dt"),
+        ("time-span tspan t-end", "duration"),
+        ("steps samples-out", "rows"),
+        ("Q state-weight", "weight"),
+        ("R input-weight", "effort"),
+        ("omega frequency w", "frequencies"),
+        ("deg units", "degrees"),
+        ("threads workers cores", "jobs"),
+        ("friction", "friction-velocity"),
+        ("rotor-inertia motor-inertia", "armature"),
+    )
+    for name in names.split()
+}
+# names that stand for an option with a value
+WITH_VALUE = dict.fromkeys(("csv", "json", "npz", "parquet", "table"), "--format")

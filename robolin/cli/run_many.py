@@ -26,8 +26,7 @@ from robolin.io.paths import require_output_is_no_input
 from robolin.queries.states import require_nan_support
 
 if TYPE_CHECKING:
-    from robolin.batch.compute import PartsWork
-    from robolin.batch.part_job import PartDone
+    from robolin.batch.compute import PartDone, PartsWork
     from robolin.cli.flags.output_flags import Output
     from robolin.cli.flags.state_flags import RecordingSet
     from robolin.queries.request import Request

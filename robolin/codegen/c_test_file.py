@@ -8,10 +8,8 @@ from math import prod
 
 from robolin.codegen.c_files import CProgram
 from robolin.codegen.c_function import CFunction
-from robolin.codegen.emulate_float32 import NamedFloats
 from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.random_states import valid_states
-from robolin.codegen.single_precision import max_float_error
+from robolin.codegen.single_precision import NamedFloats, max_float_error, valid_states
 from robolin.core.arrays import Floats
 from robolin.evaluation.methods import Method
 

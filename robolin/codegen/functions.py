@@ -41,7 +41,7 @@ from robolin.evaluation.prescribed_joints import (
     prescribed_joints,
     prescribed_line,
 )
-from robolin.evaluation.verb_names import reject_unused_options, resolve_verb
+from robolin.evaluation.state_call import reject_unused_options, resolve_verb
 
 # algorithms that divide by every body's own inertia are omitted: forward covers them, also for
 # flat bodies; algorithms for prescribed joints have the name of the ones without

@@ -10,7 +10,7 @@ from pathlib import Path
 from robolin.codegen.c_files import CProgram, header_text, prefix_for, source_text
 from robolin.codegen.c_function import ArmData, CFunction, loop_function, straight_function
 from robolin.codegen.c_test_file import check_text
-from robolin.codegen.emulate_float32 import parameters_in
+from robolin.codegen.extra_files import mex_text, plugin_description, plugin_source, require_ros2
 from robolin.codegen.functions import (
     DOUBLE,
     PRECISIONS,
@@ -18,9 +18,7 @@ from robolin.codegen.functions import (
     Precision,
     chosen_questions,
 )
-from robolin.codegen.mex_file import mex_text
-from robolin.codegen.ros2_files import plugin_description, plugin_source, require_ros2
-from robolin.codegen.single_precision import measured_loss
+from robolin.codegen.single_precision import measured_loss, parameters_in
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayout
 from robolin.core.text import join_and, quote_list

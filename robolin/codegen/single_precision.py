@@ -1,16 +1,31 @@
-"""Measured error of single precision, relative to robolin's results at random states."""
+"""Error of programs in single precision, relative to robolin's results at random states.
+
+Programs are emulated for many states together.
+
+An inertia about a distant point is lost in mass times distance squared, because floats have seven
+digits.  So programs in floats put their inertial frame on the arm's lightest end: a light wrist
+keeps its digits, and links nearer to the base are heavy enough to tolerate the loss.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import pi
+from random import Random
+from typing import Any
 
 import numpy as np
 
-from robolin.codegen.emulate_float32 import NamedFloats, emulate_float32, with_frame_at_lightest_end
-from robolin.codegen.functions import FLOAT, ChosenQuestion
-from robolin.codegen.random_states import valid_states
-from robolin.core.arrays import Floats
+from robolin.codegen.functions import DOUBLE, FLOAT, ChosenQuestion, Precision, sin_cos_in, tanh_in
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, Mask
+from robolin.dynamics.algebra.scalar import Scalar
+from robolin.engine.direct import DirectChain
+from robolin.engine.parameters import Parameters
+from robolin.engine.run import gathered_array
+from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import RunOptions, evaluate_rows, explain_failure
 from robolin.evaluation.methods import Method
 
 # states at which the loss is measured
@@ -57,3 +72,128 @@ def measured_loss(questions: Sequence[ChosenQuestion], method: Method) -> Measur
     arm = questions[0].arm
     seat = with_frame_at_lightest_end(questions[0].parameters).seat
     return MeasuredLoss(arm.link(seat).name, losses)
+
+
+def random_states(
+    arm: Arm, names: Sequence[str], count: int, precision: Precision
+) -> dict[str, Floats]:
+    """Random positions within ±π or ±0.5 m and other inputs up to ±2; always the same numbers.
+
+    The values are exactly representable in the precision.
+    """
+    # the only generator whose numbers are the same in all versions of Python
+    random = Random(0)
+    reach = [pi if joint.turns else 0.5 for joint in arm.joints]
+    states: dict[str, Floats] = {}
+    kind = np.float64 if precision is DOUBLE else np.float32
+    for name in names:
+        widths = reach if name == "q" else [2.0] * arm.n
+        rows = [[w * (2.0 * random.random() - 1.0) for w in widths] for _ in range(count)]
+        states[name] = np.array(rows, dtype=kind).astype(float).reshape(count, arm.n)
+    return states
+
+
+def valid_states(
+    question: ChosenQuestion, method: Method, states: int, precision: Precision
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Random states with a result, and their results; raise the first failure if too few have.
+
+    Near singular states, floats may have no result where doubles do.
+    """
+    inputs = random_states(question.arm, [*question.arguments], 4 * states, precision)
+    for name, values in question.fixed.items():
+        inputs[name] = np.tile(values, (4 * states, 1))
+    # without a kernel, which would have to be compiled first; results are bit-identical
+    options: RunOptions = {"method": method, "engine": "python"}
+    results, unanswered = evaluate_rows(question.arm, question.verb, inputs, **options)
+    answered = np.asarray(unanswered) == 0
+    if precision is not DOUBLE:
+        answered &= _known(emulate_float32(question, inputs))
+    fine = np.flatnonzero(answered)[:states]
+    if len(fine) < states:
+        row = int(np.flatnonzero(~answered)[0])
+        error = explain_failure(question.arm, question.verb, inputs, row, **options)
+        raise error or _too_few_in_floats(question)
+    inputs = {name: values[fine] for name, values in inputs.items()}
+    return inputs, {name: values[fine] for name, values in results.items()}
+
+
+def _known(results: Mapping[str, Floats]) -> Mask:
+    """Mask of the states in which all results are finite."""
+    rows = (np.isfinite(values).reshape(len(values), -1).all(axis=1) for values in results.values())
+    known: Mask = np.logical_and.reduce(list(rows))
+    return known
+
+
+def _too_few_in_floats(question: ChosenQuestion) -> RobolinError:
+    message = f"{question.verb}: too few states have a result in single precision"
+    return RobolinError(message, where=question.arm.source, hint="use --real double")
+
+
+NamedFloats = Mapping[str, Floats]
+
+
+def parameters_in(precision: Precision, question: ChosenQuestion) -> Parameters:
+    """Parameters of the arm for a program of this precision."""
+    parameters = question.parameters
+    return parameters if precision is DOUBLE else with_frame_at_lightest_end(parameters)
+
+
+def with_frame_at_lightest_end(parameters: Parameters) -> Parameters:
+    """The same arm with its inertial frame on the end of least mass."""
+    carrying = {row.parent for row in parameters.links}
+    ends = [k for k in range(1, parameters.n + 1) if k not in carrying]
+    return replace(parameters, seat=min(ends, key=lambda k: parameters.links[k - 1].mass))
+
+
+class SinglePrecisionNumbers(np.ndarray):
+    """Single-precision numbers, one per state or for all, with a program's own functions."""
+
+    @classmethod
+    def of(cls, values: Any) -> SinglePrecisionNumbers:
+        made: SinglePrecisionNumbers = np.asarray(values, dtype=np.float32).view(cls)
+        return made
+
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> SinglePrecisionNumbers:
+        return SinglePrecisionNumbers.of(np.where(a < b, yes, no))
+
+    def sin_cos(self) -> tuple[Any, Any]:
+        return sin_cos_in(FLOAT)(self)
+
+    def tanh(self) -> Any:
+        return tanh_in(FLOAT, self)
+
+
+class FloatChain(DirectChain):
+    """Links of one arm in many states, with round-off thresholds of single precision."""
+
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return super().guard_inertia(k, value, lambda: size() * FLOAT.less_inertia)
+
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return super().guard_rank(name, value, least * FLOAT.less_rank)
+
+
+def emulate_float32(question: ChosenQuestion, inputs: NamedFloats) -> dict[str, Floats]:
+    """Results of a single-precision program for states (B, n); NaN where it reports an error.
+
+    Without loops, the constants of a program are computed in double and then rounded; with loops,
+    the emulation is bit-identical.
+    """
+    parameters, algorithm = with_frame_at_lightest_end(question.parameters), question.algorithm
+    columns: dict[str, Any] = {
+        name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
+        for name, values in inputs.items()
+    }
+    chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, algorithm.gives)
+    with np.errstate(all="ignore"):
+        algorithm.run(chain)
+    count, entries = len(next(iter(inputs.values()))), chain.results
+    results = {
+        name: gathered_array(entries.get(name, {}), (count,), parameters.sizes(shape))
+        for name, shape in algorithm.gives.items()
+    }
+    for shortfall in chain.shortfalls:
+        for values in results.values():
+            values[shortfall.rows] = np.nan
+    return results

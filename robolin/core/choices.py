@@ -1,4 +1,4 @@
-"""Allowed values of arguments and flags, each list defined once.
+"""Names and allowed values of arguments and flags, each list defined once.
 
 Imports nothing of robolin: the command line builds its flags from it at startup.
 """
@@ -62,3 +62,16 @@ EXTRAS: tuple[Extra, ...] = get_args(Extra)
 # file formats of pictures
 PictureFormat = Literal["svg", "png", "pdf"]
 PICTURE_FORMATS: tuple[PictureFormat, ...] = get_args(PictureFormat)
+
+
+SWEEP = "sweep"
+
+
+def is_swept(verb: str) -> bool:
+    """True for a sweep, whose first array has the swept values."""
+    return verb.partition(" ")[0] == SWEEP
+
+
+def base_verb(verb: str) -> str:
+    """The verb without the prefix of a sweep."""
+    return verb.removeprefix(f"{SWEEP} ")

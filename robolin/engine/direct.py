@@ -13,7 +13,7 @@ from sys import maxsize
 from types import SimpleNamespace
 from typing import Any, cast
 
-from robolin.core.travelling import FAR_SLID
+from robolin.core.arm import FAR_SLID
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector

@@ -12,9 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from robolin.core.arm import NO_TURN, ORIGIN, Arm, Frame, Joint, Matrix3, Rotary, Vector3, Wrench
+from robolin.core.arm import (
+    NO_TURN,
+    ORIGIN,
+    Arm,
+    Frame,
+    Joint,
+    Matrix3,
+    Rotary,
+    Vector3,
+    Wrench,
+    travelling,
+)
 from robolin.core.arm_parts import axis_to_z, matmul, rotate_point, transpose, turned_rotary
-from robolin.core.travelling import travelling
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import float_sum
 

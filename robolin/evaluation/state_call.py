@@ -7,7 +7,7 @@ a built-in function that takes a microsecond and falls back to `PythonCall`.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,18 +15,19 @@ import numpy as np
 
 from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import AnyArray, Floats
-from robolin.core.text import pluralize
+from robolin.core.text import did_you_mean, pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.call_table import CallTable, is_supported
-from robolin.errors import RobolinError
+from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import (
     arm_cache,
     explain_failure,
     independent_of_loops,
     select_algorithm,
 )
-from robolin.evaluation.methods import Method
-from robolin.evaluation.verb_names import resolve_verb
+from robolin.evaluation.frames import reject_unused_frame
+from robolin.evaluation.methods import Method, reject_unused_method
+from robolin.evaluation.prescribed_joints import JointsNamed, require_prescribed_of_use
 
 
 class PythonCall:
@@ -203,3 +204,35 @@ def _require_apart(arrays: Sequence[AnyArray], inputs: int) -> None:
         for other_start, other_stop in ranges[:i]:
             if start < other_stop and other_start < stop:
                 raise ValueError("out: shares memory with another argument")
+
+
+def reject_unused_options(
+    verbs: Sequence[str],
+    method: str,
+    frame: str | None,
+    point: Sequence[float],
+    prescribe: JointsNamed | None,
+) -> None:
+    """Reject a frame, prescribed joints or a method that none of the verbs uses."""
+    reject_unused_frame(verbs, frame, point)
+    require_prescribed_of_use(verbs, prescribe, method)
+    reject_unused_method(verbs, method)
+
+
+def resolve_verb(
+    verb: object, known: Sequence[str], end: str, algorithms: Collection[str] = ()
+) -> str:
+    """Validate the name of a function, written with - or _, and return it with -.
+
+    end:        end of the error message, such as 'to compile'
+    algorithms: other accepted names, which hints do not list
+    """
+    if not isinstance(verb, str):
+        hint = "pass the name of a function as a string, such as 'inverse'"
+        raise UsageError(f"unknown function {verb!r} {end}", hint=hint)
+    spelt = verb.replace("_", "-")
+    if spelt not in known and spelt not in algorithms:
+        require_prescribed_of_use([spelt], None)
+        hint = did_you_mean(spelt, known, f"choose one of {', '.join(known)}")
+        raise UsageError(f"unknown function '{verb}' {end}", hint=hint)
+    return spelt

@@ -33,10 +33,10 @@ from robolin.queries.linear_model_answer import (
     seconds,
     spec_from_question,
 )
-from robolin.queries.poles_answer import pole_lines, stability_note
 from robolin.queries.question import Question
 from robolin.queries.request import QueryContext
 from robolin.queries.runner import Runner
+from robolin.queries.state_space_answer import pole_lines, stability_note
 
 if TYPE_CHECKING:
     from robolin.control.regulator import Regulator

@@ -243,13 +243,17 @@ def never(_: Mapping[str, Any]) -> bool:
 _SHARED_MODULES = {
     verb: module
     for module, verbs in (
+        ("bench_verbs", "bench count"),
         ("forward_verbs", "forward linearize-forward simulate"),
         ("frame_verbs", "jacobian momentum"),
+        ("help_verbs", "help completion"),
+        ("inverse_verbs", "inverse linearize-inverse"),
         ("linear_model_verbs", "state-space poles response lqr"),
         ("mass_matrix_verbs", "mass-matrix diagonalize"),
         ("nested_verbs", "sweep record plan"),
         ("parameter_verbs", "regressor sensitivity"),
         ("parts_verbs", "batch status merge"),
+        ("robot_file_verbs", "models new"),
     )
     for verb in verbs.split()
 }

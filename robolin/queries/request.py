@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
+from robolin.core.choices import base_verb
 from robolin.core.results.former_names import with_current_options
-from robolin.core.results.swept_verbs import base_verb
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.paths import base_name
@@ -382,7 +382,7 @@ class QueryContext:
     ) -> Result:
         """Build the result; adds the contract and the file of the arm."""
         from robolin.core.results.result import Result
-        from robolin.queries.pose_contract import pose_contract
+        from robolin.queries.states import pose_contract
 
         return Result(
             verb=self.question.verb,

@@ -1,8 +1,8 @@
-"""States of a query as plain data."""
+"""States of a query as plain data, and the named poses among them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
@@ -13,6 +13,7 @@ from robolin.core.notebook import equal_values
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
 from robolin.core.text_parsing import FlagText, parse_rows, text_of
+from robolin.description.named_poses import outside_limits
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import FORMATS, extensions, with_nan
 from robolin.io.paths import base_name
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.arrays import Floats
 
-    # one state as numbers, by joint or as typed, or states as an array of shape (rows, n)
     GivenValues = ArrayLike | Mapping[str, float] | str | None
+    from robolin.queries.request import QueryContext
+
 
 NAN = "nan"
 # pose that pictures show if no state is given
@@ -303,3 +305,28 @@ def require_nan_support(states: States, form: str) -> None:
         raise UsageError(
             f"{form.upper()} cannot represent NaN", where="--on-bad-row=nan", hint=hint
         )
+
+
+def pose_contract(context: QueryContext) -> dict[str, Any]:
+    """The positions of all poses that --q and --goal select, {} without any.
+
+    The name of a pose is an option of the result, so `check` reads the pose again.  The positions
+    in the contract show whether the robot file has changed them since.
+    """
+    arm = context.arm
+    texts = (context.states.typed.get("q"), context.question.text("goal"))
+    names = dict.fromkeys((text or "").strip() for text in texts)
+    poses = {name: positions for name, positions in arm.named_poses if name in names}
+    for name, positions in poses.items():
+        if outside := "; ".join(_outside(arm, positions)):
+            context.note(f"pose '{name}' is outside the joint limits: {outside}")
+    return {"pose": {name: list(positions) for name, positions in poses.items()}} if poses else {}
+
+
+def _outside(arm: Arm, positions: tuple[float, ...]) -> Iterator[str]:
+    for joint, position in zip(arm.joints, positions, strict=True):
+        text = outside_limits(joint.name, joint.limits, position, joint.turns)
+        # a warning about the state reports positions that are far outside
+        far = joint.limits.far_outside(position, position, turns=joint.turns)
+        if text and not far and joint.kind != "continuous":
+            yield text

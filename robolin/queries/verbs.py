@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from robolin.core.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, TORQUES
-from robolin.core.results.swept_verbs import base_verb
+from robolin.core.choices import (
+    CONTROL_LAWS,
+    INTEGRATORS,
+    REFERENCES,
+    STATE_FORMS,
+    TORQUES,
+    base_verb,
+)
 from robolin.core.text import suggest
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
@@ -226,7 +232,7 @@ _CONTROL = (
         states=_POINT,
         states_from=TRAJECTORY,
         asks=LINEAR_MODEL_OPTIONS,
-        answers="robolin.queries.poles_answer:answer_poles",
+        answers="robolin.queries.state_space_answer:answer_poles",
         default_plot_arrays=("poles", "frequency", "mode_shape"),
         linear=True,
         uses_lapack=lambda _: True,
@@ -273,7 +279,7 @@ _CONTROL = (
             "impulse": OptionSpec("switch", modifies=_OVER_TIME),
         },
         one_of={"frequencies duration": "add --frequencies 0.1:100:200, or --duration 2"},
-        answers="robolin.queries.response_answer:answer_response",
+        answers="robolin.queries.state_space_answer:answer_response",
         default_plot_arrays=("frequency_response", "step_response", "impulse_response"),
         linear=True,
         uses_lapack=lambda _: True,

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from robolin.batch.batch_plan import Division, planned_parts
-from robolin.batch.compute import compute_parts
+from robolin.batch.compute import compute_part, compute_parts, part_jobs
 from robolin.batch.joined import answered_recordings, merged_parts
-from robolin.batch.part_job import compute_part, part_jobs
 from robolin.batch.parts_folder import Shard, part_states, plan_in, remaining_by_shard, shard
 from robolin.description.robot_source import bundled_path
 from robolin.errors import RobolinError
@@ -211,10 +210,10 @@ def test_a_recording_that_changes_meanwhile_leaves_no_part(folder: Path, tmp_pat
     def change(_: str, __: str) -> None:
         Path(job.source.path).write_text(text + "0.5,0,0,0,0\n")
 
-    from robolin.batch import part_job
+    from robolin.batch import compute
 
     with pytest.raises(RobolinError, match="changed"):
-        part_job._written(job, arm, change)
+        compute._written(job, arm, change)
     assert not Path(job.target).exists()
 
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import robolin as library
-from robolin.cli.commands import bench_verb
-from robolin.cli.commands.bench_verb import MEASURED_VERBS
+from robolin.cli.commands import bench_verbs
+from robolin.cli.commands.bench_verbs import MEASURED_VERBS
 from robolin.engine.compiled import kernels
 from tests.cli.command import robolin, run_ok
 
@@ -22,7 +22,7 @@ def test_every_measured_verb_is_a_function() -> None:
 @pytest.mark.slow
 def test_every_measured_verb_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """No verb is omitted on an arm that supports all of them."""
-    monkeypatch.setattr(bench_verb, "ENOUGH_SECONDS", 0.0)
+    monkeypatch.setattr(bench_verbs, "ENOUGH_SECONDS", 0.0)
     found = json.loads(run_ok("bench", "two-link", "--rows", "4", "--format", "json").out)
     assert list(found["verbs"]) == MEASURED_VERBS
     assert found["kernels"]["optimized"] is False

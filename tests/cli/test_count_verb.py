@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.cli.commands.count_verb import COUNTED_VERBS, command
+from robolin.cli.commands.bench_verbs import COUNTED_VERBS, count_command
 from robolin.queries.verbs import VERBS
 from tests.cli.command import robolin, run_ok
 
@@ -32,7 +32,7 @@ links:
 def test_counted_algorithms_are_verbs() -> None:
     """The counted algorithms of the catalogue are verbs, and the help names them."""
     assert set(COUNTED_VERBS) <= set(VERBS)
-    text = " ".join((command.help or "").split())
+    text = " ".join((count_command.help or "").split())
     assert all(verb in text for verb in COUNTED_VERBS)
 
 

@@ -10,8 +10,7 @@ import click
 import pytest
 
 from robolin.cli.flags.flag import TOPICS
-from robolin.cli.group import group
-from robolin.cli.synonyms import FOREIGN_OPTIONS, LIKELY_COMMANDS, SYNONYMS
+from robolin.cli.group import FOREIGN_OPTIONS, LIKELY_COMMANDS, SYNONYMS, group
 from robolin.queries.option_specs import MODEL_OPTIONS
 from robolin.queries.verbs import VERBS
 from robolin.version import __version__

@@ -17,7 +17,7 @@ import numpy as np
 import robolin
 from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
 from robolin.codegen.functions import DOUBLE, ChosenQuestion, chosen_question
-from robolin.codegen.random_states import random_states
+from robolin.codegen.single_precision import random_states
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats
 from robolin.engine.run import run_on

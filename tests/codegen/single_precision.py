@@ -20,8 +20,7 @@ import numpy as np
 import robolin
 from robolin.codegen.c_test_file import LARGEST_ERROR
 from robolin.codegen.functions import PRECISIONS, chosen_question
-from robolin.codegen.random_states import random_states
-from robolin.codegen.single_precision import largest_error_of
+from robolin.codegen.single_precision import largest_error_of, random_states
 from robolin.core.arm import Arm
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.frames import ABOUT_A_FRAME

@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.codegen.functions import DOUBLE, QUESTIONS, chosen_question
-from robolin.codegen.random_states import random_states
+from robolin.codegen.single_precision import random_states
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME

@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.codegen import emulate_float32 as floats
+from robolin.codegen import single_precision as floats
 from robolin.codegen.c_statements import literal
 from robolin.codegen.functions import DOUBLE, FLOAT, QUESTIONS, ChosenQuestion, chosen_question
-from robolin.codegen.random_states import random_states, valid_states
-from robolin.codegen.single_precision import MEASURED_STATES, max_float_error
+from robolin.codegen.single_precision import (
+    MEASURED_STATES,
+    max_float_error,
+    random_states,
+    valid_states,
+)
 from robolin.core.arm import Arm
 from robolin.engine.run import run_on
 from robolin.errors import RobolinError

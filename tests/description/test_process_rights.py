@@ -31,7 +31,7 @@ ATTEMPTS = {
 }
 PROGRAM = """
 import json, os, socket, sys
-from robolin.description.process_rights import give_up_rights
+from robolin.description.worker_process import give_up_rights
 folder, inside, outside, attempts = json.load(sys.stdin)
 held = give_up_rights([folder])
 found = {}

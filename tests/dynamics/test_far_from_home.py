@@ -12,8 +12,7 @@ import pytest
 import robolin
 from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
 from robolin.checking.verification.pinocchio_peer import PinocchioPeer
-from robolin.core.arm import Arm, Inertia, Joint, Limits, Pose
-from robolin.core.travelling import FAR_SLID, slides_far, travelling
+from robolin.core.arm import FAR_SLID, Arm, Inertia, Joint, Limits, Pose, slides_far, travelling
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import Parameters, at_rest, parameters_of

@@ -23,9 +23,8 @@ from robolin.checking.verification.checks import (
     Bound,
     run_for_check,
 )
-from robolin.core.arm import Arm, Inertia
+from robolin.core.arm import FAR_SLID, Arm, Inertia
 from robolin.core.arrays import AnyArray, Floats
-from robolin.core.travelling import FAR_SLID
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.dynamics.catalogue import ALGORITHMS

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, option_name
-from robolin.cli.synonyms import canonical_name
-from robolin.core.choices import PICTURE_FORMATS
-from robolin.core.results.swept_verbs import SWEEP
+from robolin.cli.group import canonical_name
+from robolin.core.choices import PICTURE_FORMATS, SWEEP
 from robolin.core.text import pluralize, printable
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, extensions

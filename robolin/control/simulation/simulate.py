@@ -17,7 +17,12 @@ from robolin.control.simulation.equations import (
     velocities_of,
 )
 from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
-from robolin.control.simulation.integration import Integration, Project
+from robolin.control.simulation.integration import (
+    Integration,
+    Project,
+    require_own_gains,
+    require_short_steps,
+)
 from robolin.control.simulation.integrators import ZeroOrderHold, fitting_schedule, steps_between
 from robolin.control.simulation.reference import (
     AnyAcceleration,
@@ -29,7 +34,6 @@ from robolin.control.simulation.reference import (
 from robolin.control.simulation.running_cost import RunningCost
 from robolin.control.simulation.schedule import Schedule, scheduled
 from robolin.control.simulation.simulated_motion import Simulation, observed_motion, stacked_motions
-from robolin.control.simulation.step_stability import require_own_gains, require_short_steps
 from robolin.control.simulation.torques import (
     AnyTorque,
     EffortLimits,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.core.arrays import Numbers
+from robolin.core.choices import is_swept
 from robolin.core.notebook import DisplayMixin, equal_values
-from robolin.core.results.swept_verbs import is_swept
 from robolin.core.results.table_columns import dict_of, kind_of, pandas_of, polars_of
 from robolin.errors import RobolinError, UsageError
 

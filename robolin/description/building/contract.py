@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from robolin.core.arm import Arm, Joint, Mimic, Wrench
+from robolin.core.arm import FAR_SLID, Arm, Joint, Mimic, Wrench, travelling
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import join_and, pluralize
-from robolin.core.travelling import FAR_SLID, travelling
 from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.building.selection import Selection, why_locked
 from robolin.description.model import JointEntry

@@ -15,8 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Never, cast
 
-from robolin.description.process_rights import give_up_rights
-from robolin.description.worker_process import ProcessBounds
+from robolin.description.worker_process import ProcessBounds, give_up_rights
 from robolin.description.xacro.expression_rules import (
     ForbiddenError,
     math_names,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import Numbers
+from robolin.core.choices import is_swept
 from robolin.core.quantity_table import entry_units, slides_in, unit_of
 from robolin.core.results.result import Array, Result
-from robolin.core.results.swept_verbs import is_swept
 from robolin.display.plots.panels import (
     MOST_POINTS,
     NO_BOUNDS,

@@ -8,10 +8,10 @@ from itertools import groupby, product
 from math import copysign, isfinite
 from typing import Any
 
+from robolin.core.choices import is_swept
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.quantity_table import QUANTITIES, entry_units, has_units_by_label, slides_in
 from robolin.core.results.result import Array, Result
-from robolin.core.results.swept_verbs import is_swept
 from robolin.core.results.table_columns import format_datetimes
 from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.screen import is_plain, state_blocks

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from robolin.core.choices import base_verb, is_swept
 from robolin.core.notebook import phrase
 from robolin.core.quantity_table import entry_units
 from robolin.core.results.result import Array, Result
-from robolin.core.results.swept_verbs import base_verb, is_swept
 from robolin.core.text import join_and, pluralize
 from robolin.display.terminal.grid import Grid
 

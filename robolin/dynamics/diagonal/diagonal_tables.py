@@ -9,7 +9,7 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Column, Scalars
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale
 from robolin.dynamics.inverse.inverse_dynamics import torques
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_torques import friction_loss
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 

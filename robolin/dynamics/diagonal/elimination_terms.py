@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Column, Scalars, Table
 from robolin.dynamics.algebra.scalar import sqrt
 from robolin.dynamics.diagonal.diagonal_tables import gravity_effort
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_torques import friction_loss
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_entries
 from robolin.dynamics.mass_matrix.elimination import to_coordinates

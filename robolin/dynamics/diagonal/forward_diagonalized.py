@@ -11,7 +11,7 @@ from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates, own_rate, rates_in_bodies
 from robolin.dynamics.diagonal.diagonal_tables import nu_to_velocity
 from robolin.dynamics.diagonal.diagonalize import root_of_D
-from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
+from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external

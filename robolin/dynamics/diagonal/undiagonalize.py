@@ -9,7 +9,7 @@ from robolin.dynamics.diagonal.diagonal_tables import (
     nu_to_velocity,
 )
 from robolin.dynamics.diagonal.diagonalize import root_of_D
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_torques import friction_loss
 from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 

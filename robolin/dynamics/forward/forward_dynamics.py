@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Scalars
 from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale
-from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
+from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external

@@ -6,7 +6,7 @@ from robolin.dynamics.algebra.chain import Chain, Slots
 from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, scale, sub
 from robolin.dynamics.frames.tip_frame import at_point, out_spatial, tip_frame
-from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
+from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Motion, base_acceleration, motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external

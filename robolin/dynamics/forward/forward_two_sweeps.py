@@ -21,7 +21,7 @@ from robolin.dynamics.algebra.velocity_polynomials import (
     stored,
     unit_cross,
 )
-from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
+from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import base_acceleration
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external

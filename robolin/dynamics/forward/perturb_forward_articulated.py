@@ -6,8 +6,7 @@ from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, scale
 from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.links.groups import same_joint_terms, without_same_joint
-from robolin.dynamics.links.joint_friction import friction_slope
-from robolin.dynamics.links.joint_springs import conserving_changes
+from robolin.dynamics.links.joint_torques import conserving_changes, friction_slope
 from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.links.loads import apply_nonfollower_correction, excess_turns
 from robolin.dynamics.links.nominal_terms import nominal_terms

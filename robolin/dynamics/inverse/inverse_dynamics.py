@@ -8,7 +8,7 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Sink
 from robolin.dynamics.algebra.inertias import newton_euler, rigid_times
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import add, dot, force_cross
-from robolin.dynamics.links.joint_springs import conserving_torques, resisting_torque
+from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external

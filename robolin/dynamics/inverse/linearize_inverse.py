@@ -13,8 +13,7 @@ from robolin.dynamics.algebra.inertias import (
 from robolin.dynamics.algebra.vectors import add, angular, dot, force_cross, twice
 from robolin.dynamics.links.group_rotors import add_rotor_slopes
 from robolin.dynamics.links.groups import subtract_same_joint
-from robolin.dynamics.links.joint_friction import friction_slope
-from robolin.dynamics.links.joint_springs import with_stiffness
+from robolin.dynamics.links.joint_torques import friction_slope, with_stiffness
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import nonfollower_correction
 from robolin.dynamics.links.nominal_terms import NominalTerms, doubled, nominal_terms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.vectors import add, dot, scale
-from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.joint_torques import friction_loss
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import forward_kinematics, frame_origin
 from robolin.dynamics.links.loads import external_forces

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from robolin.core.travelling import FAR_SLID
+from robolin.core.arm import FAR_SLID
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from robolin.batch.part_job import PartDone, PartJob, part_jobs
+from robolin.batch.compute import PartDone, PartJob, part_jobs
 from robolin.batch.workers import submit_parts
 from robolin.errors import FileError
 from robolin.queries.request import DEFAULT_SETTINGS

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import robolin.cluster
-from robolin.batch.compute import compute_parts
-from robolin.batch.part_job import PartDone, PartJob, compute_part, part_jobs
+from robolin.batch.compute import PartDone, PartJob, compute_part, compute_parts, part_jobs
 from robolin.batch.workers import _some_workers, by_workers, from_anywhere, require_fit, workers
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError

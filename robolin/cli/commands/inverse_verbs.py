@@ -1,4 +1,4 @@
-"""robolin inverse: inverse dynamics, torques of a motion."""
+"""robolin inverse and linearize-inverse: torques of a motion, and their derivatives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORT = "q qd qdd trajectory differentiate limits payload gravity only output f
 
 
 @query_command("inverse", further=[LIMITS], short=_SHORT)
-def command(inquiry: Request, out: Output, limits: bool) -> None:
+def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """Compute the torques of a motion (RNEA).
 
     \b
@@ -45,3 +45,29 @@ def command(inquiry: Request, out: Output, limits: bool) -> None:
         run_with_limits(inquiry, out)
     else:
         run_and_write(inquiry, out)
+
+
+_LINEARIZE_SHORT = "q qd qdd perturb trajectory payload gravity only output format"
+
+
+@query_command("linearize-inverse", gives="dtau", short=_LINEARIZE_SHORT)
+def linearize_inverse_command(inquiry: Request, out: Output) -> None:
+    """Differentiate the torques by q, qd and qdd.
+
+    \b
+    dtau = mass_matrix dqdd + dtau_dqd dqd + dtau_dq dq
+
+    \b
+    Examples:
+      robolin linearize-inverse panda --q home
+      robolin linearize-inverse panda --qd panda_joint1=1 --only dtau_dqd
+      robolin linearize-inverse two-link --perturb dq=elbow=0.01
+      robolin linearize-inverse arm.urdf --trajectory motion.csv -o result.npz
+
+    \b
+    Returns:
+      mass_matrix (n,n)  derivative by accelerations [kg m^2]
+      dtau_dqd (n,n)     derivative by velocities [N m s/rad]
+      dtau_dq (n,n)      derivative by positions [N m/rad]
+    """
+    run_and_write(inquiry, out)

@@ -1,4 +1,4 @@
-"""robolin help: pages about topics, or the help page of a command."""
+"""robolin help and completion: pages about topics and commands, and a script for the shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from robolin.cli.flags.flag import TOPICS, VALUES_HELP, VerbCommand, show_details, write_options
-from robolin.cli.synonyms import canonical_name
+from robolin.cli.group import canonical_name
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 from robolin.queries.verbs import TWO_WORDS, VERBS, sections
@@ -29,7 +29,7 @@ TOPIC_TEXTS = {
 
 @click.command("help", cls=VerbCommand, options_metavar="")
 @click.argument("words", nargs=-1, metavar="[TOPIC|COMMAND]")
-def command(words: tuple[str, ...]) -> None:
+def help_command(words: tuple[str, ...]) -> None:
     """Show the help page of a topic or a command.
 
     Topics: model, input, output, loops and batch.
@@ -85,3 +85,26 @@ def _command_page(root: click.Context, name: str) -> str:
     path = VERBS[known].path if known in VERBS else ""
     with click.Context(page, parent=root, info_name=path or known) as ctx:
         return ctx.get_help()
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion", cls=VerbCommand)
+@click.argument("shell", type=click.Choice(SHELLS), metavar="|".join(SHELLS))
+def completion_command(shell: str) -> None:
+    """Print a script for shell completion.
+
+    The Tab key then completes commands, options, robots, files, and the joints and links of
+    the robot on the command line.
+
+    \b
+    Examples:
+      robolin completion fish > ~/.config/fish/completions/robolin.fish
+      eval "$(robolin completion bash)"                            # in ~/.bashrc
+      eval "$(robolin completion zsh)"                             # in ~/.zshrc
+    """
+    from robolin.cli.completion import SCRIPTS
+    from robolin.cli.group import group
+
+    click.echo(SCRIPTS[shell](group, {}, "robolin", "_ROBOLIN_COMPLETE").source())
