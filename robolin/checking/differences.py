@@ -131,6 +131,7 @@ def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, An
     """
     closed = bool((model or {}).get("loops")) and not options.get("open-loops")
     known = VERBS.get(base_verb(verb))
+    # computed with SciPy by earlier versions
     fitted = options.get("differentiate") == "savgol"
     return closed or fitted or (known is not None and known.uses_lapack(options))
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from robolin.core.choices import (
     BASE_JOINTS,
-    DIFFERENTIATIONS,
     DISCRETIZATIONS,
     LOOP_METHODS,
     ON_BAD_ROW,
@@ -169,7 +168,7 @@ def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
         "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
         "degrees": text._replace(kind="switch", excludes={"radians": "keep one of them"}),
         "radians": text._replace(kind="switch"),
-        "differentiate": text._replace(kind="choice", choices=DIFFERENTIATIONS),
+        "differentiate": text,
     }
 
 

@@ -147,6 +147,7 @@ class Runner:
 
     def _report_at_end(self) -> None:
         self._context.note(*self._function.notes())
+        self._context.note(*(f"{self._inputs.file}: {note}" for note in self._source.final_notes))
         self._monitor.report(self._inputs.file)
         if self._failed:
             rows = pluralize(self._failed, "row")
@@ -350,6 +351,8 @@ class BatchSource(Protocol):
     @property
     def notes(self) -> tuple[str, ...]: ...
     @property
+    def final_notes(self) -> tuple[str, ...]: ...
+    @property
     def derived(self) -> tuple[str, ...]: ...
     @property
     def lines(self) -> dict[str, str]: ...
@@ -367,6 +370,7 @@ class ArrayRows:
 
     name = "arrays"
     notes = ()
+    final_notes = ()
     derived = ()
     time_unit = None
     has_columns = False

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
-from robolin.core.choices import Differentiation, OnBadRow, TimeUnit
+from robolin.core.choices import OnBadRow, TimeUnit
 from robolin.core.labelled_values import labelled
 from robolin.core.notebook import equal_values
 from robolin.core.quantity_table import COLUMN_WORDS
@@ -18,6 +18,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import FORMATS, extensions, with_nan
 from robolin.io.paths import base_name
 from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
+from robolin.io.trajectories.differentiation import parse_differentiation
 from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice
 from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import (
@@ -93,7 +94,8 @@ class States:
         time_unit: unit of the time, 'ns', 'us', 'ms' or 's'; time starts at the first row
         degrees: True if angles in the file are in degrees
         radians: True if they are in rad, for files that do not declare their unit
-        differentiate: 'central' or 'savgol' computes velocities and accelerations from positions
+        differentiate: 'central', 'savgol' or 'savgol:SECONDS[:ORDER]' computes velocities and
+            accelerations from positions
         carry: columns of the file to copy into the result
         rows: rows of the file, such as '1000:2000', counted from 0, without the last one
         stride: use every stride-th row
@@ -147,7 +149,7 @@ class States:
         time_unit: TimeUnit | None = None,
         degrees: bool = False,
         radians: bool = False,
-        differentiate: Differentiation | None = None,
+        differentiate: str | None = None,
         carry: Sequence[str] | str | None = None,
         state: str | PathLike[str] | None = None,
         rows: str | None = None,
@@ -183,6 +185,8 @@ class States:
             hint = "pass every quantity as an array of shape (rows, n)"
             raise UsageError(f"{mixed[0]} is one state, but other quantities have rows", hint=hint)
         assert self.parse_row_slice, "raises for invalid rows"
+        if self.differentiate is not None:
+            parse_differentiation(self.differentiate)
 
     @property
     def typed(self) -> dict[str, str]:

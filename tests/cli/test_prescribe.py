@@ -326,7 +326,7 @@ def test_incomplete_files_are_rejected(tmp_path: Path) -> None:
         )
         assert f"'{joint}/acceleration' is missing" in ran.err
         # no derivatives of missing positions, or of a freely rotating body
-        assert ("with --differentiate central" in ran.err) is offered
+        assert ("with --differentiate savgol" in ran.err) is offered
     path = tmp_path / "timeless.csv"
     text = shaken(tmp_path / "base.csv").read_text().splitlines()
     path.write_text("\n".join(line.partition(",")[2] for line in text))

@@ -7,7 +7,7 @@ from robolin.control.simulation import schedule
 from robolin.core import choices
 from robolin.display.plots import draw_panels as draw
 from robolin.evaluation.loops import solve
-from robolin.io.trajectories import read, trajectory
+from robolin.io.trajectories import trajectory
 from robolin.queries import jacobian_answer, loop_answer, simulate_result
 
 TABLES = [
@@ -18,7 +18,6 @@ TABLES = [
     (choices.INTEGRATORS, schedule.INTEGRATOR_NAMES),
     (choices.STATE_FORMS, simulate_result._VELOCITIES),
     (choices.TIME_UNITS, trajectory.PER_SECOND),
-    (choices.DIFFERENTIATIONS, read._WORDS),
     (choices.PICTURE_FORMATS, draw._LEFT_OUT),
 ]
 

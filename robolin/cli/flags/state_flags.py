@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from robolin.batch.recordings import NamedRecording
     from robolin.queries.question import Question
 
+
+class MethodChoice(click.Choice[str]):
+    """A method with an optional width and order; the request checks them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        method, colon, _ = str(value).partition(":")
+        converted = super().convert(method, param, ctx)
+        return str(value) if colon else converted
+
+
 READING_FLAGS = [
     flag(
         "--columns",
@@ -60,10 +70,13 @@ READING_FLAGS = [
     flag(
         "--differentiate",
         section=STATE,
-        type=click.Choice(DIFFERENTIATIONS),
-        help="Compute missing velocities by differentiation\n"
-        "Also computes accelerations: by central differences, or by Savitzky-Golay filters over "
-        "11 rows (savgol; requires SciPy).",
+        type=MethodChoice(DIFFERENTIATIONS),
+        metavar="METHOD",
+        help="Compute missing velocities: central or savgol[:SECONDS]\n"
+        "Also computes accelerations: by central differences, or by local polynomials over a "
+        "width in s, such as savgol:0.1 (Savitzky-Golay filter for any time steps). "
+        "savgol:0.1:4 sets their order (default 3). Default width: 11 even rows, else 0.1 s or "
+        "ten median time steps.",
     ),
 ]
 

@@ -36,7 +36,7 @@ class ReadOptions:
     turning:   for each joint whether it is revolute, so that `degrees` applies
     time_unit: unit of the time: 'ns', 'us', 'ms' or 's'; seconds count from the first row
     carry:     columns that are copied to the result
-    differentiate: how velocities and accelerations come from positions: 'central' or 'savgol'
+    differentiate: how velocities and accelerations come from positions, such as 'savgol:0.1'
     radians:   whether the user states that angles are in rad, for files without known units
     free_turns: whether velocities of a joint are not derivatives of its positions
     only:      the joints to read; all if None.  Indices count the others, too

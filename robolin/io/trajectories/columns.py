@@ -287,7 +287,7 @@ def _missing(
         noun = "column" if len(names) == 1 else "columns"
         hint = _similar(names, unused) or _styles(quantity)
         if quantity in ("qd", "qdd") and by_differences and positions:
-            hint = f"compute them from positions with --differentiate central; {hint}"
+            hint = f"compute them from positions with --differentiate savgol; {hint}"
         message = f"the {noun} {_listed(names)} {'is' if len(names) == 1 else 'are'} missing"
         problems.append(RobolinError(message, where=where, hint=hint))
     return problems

@@ -116,6 +116,13 @@ def is_other_programs(path: str) -> bool:
     return not is_stored(path) and recording_opener(split_part(path)[0]) is not None
 
 
+def can_be_reopened(path: str) -> bool:
+    """Return whether a recording can be read twice: not a pipe or a device."""
+    if path == "-" or is_stored(path) or is_other_programs(path):
+        return path != "-"
+    return os.path.isfile(path)
+
+
 @contextmanager
 def recording_bytes(path: str) -> Iterator[BinaryIO]:
     """The bytes of a recording that are hashed: text uncompressed and comma-separated."""

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from robolin.core.arrays import Floats, Mask, Numbers
+from robolin.core.arrays import Floats, Numbers
 from robolin.errors import RobolinError
 from robolin.io.paths import base_name
 from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
 from robolin.io.trajectories.column_rules import AS_IT_IS, ReadOptions, canonical_columns
 from robolin.io.trajectories.columns import MatchedColumns, angles, columns_of_joints, match
+from robolin.io.trajectories.derivatives import (
+    DerivationReport,
+    JumpCheck,
+    LocalDerivatives,
+    central_derivatives,
+    derivative_sources,
+    plan_windows,
+)
+from robolin.io.trajectories.differentiation import CENTRAL, parse_differentiation
 from robolin.io.trajectories.open_table import (
+    can_be_reopened,
     derivable,
     open_table,
     passthrough_columns,
@@ -29,7 +38,7 @@ from robolin.io.trajectories.trajectory import (
     Chunk,
     Trajectory,
     concat_chunks,
-    increasing_seconds,
+    require_clock,
     split_chunk,
     without_numbers,
 )
@@ -51,6 +60,8 @@ class TrajectoryStream:
     notes:   what the reader assumed or ignored, for stderr
     carried: the columns that are copied to the result, by name
     derived: the quantities among those given that are derivatives
+    again:   opens the file once more; None if it can be read only once
+    derivation: how the derivatives were computed, complete after the last row
     """
 
     table: TableFile
@@ -62,6 +73,8 @@ class TrajectoryStream:
     carried: Mapping[str, int] = field(default_factory=dict)
     derived: tuple[str, ...] = ()
     choice: RowSlice = ALL_ROWS
+    again: Callable[[], AbstractContextManager[TableFile]] | None = None
+    derivation: DerivationReport = field(default_factory=DerivationReport)
     # missing quantities are reported as missing columns
     has_columns = True
 
@@ -79,6 +92,11 @@ class TrajectoryStream:
         return (*self.table.notes, *self.assumed, *self.matched.notes)
 
     @property
+    def final_notes(self) -> tuple[str, ...]:
+        """Notes that are known after the last row."""
+        return tuple(self.derivation.notes(self.derived)) if self.derived else ()
+
+    @property
     def time_unit(self) -> str | None:
         """The unit of the time from the options or the file, None if unknown."""
         return self.rules.time_unit or self.table.time_unit
@@ -90,7 +108,7 @@ class TrajectoryStream:
         if self.time_unit is not None and self.matched.time is not None:
             lines["time"] = f"in {self.time_unit}, values unchanged"
         if self.derived:
-            lines["differentiated"] = derivation_line(self.derived, self.rules.differentiate or "")
+            lines["differentiated"] = self.derivation.line(self.derived)
         return lines
 
     @property
@@ -150,19 +168,45 @@ class TrajectoryStream:
         return block if unchanged else chosen_rows(self.choice, block, row)
 
     def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
-        """Yield chunks with velocities and accelerations; all rows are read first."""
-        merged = concat_chunks(list(self._read(read, most, gaps)))
-        seconds = increasing_seconds(merged.time, self.time_unit, self.file)
-        yield from split_chunk(self._derived(merged, seconds, gaps), lambda: most)
+        """Yield chunks with velocities and accelerations."""
+        if self.matched.time is None:
+            require_clock(None, self.time_unit, self.file)
+        jumps = JumpCheck(self.joints, self.rules.turning)
+        method = parse_differentiation(self.rules.differentiate or CENTRAL)
+        sources = derivative_sources(self.matched.columns, self.derived)
+        chunks: Iterable[Chunk] = map(jumps.check, self._read(read, most, gaps))
+        if method.method == CENTRAL:
+            merged = concat_chunks(list(chunks))
+            derived = central_derivatives(merged, sources, self.time_unit, self.file)
+            self.derivation.method = "central differences of second order"
+            columns = {**merged.columns, **derived}
+            mask = without_numbers(columns.values()) if gaps else None
+            yield from split_chunk(replace(merged, columns=columns, gaps=mask), lambda: most)
+            return
+        if method.width is None and self.again is None:
+            # a pipe cannot be read twice
+            chunks = list(chunks)
+        times = partial(self._times, chunks if isinstance(chunks, list) else None, most)
+        plan = plan_windows(method, times, self.time_unit, self.file)
+        self.derivation.method = plan.words
+        self.derivation.chosen = method.width is None
+        if plan.step is None and all(source == "qd" for source, _ in sources.values()):
+            self.derivation.origin = "velocities"
+        arguments = (plan, sources, self.time_unit, self.file, self.derivation, gaps)
+        yield from LocalDerivatives(*arguments).chunks(chunks)
 
-    def _derived(self, merged: Chunk, seconds: Floats, gaps: bool) -> Chunk:
-        method = self.rules.differentiate or ""
-        if gaps:
-            require_no_gaps(merged.gaps, method, self.file)
-        require_no_jumps(merged.columns["q"], self.joints, self.rules.turning, merged.location)
-        columns = with_derivatives(merged.columns, self.derived, seconds, method, self.file)
-        mask = without_numbers(columns.values()) if gaps else None
-        return replace(merged, columns=columns, gaps=mask)
+    def _times(self, chunks: Sequence[Chunk] | None, most: int) -> Iterator[Numbers]:
+        """Yield the time stamps of all rows: of these chunks, or of the file read once more."""
+        if chunks is None and self.again is not None:
+            with self.again() as table:
+                only_time = replace(self.matched, columns={}, orientations=())
+                other = replace(self, table=table, matched=only_time, carried={}, derived=())
+                yield from (
+                    require_clock(each.time, self.time_unit, self.file)
+                    for each in other.chunks(most, gaps=True)
+                )
+        for chunk in chunks or ():
+            yield require_clock(chunk.time, self.time_unit, self.file)
 
     def _request(self, read: Sequence[int], rows: int, gaps: bool) -> ReadRequest:
         """The columns to read; time and copied columns without rounding."""
@@ -240,7 +284,9 @@ def open_trajectory(
     """
     file = _STANDARD_INPUT if str(path) == "-" else str(path)
     with open_table(str(path), file, joints, known, live) as table:
-        yield table_trajectory(table, file, joints, needs, optional, rules, choice)
+        stream = table_trajectory(table, file, joints, needs, optional, rules, choice)
+        reopened = partial(open_table, str(path), file, joints, known)
+        yield replace(stream, again=reopened) if can_be_reopened(str(path)) else stream
 
 
 def table_trajectory(
@@ -297,117 +343,8 @@ def read_trajectory(
         merged.rows,
         **merged.columns,
         time=merged.time,
-        notes=stream.notes,
+        notes=(*stream.notes, *stream.final_notes),
         digest=digest,
         time_unit=stream.time_unit,
         lines=stream.lines,
     )
-
-
-# derivatives of positions: central differences of second order for any spacing of rows
-# (numpy.gradient), or a cubic fitted to 11 equidistant rows (Savitzky-Golay filter of SciPy)
-WINDOW, DEGREE = 11, 3
-# largest relative deviation of a time step from the mean
-UNEVEN_ROWS = 1e-3
-
-_WORDS = {
-    "central": "central differences of second order",
-    "savgol": f"Savitzky-Golay over {WINDOW} rows, cubic",
-}
-
-# values (rows, n) and the order of the derivative
-Derivative = Callable[[Floats, int], Floats]
-
-
-def derivation_line(names: Sequence[str], method: str) -> str:
-    """The line about derived quantities in a contract."""
-    return f"{' and '.join(names)} from positions and time by {_WORDS[method]}"
-
-
-def with_derivatives(
-    columns: Mapping[str, Floats],
-    names: Sequence[str],
-    seconds: Floats,
-    method: str,
-    file: str,
-) -> dict[str, Floats]:
-    """The columns with 'qd' and 'qdd' added, if they are in `names`.
-
-    Accelerations are the derivative of velocities if the file has them, else the second
-    derivative of positions.
-    """
-    fewest = WINDOW if method == "savgol" else 3
-    if len(seconds) < fewest:
-        message = f"derivatives require at least {fewest} rows, got {len(seconds)}"
-        raise RobolinError(message, where=file, hint=f"provide at least {fewest} rows")
-    derivative = _savgol(seconds, file) if method == "savgol" else _central(seconds)
-    derived = dict(columns)
-    if "qd" in names:
-        derived["qd"] = derivative(columns["q"], 1)
-    if "qdd" in names:
-        velocities = columns.get("qd")
-        derived["qdd"] = (
-            derivative(columns["q"], 2) if velocities is None else derivative(velocities, 1)
-        )
-    return derived
-
-
-def _central(seconds: Floats) -> Derivative:
-    def derivative(values: Floats, order: int) -> Floats:
-        for _ in range(order):
-            values = np.gradient(values, seconds, axis=0, edge_order=2)
-        return values
-
-    return derivative
-
-
-def _savgol(seconds: Floats, file: str) -> Derivative:
-    try:
-        from scipy.signal import savgol_filter
-    except ImportError:
-        hint = "pip install scipy, or use --differentiate central"
-        raise RobolinError(
-            "--differentiate savgol requires SciPy, which is not installed", where=file, hint=hint
-        ) from None
-    steps = np.diff(seconds)
-    step = seconds[-1] / (len(seconds) - 1)
-    off = np.abs(steps - step) > UNEVEN_ROWS * step
-    if off.any():
-        row = int(np.argmax(off))
-        message = (
-            f"savgol requires a constant time step of {step:.6g} s, got {steps[row]:.6g} s "
-            f"before row {row + 2}"
-        )
-        hint = "use --differentiate central"
-        raise RobolinError(message, where=file, hint=hint)
-
-    def derivative(values: Floats, order: int) -> Floats:
-        settings: dict[str, Any] = {"deriv": order, "delta": step, "axis": 0, "mode": "interp"}
-        derivatives: Floats = savgol_filter(values, WINDOW, DEGREE, **settings)
-        return derivatives
-
-    return derivative
-
-
-def require_no_gaps(gaps: Mask | None, method: str, file: str) -> None:
-    """Reject NaN rows if the method fits a curve through them."""
-    if method == "savgol" and gaps is not None and gaps.any():
-        message = "savgol cannot fit a curve through rows with NaN"
-        hint = "use --differentiate central, which drops only adjacent rows"
-        raise RobolinError(message, where=file, hint=hint)
-
-
-def require_no_jumps(
-    q: Floats, joints: Sequence[str], turning: Sequence[bool], location: Callable[[int], str]
-) -> None:
-    """Reject angles that jump by more than half a rotation, which have no useful derivative."""
-    jumps = np.abs(np.diff(q, axis=0)) > np.pi
-    jumps[:, [not turns for turns in turning]] = False
-    if jumps.any():
-        row, joint = (int(i) for i in np.argwhere(jumps)[0])
-        message = (
-            f"joint '{joints[joint]}' jumps from {q[row, joint]:.4g} to "
-            f"{q[row + 1, joint]:.4g} rad, more than half a rotation"
-        )
-        hint = "unwrap the angles at ±pi: numpy.unwrap(angles)"
-        raise RobolinError(message, where=location(row + 1), hint=hint)

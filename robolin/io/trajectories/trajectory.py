@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Mask, Numbers
 from robolin.errors import RobolinError
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,22 +140,32 @@ def from_first_row(time: Numbers, unit: str | None, first: Numbers | None = None
     return np.asarray(since, dtype=np.float64) / PER_SECOND[unit]
 
 
-def increasing_seconds(time: Numbers | None, unit: str | None, file: str) -> Floats:
-    """Seconds since the first row, checked to be strictly increasing."""
+def require_clock(time: Numbers | None, unit: str | None, file: str) -> Numbers:
+    """The time stamps, if they exist and have a unit."""
     if time is None:
         hint = "name the time column with --time COLUMN"
         raise RobolinError("derivatives require a time column", where=file, hint=hint)
-    if time.dtype.kind == "M":
-        since = (time - time[0]) / np.timedelta64(1, "s")
-    elif unit is None and time.dtype.kind in "iu":
+    if unit is None and time.dtype.kind in "iu":
         hint = "add --time-unit ns, us, ms or s"
         message = f"integer times such as {time[0]} require a unit"
         raise RobolinError(message, where=file, hint=hint)
-    else:
-        since = from_first_row(time, unit or "s")
-    seconds: Floats = np.asarray(since, dtype=np.float64)
+    return time
+
+
+def seconds_since(time: Numbers, unit: str | None, first: Numbers) -> Floats:
+    """Seconds since the first row; float times without a unit are in s."""
+    if time.dtype.kind == "M":
+        return np.asarray((time - first) / np.timedelta64(1, "s"), dtype=np.float64)
+    return np.asarray(from_first_row(time, unit or "s", first), dtype=np.float64)
+
+
+def increasing_seconds(time: Numbers | None, unit: str | None, file: str) -> Floats:
+    """Seconds since the first row, checked to be strictly increasing."""
+    time = require_clock(time, unit, file)
+    seconds = seconds_since(time, unit, time[:1])
     if (falls := np.flatnonzero(~(np.diff(seconds) > 0.0))).size:
         row = int(falls[0])
         message = f"time must increase, but does not from row {row + 1} to row {row + 2}"
-        raise RobolinError(message, where=file, hint="sort the rows by time and remove duplicates")
+        hint = "sort the rows by time; --differentiate savgol accepts equal time stamps"
+        raise RobolinError(message, where=file, hint=hint)
     return seconds
