@@ -16,7 +16,7 @@ import pytest
 import robolin
 from robolin import Question, States
 from robolin.cli.commands import mass_matrix_verbs
-from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.flag import METHOD, flags
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.core.arm import Arm
@@ -72,7 +72,7 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     cli = ModuleType(REACH.command.partition(":")[0])
 
     # robolin/cli/commands/reach_verb.py
-    @query_command("reach", [flag("--halved", section=METHOD, is_flag=True, help="Half.")])
+    @query_command("reach", flags(METHOD, REACH.asks, {"--halved": "Half."}))
     def command(inquiry: Request, out: Output) -> None:
         """Distance of the centre of mass from the base.
 
@@ -154,10 +154,8 @@ EIGENVALUES = DerivedArray("eigenvalues", ("mass_matrix",), np.linalg.eigvalsh)
 EIGENVALUES_QUANTITY = Quantity(("effort", "acceleration"), "λ(𝓜)", ("mode",))
 
 # robolin/cli/commands/mass_matrix_verbs.py
-FLAGS = "_MASS_MATRIX_FLAGS = [\n"
-EIGENVALUES_FLAG = (
-    '    flag("--eigenvalues", section=METHOD, is_flag=True, help="Also return eigenvalues"),\n'
-)
+FLAGS = '    VERBS["mass-matrix"].asks,\n    {\n'
+EIGENVALUES_FLAG = '        "--eigenvalues": "Also return eigenvalues",\n'
 
 
 @pytest.fixture

@@ -36,11 +36,10 @@ MOST_BENCH_ROWS, MOST_BENCH_BYTES = 20_000, 256 * 1024 * 1024
 ENOUGH_SECONDS, FEWEST_RUNS = 0.25, 3
 
 ROWS = flag(
-    "--rows",
-    section=METHOD,
-    type=click.IntRange(1),
-    metavar="N",
-    help="States per call (default 20000, fewer for large robots)",
+    "--rows N",
+    METHOD,
+    "States per call (default 20000, fewer for large robots)",
+    minimum=1,
 )
 
 
@@ -180,23 +179,21 @@ _WHERE = "robolin bench counts"
 
 VERB = click.Argument(["verb"], metavar="COMMAND")
 JOINTS_FLAG = flag(
-    "--joints",
-    section=METHOD,
+    "--joints N",
+    METHOD,
+    "Count for a serial chain of N joints instead of ARM",
     type=click.IntRange(1, 200),
-    metavar="N",
     excludes={"arm": "name either ARM or --joints N"},
-    help="Count for a serial chain of N joints instead of ARM",
 )
 
 
 FOLD = flag(
     "--fold",
-    section=METHOD,
-    is_flag=True,
-    modifies={"arm": "name an ARM: its parameters are the constants"},
-    help="Also count with the parameters of ARM as constants\n"
+    METHOD,
+    "Also count with the parameters of ARM as constants\n"
     "Constants are folded and common subexpressions computed once, as in generated C "
     "code.",
+    modifies={"arm": "name an ARM: its parameters are the constants"},
 )
 
 

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag, validated_path
-from robolin.cli.flags.output_flags import color_flag, count_flag
-from robolin.cli.output.report import CHECK_EXTENSIONS, CHECK_FORMS, Report, reports_for
+from robolin.cli.flags.output_flags import BLOCK_FLAGS
+from robolin.cli.output.report import (
+    CHECK_EXTENSIONS,
+    CHECK_FORMS,
+    Report,
+    report_flags,
+    reports_for,
+)
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -64,93 +70,51 @@ class CheckOptions:
             )
 
 
+_FILE, _FORMAT, _COLOR = report_flags(
+    "Write the report to a .txt, .json or .xml (JUnit) file", CHECK_FORMS
+)
 _PARAMS = [
     click.Argument(["stored"], nargs=-1, metavar="[STORED]..."),
     flag(
-        "--against",
-        section=METHOD,
-        metavar="FILE",
+        "--against FILE",
+        METHOD,
+        "Compare with this stored result; compute nothing",
         excludes={
             "update model root": "remove it: --against compares two files and computes nothing"
         },
-        help="Compare with this stored result; compute nothing",
     ),
     flag(
-        "--rtol",
-        section=METHOD,
+        "--rtol R",
+        METHOD,
+        "Relative tolerance (default as stored, else 0)\nAccepts |now - stored| up to R |stored|.",
         type=float,
-        metavar="R",
-        help="Relative tolerance (default as stored, else 0)\n"
-        "Accepts |now - stored| up to R |stored|.",
     ),
     flag(
-        "--atol",
-        section=METHOD,
-        type=float,
-        metavar="A",
-        help="Absolute tolerance (default as stored, else 0)\n"
+        "--atol A",
+        METHOD,
+        "Absolute tolerance (default as stored, else 0)\n"
         "Accepts |now - stored| up to A, in the unit of the array.",
+        type=float,
     ),
+    flag("--update", METHOD, "Replace stored results that differ; exit code 1 if any"),
     flag(
-        "--update",
-        section=METHOD,
-        is_flag=True,
-        help="Replace stored results that differ; exit code 1 if any",
-    ),
-    flag(
-        "--suite",
-        section=METHOD,
-        metavar="FILE",
+        "--suite FILE",
+        METHOD,
+        "Suite to check without STORED (default robolin.toml or pyproject.toml, here or above)",
         excludes={"stored": "name either stored results or a suite"},
-        help="Suite to check without STORED (default robolin.toml or pyproject.toml, "
-        "here or above)",
     ),
+    flag("--model ARM", METHOD, "Use this robot instead of the recorded one"),
     flag(
-        "--model",
-        section=METHOD,
-        metavar="ARM",
-        help="Use this robot instead of the recorded one",
-    ),
-    flag(
-        "--root",
-        section=METHOD,
-        metavar="FOLDER",
+        "--root FOLDER",
+        METHOD,
+        "Folder of recorded paths (default the folder of the stored result)",
         modifies={"stored": "name a STORED file: paths of a suite start in its folder"},
-        help="Folder of recorded paths (default the folder of the stored result)",
     ),
-    flag(
-        "--all",
-        "everything",
-        section=OUTPUT,
-        is_flag=True,
-        help="Show all entries, including equal ones",
-    ),
-    flag(
-        "--format",
-        "form",
-        section=OUTPUT,
-        type=click.Choice(CHECK_FORMS),
-        metavar="FORMAT",
-        help="table, json, github or junit (default table)\n"
-        "Format on standard output; with -o, in addition to the file.",
-    ),
-    flag(
-        "-o",
-        "--output",
-        "path",
-        section=OUTPUT,
-        metavar="FILE",
-        help="Write the report to a .txt, .json or .xml (JUnit) file",
-    ),
-    color_flag("Colours on standard output"),
-    count_flag(
-        "--jobs",
-        text="Number of threads (default one per processor)",
-    ),
-    count_flag(
-        "--chunk-rows",
-        text="Rows per block (default 4 MB of results, 64 to 16384 rows)",
-    ),
+    flag("--all", OUTPUT, "Show all entries, including equal ones", into="everything"),
+    _FORMAT,
+    _FILE,
+    _COLOR,
+    *BLOCK_FLAGS,
 ]
 
 

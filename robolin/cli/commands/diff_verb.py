@@ -10,7 +10,6 @@ import click
 
 from robolin.cli.flags.flag import (
     METHOD,
-    OUTPUT,
     RobotFile,
     VerbCommand,
     explicit_options,
@@ -18,10 +17,9 @@ from robolin.cli.flags.flag import (
     validated_path,
 )
 from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
-from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.main import say
-from robolin.cli.output.report import DIFF_EXTENSIONS, DIFF_FORMS
+from robolin.cli.output.report import DIFF_EXTENSIONS, DIFF_FORMS, report_flags
 from robolin.errors import FOUND_SOMETHING, UsageError
 from robolin.queries.option_specs import READ_OPTIONS, check_conflicts, read_options
 
@@ -32,32 +30,10 @@ if TYPE_CHECKING:
 _PARAMS = [
     RobotFile(["old"], metavar="ARM1"),
     RobotFile(["new"], metavar="ARM2"),
-    flag(
-        "--torques",
-        section=METHOD,
-        metavar="FILE",
-        help="Also compare the torques along this trajectory",
-    ),
+    flag("--torques FILE", METHOD, "Also compare the torques along this trajectory"),
     *READING_FLAGS,
     *XACRO_FLAGS,
-    flag(
-        "-o",
-        "--output",
-        "path",
-        section=OUTPUT,
-        metavar="FILE",
-        help="Write to a .txt, .md, .csv or .json file",
-    ),
-    flag(
-        "--format",
-        "form",
-        section=OUTPUT,
-        type=click.Choice(DIFF_FORMS),
-        metavar="FORMAT",
-        help="table, markdown, csv or json (default table)\n"
-        "Format on standard output; with -o, in addition to the file.",
-    ),
-    color_flag("Colours on standard output"),
+    *report_flags("Write to a .txt, .md, .csv or .json file", DIFF_FORMS),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.flag import METHOD, flags
 from robolin.cli.flags.forward_flags import (
     BAUMGARTE,
     CLOCK,
@@ -24,27 +24,20 @@ from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.queries.request import Request
+from robolin.queries.verbs import VERBS
 
-_FORWARD_FLAGS = [
-    flag(
-        "--links",
-        section=METHOD,
-        is_flag=True,
-        help="Also return the accelerations of all links\n"
+_FORWARD_FLAGS = flags(
+    METHOD,
+    VERBS["forward"].asks,
+    {
+        "--links": "Also return the accelerations of all links\n"
         "link_acceleration and link_classical_acceleration of the link origins in world axes, "
         "without gravity.",
-    ),
-    flag(
-        "--tip-acceleration",
-        section=METHOD,
-        is_flag=False,
-        flag_value="",
-        metavar="[FRAME]",
-        help="Also return the acceleration of a link (default the tip)\n"
+        "--tip-acceleration [FRAME]": "Also return the acceleration of a link (default the tip)\n"
         "tip_acceleration and tip_classical_acceleration. Without a tip, the robot must have "
         "one end only.",
-    ),
-]
+    },
+)
 
 
 _FORWARD_HELP = {"qdd": "Accelerations of the joints of --prescribe (default 0)"}

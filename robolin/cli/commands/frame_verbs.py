@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
-import click
-
-from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.flag import METHOD, flags
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
-from robolin.core.choices import REFERENCES
 from robolin.queries.request import Request
+from robolin.queries.verbs import VERBS
 
 _JACOBIAN_HELP = {
     "qdd": "Accelerations of --derivatives (default 0)",
     "tau": "Torques of --operational-space, or 'hold' (default 0)",
 }
-_JACOBIAN_FLAGS = [
-    flag(
-        "--frame",
-        section=METHOD,
-        metavar="LINK",
-        help="Link of the frame (default the tip, or the only end)\n"
+_JACOBIAN_FLAGS = flags(
+    METHOD,
+    VERBS["jacobian"].asks,
+    {
+        "--frame LINK": "Link of the frame (default the tip, or the only end)\n"
         "Required if several frames are on the last link.",
-    ),
-    flag("--point", section=METHOD, metavar="X,Y,Z", help="Point in the frame [m] (default 0,0,0)"),
-    flag(
-        "--reference",
-        section=METHOD,
-        type=click.Choice(REFERENCES),
-        default="world",
-        show_default=True,
-        help="Axes of vectors\nThe pose is always in world axes.",
-    ),
-    flag(
-        "--derivatives",
-        section=METHOD,
-        is_flag=True,
-        help="Also return derivatives of twist and acceleration\n"
+        "--point X,Y,Z": "Point in the frame [m] (default 0,0,0)",
+        "--reference": "Axes of vectors\nThe pose is always in world axes.",
+        "--derivatives": "Also return derivatives of twist and acceleration\n"
         "By q and qd: of the moving point (dtwist_..., dclassical_...) and of the spatial "
         "vectors at its current position (dspatial_...).",
-    ),
-    flag(
-        "--operational-space",
-        section=METHOD,
-        is_flag=True,
-        help="Also return the operational-space dynamics\n"
+        "--operational-space": "Also return the operational-space dynamics\n"
         "operational_inertia, bias_wrench, operational_inertia_inverse and free_acceleration "
         "for --tau: operational_inertia a + bias_wrench = F for a wrench F on the frame.",
-    ),
-    flag(
-        "--operational-space-inverse",
-        section=METHOD,
-        is_flag=True,
-        help="Only the inverse inertia and the free acceleration\n"
+        "--operational-space-inverse": "Only the inverse inertia and the free acceleration\n"
         "They also exist at singular poses.",
-    ),
-]
+    },
+    reference="world",
+)
 
 
 _JACOBIAN_SHORT = (

@@ -17,72 +17,55 @@ from robolin.queries.request import ArmSource
 _FLAGS: list[click.Parameter] = [
     click.Argument(["verbs"], nargs=-1, required=True, metavar="COMMAND..."),
     flag(
-        "-o",
-        "--output",
-        "folder",
-        section=METHOD,
-        required=True,
-        metavar="FOLDER",
-        help="Output folder\n"
+        "-o --output FOLDER",
+        METHOD,
+        "Output folder\n"
         "Created if missing. Files that robolin did not write, or that were edited, are never "
         "replaced.",
+        into="folder",
+        required=True,
     ),
     flag(
         "--real",
-        section=METHOD,
-        type=click.Choice(REALS),
+        METHOD,
+        "Number type; double reproduces robolin's results",
+        choices=REALS,
         default="double",
-        show_default=True,
-        help="Number type; double reproduces robolin's results",
     ),
-    flag(
-        "--prefix",
-        section=METHOD,
-        metavar="NAME",
-        help="Prefix of files and functions (default the name of the robot)",
-    ),
+    flag("--prefix NAME", METHOD, "Prefix of files and functions (default the name of the robot)"),
     flag(
         "--layout",
-        section=METHOD,
-        type=click.Choice(LAYOUTS),
+        METHOD,
+        "Straight-line code, or loops over the links\nauto: loops above 12 joints.",
+        choices=LAYOUTS,
         default="auto",
-        show_default=True,
-        help="Straight-line code, or loops over the links\nauto: loops above 12 joints.",
     ),
     flag(
         "--with",
-        "extras",
-        section=METHOD,
-        multiple=True,
-        type=click.Choice(EXTRAS),
-        help="Add mex (MATLAB) or ros2 (plugin); repeatable\n"
+        METHOD,
+        "Add mex (MATLAB) or ros2 (plugin); repeatable\n"
         "mex: a function for MATLAB and Octave; ros2: a plugin for inverse_dynamics_solver of "
         "ROS 2.",
+        into="extras",
+        multiple=True,
+        choices=EXTRAS,
     ),
     flag(
-        "--states",
-        section=METHOD,
+        "--states N",
+        METHOD,
+        "States per function in the generated test",
         type=click.IntRange(1, 100_000),
         default=5,
-        show_default=True,
-        metavar="N",
-        help="States per function in the generated test",
     ),
+    flag("--frame LINK", METHOD, "Link of kinematic functions (default the tip, or the only end)"),
+    flag("--point X,Y,Z", METHOD, "Point in the frame [m] (default 0,0,0)"),
     flag(
-        "--frame",
-        section=METHOD,
-        metavar="LINK",
-        help="Link of kinematic functions (default the tip, or the only end)",
-    ),
-    flag("--point", section=METHOD, metavar="X,Y,Z", help="Point in the frame [m] (default 0,0,0)"),
-    flag(
-        "--prescribe",
-        section=METHOD,
-        by_name=True,
-        metavar="JOINTS",
-        help="Joints with prescribed motion\n"
+        "--prescribe JOINTS",
+        METHOD,
+        "Joints with prescribed motion\n"
         "forward and linearize-forward take their accelerations and return their torques. For "
         "example 'base' with --floating-base.",
+        by_name=True,
     ),
     FORWARD_METHOD_FLAG,
 ]

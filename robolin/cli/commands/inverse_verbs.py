@@ -10,9 +10,8 @@ from robolin.queries.request import Request
 # not part of the recorded options: it does not change the torques
 LIMITS = flag(
     "--limits",
-    section=OUTPUT,
-    is_flag=True,
-    help="Show margins to the joint limits; exit code 1 if exceeded\n"
+    OUTPUT,
+    "Show margins to the joint limits; exit code 1 if exceeded\n"
     "Limits of position, velocity and effort. Torques are written with -o only.",
 )
 

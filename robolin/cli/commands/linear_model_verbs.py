@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import click
-
-from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.flag import METHOD, flag, flags
 from robolin.cli.flags.forward_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.queries.request import Request
+from robolin.queries.verbs import VERBS
 
 _STATE_SPACE_ONLY = flag(
-    "--only",
-    section=METHOD,
-    metavar="NAMES",
-    help="Return these of A, B, C, D, drift and y\nThe operating point is always included.",
+    "--only NAMES",
+    METHOD,
+    "Return these of A, B, C, D, drift and y\nThe operating point is always included.",
 )
 
 
@@ -81,34 +79,17 @@ def poles_command(inquiry: Request, out: Output) -> None:
     run_and_write(inquiry, out)
 
 
-_RESPONSE_FLAGS = [
-    flag(
-        "--frequencies",
-        section=METHOD,
-        metavar="FIRST:LAST:COUNT",
-        help="Frequencies [rad/s], on a logarithmic scale\n"
+_RESPONSE_FLAGS = flags(
+    METHOD,
+    VERBS["response"].asks,
+    {
+        "--frequencies FIRST:LAST:COUNT": "Frequencies [rad/s], on a logarithmic scale\n"
         "Or single ones, separated by commas. Requires SciPy.",
-    ),
-    flag(
-        "--duration",
-        section=METHOD,
-        metavar="S",
-        help="Duration of the step response [s]",
-    ),
-    flag(
-        "--rows",
-        section=METHOD,
-        type=click.IntRange(min=2),
-        metavar="N",
-        help="Rows of the step response (default 201, or one every --dt)",
-    ),
-    flag(
-        "--impulse",
-        section=METHOD,
-        is_flag=True,
-        help="Return the impulse response instead",
-    ),
-]
+        "--duration S": "Duration of the step response [s]",
+        "--rows N": "Rows of the step response (default 201, or one every --dt)",
+        "--impulse": "Return the impulse response instead",
+    },
+)
 
 
 @query_command(
@@ -140,43 +121,21 @@ def response_command(inquiry: Request, out: Output) -> None:
     run_and_write(inquiry, out)
 
 
-_LQR_FLAGS = [
-    flag(
-        "--weight",
-        section=METHOD,
-        multiple=True,
-        metavar="NAME=WEIGHT",
-        help="State weights Q, such as q=100,qd=1 (default 1)\n"
+_LQR_FLAGS = flags(
+    METHOD,
+    VERBS["lqr"].asks,
+    {
+        "--weight NAME=WEIGHT": "State weights Q, such as q=100,qd=1 (default 1)\n"
         "elbow/q=500 is for one joint; repeatable.",
-    ),
-    flag(
-        "--effort",
-        section=METHOD,
-        multiple=True,
-        metavar="WEIGHT",
-        help="Torque weights R, such as 0.1 (default 1)\nelbow=0.5 is for one joint; repeatable.",
-    ),
-    flag(
-        "--bryson",
-        section=METHOD,
-        is_flag=True,
-        help="Weights 1/limit^2 (Bryson's rule)\n"
+        "--effort WEIGHT": "Torque weights R, such as 0.1 (default 1)\n"
+        "elbow=0.5 is for one joint; repeatable.",
+        "--bryson": "Weights 1/limit^2 (Bryson's rule)\n"
         "Uses the limits of the file; --weight and --effort override them.",
-    ),
-    flag(
-        "--integral",
-        section=METHOD,
-        metavar="NAMES",
-        help="Joints or outputs with integral action",
-    ),
-    flag(
-        "--time-varying",
-        section=METHOD,
-        is_flag=True,
-        help="One regulator along the trajectory (TVLQR)\n"
+        "--integral NAMES": "Joints or outputs with integral action",
+        "--time-varying": "One regulator along the trajectory (TVLQR)\n"
         "Requires --trajectory and --dt. Without it, each row has its own regulator.",
-    ),
-]
+    },
+)
 
 
 @query_command(

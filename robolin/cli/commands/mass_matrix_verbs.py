@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.flag import METHOD, flags
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import sample_flags
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.queries.request import Request
+from robolin.queries.verbs import VERBS
 
-_MASS_MATRIX_FLAGS = [
-    flag("--inverse", section=METHOD, is_flag=True, help="Also return mass_matrix_inverse"),
-    flag(
-        "--factor",
-        section=METHOD,
-        is_flag=True,
-        help="Also return factor, D and factor_inverse (LDL')\n"
+_MASS_MATRIX_FLAGS = flags(
+    METHOD,
+    VERBS["mass-matrix"].asks,
+    {
+        "--inverse": "Also return mass_matrix_inverse",
+        "--factor": "Also return factor, D and factor_inverse (LDL')\n"
         "mass_matrix = factor diag(D) factor'.",
-    ),
-    flag(
-        "--derivative",
-        section=METHOD,
-        is_flag=True,
-        help="Also return dmass_matrix_dq, one matrix per joint",
-    ),
-    flag(
-        "--coriolis",
-        section=METHOD,
-        is_flag=True,
-        help="Also return coriolis_matrix (Christoffel symbols) at --qd",
-    ),
-]
+        "--derivative": "Also return dmass_matrix_dq, one matrix per joint",
+        "--coriolis": "Also return coriolis_matrix (Christoffel symbols) at --qd",
+    },
+)
 
 _MASS_MATRIX_HELP = {"qd": "Velocities of --coriolis (default 0)"}
 
@@ -66,35 +56,19 @@ def mass_matrix_command(inquiry: Request, out: Output) -> None:
     run_and_write(inquiry, out)
 
 
-_DIAGONALIZE_FLAGS = [
-    flag(
-        "--unnormalized",
-        section=METHOD,
-        is_flag=True,
-        help="Use coordinates without square roots: xi and kappa\n"
+_DIAGONALIZE_FLAGS = flags(
+    METHOD,
+    VERBS["diagonalize"].asks,
+    {
+        "--unnormalized": "Use coordinates without square roots: xi and kappa\n"
         "Returns xi, kappa, coriolis, factor and D.",
-    ),
-    flag(
-        "--inverse-transform",
-        section=METHOD,
-        is_flag=True,
-        help="Compute qd and tau from --nu and --epsilon\n"
+        "--inverse-transform": "Compute qd and tau from --nu and --epsilon\n"
         "With --unnormalized: from --xi and --kappa.",
-    ),
-    flag(
-        "--curvature",
-        section=METHOD,
-        is_flag=True,
-        help="Return the curvature of the mass matrix\n"
+        "--curvature": "Return the curvature of the mass matrix\n"
         "It is zero only if coordinates exist in which the mass matrix is constant.",
-    ),
-    flag(
-        "--symbols",
-        section=METHOD,
-        is_flag=True,
-        help="Also return all Riemann symbols (--curvature)",
-    ),
-]
+        "--symbols": "Also return all Riemann symbols (--curvature)",
+    },
+)
 
 
 _DIAGONALIZE_SHORT = (

@@ -106,31 +106,27 @@ _NEAREST = "<nearest>"
 
 _RECORD_FLAGS = [
     flag(
-        "--rtol",
-        section=METHOD,
-        type=float,
-        metavar="R",
-        help="Relative tolerance of later checks (default 0)\n"
+        "--rtol R",
+        METHOD,
+        "Relative tolerance of later checks (default 0)\n"
         "Place it before COMMAND if the command has such an option itself.",
+        type=float,
     ),
     flag(
-        "--atol",
-        section=METHOD,
-        type=float,
-        metavar="A",
-        help="Absolute tolerance of later checks (default 0)\n"
+        "--atol A",
+        METHOD,
+        "Absolute tolerance of later checks (default 0)\n"
         "In the unit of the array. Place it before COMMAND if the command has such an option "
         "itself.",
+        type=float,
     ),
     flag(
-        "--suite",
-        section=METHOD,
-        is_flag=False,
+        "--suite [FILE]",
+        METHOD,
+        "Store all missing results of the suite (default robolin.toml or pyproject.toml, here "
+        "or above)",
         flag_value=_NEAREST,
         excludes={"words rtol atol": "the suite contains the commands and tolerances"},
-        metavar="[FILE]",
-        help="Store all missing results of the suite (default robolin.toml or pyproject.toml, here "
-        "or above)",
     ),
 ]
 _RECORD_WORDS = click.Argument(

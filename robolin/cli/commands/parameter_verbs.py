@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import click
-
-from robolin.cli.flags.flag import METHOD, STATE, flag
+from robolin.cli.flags.flag import METHOD, STATE, flags
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import READING_FLAGS, sample_flags
 from robolin.cli.query_command import query_command, run_and_write
-from robolin.core.choices import TORQUES
 from robolin.io.format_table import extensions, trajectory_formats
 from robolin.queries.request import Request
+from robolin.queries.verbs import VERBS
 
-_REGRESSOR_FLAGS = [
-    flag(
-        "--rank",
-        section=METHOD,
-        is_flag=True,
-        help="Return the number of identifiable parameters\n"
+_REGRESSOR_FLAGS = flags(
+    METHOD,
+    VERBS["regressor"].asks,
+    {
+        "--rank": "Return the number of identifiable parameters\n"
         "Also the identifiability of each: 1 if it is identifiable alone, 0 if it has no effect.",
-    ),
-    flag(
-        "--parameters",
-        section=METHOD,
-        is_flag=True,
-        help="Return the parameter values, one per column",
-    ),
-    flag(
-        "--geometry",
-        section=METHOD,
-        is_flag=True,
-        help="Return derivatives by geometric parameters\n"
+        "--parameters": "Return the parameter values, one per column",
+        "--geometry": "Return derivatives by geometric parameters\n"
         "dtau_dgeometry: by positions and orientations of the joints, axes and "
         "Denavit-Hartenberg parameters.",
-    ),
-]
+    },
+)
 
 
 _REGRESSOR_SHORT = "q qd qdd rank parameters geometry samples seed trajectory only output"
@@ -68,74 +55,43 @@ def regressor_command(inquiry: Request, out: Output) -> None:
 
 
 _SENSITIVITY_FLAGS = [
-    flag(
-        "--trajectory",
-        section=STATE,
-        metavar="FILE",
-        required=True,
-        help="Trajectory to perturb\n"
-        f"A {extensions(trajectory_formats())} file, or - for CSV on standard input, with time, "
-        "positions, velocities, and efforts or accelerations.",
+    *flags(
+        STATE,
+        VERBS["sensitivity"].options,
+        {
+            "--trajectory FILE": "Trajectory to perturb\n"
+            f"A {extensions(trajectory_formats())} file, or - for CSV on standard input, with "
+            "time, positions, velocities, and efforts or accelerations.",
+        },
     ),
     *READING_FLAGS,
-    flag(
-        "--torques",
-        section=STATE,
-        type=click.Choice(TORQUES),
-        default="continuous",
-        show_default=True,
-        help="Interpolation of torques between rows\nstepwise: zero-order hold.",
+    *flags(
+        STATE,
+        VERBS["sensitivity"].options,
+        {
+            "--torques": "Interpolation of torques between rows\nstepwise: zero-order hold.",
+            "--perturb KEY=VALUES": "Perturbation dq, dqd or dtau; repeatable\n"
+            "dq and dqd change the first row, dtau all torques.",
+            "--perturb-torque FILE": "Torque perturbations from a file (linear interpolation)",
+            "--parameter NAME=CHANGE": "Perturb a parameter; repeatable\n"
+            "Of a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. Of a "
+            "joint: JOINT/damping, /armature, /friction, /stiffness, /rest. Of the geometry: "
+            "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta.",
+            "--payload-change LINK:MASS[@X,Y,Z]": "Add a small point mass to a link; repeatable",
+        },
+        torques="continuous",
     ),
-    flag(
-        "--perturb",
-        section=STATE,
-        multiple=True,
-        metavar="KEY=VALUES",
-        help="Perturbation dq, dqd or dtau; repeatable\n"
-        "dq and dqd change the first row, dtau all torques.",
-    ),
-    flag(
-        "--perturb-torque",
-        section=STATE,
-        metavar="FILE",
-        help="Torque perturbations from a file (linear interpolation)",
-    ),
-    flag(
-        "--parameter",
-        section=STATE,
-        multiple=True,
-        metavar="NAME=CHANGE",
-        help="Perturb a parameter; repeatable\n"
-        "Of a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. Of a joint: "
-        "JOINT/damping, /armature, /friction, /stiffness, /rest. Of the geometry: "
-        "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta.",
-    ),
-    flag(
-        "--payload-change",
-        section=STATE,
-        multiple=True,
-        metavar="LINK:MASS[@X,Y,Z]",
-        help="Add a small point mass to a link; repeatable",
-    ),
-    flag(
-        "--matrices",
-        section=METHOD,
-        is_flag=True,
-        help="Return dx_dx0, dx_dtau and dx_dparameters\nx contains positions and velocities.",
-    ),
-    flag(
-        "--geometry",
-        section=METHOD,
-        is_flag=True,
-        help="Include geometric parameters in dx_dparameters",
-    ),
-    flag(
-        "--cost-slopes",
-        section=METHOD,
-        metavar="FILE",
-        help="Return the gradient of a cost\n"
-        "FILE contains the derivatives of the cost in every row: columns JOINT/position and "
-        "JOINT/velocity. Returns dcost_dq, dcost_dqd, dcost_dtau and dcost_dparameters.",
+    *flags(
+        METHOD,
+        VERBS["sensitivity"].options,
+        {
+            "--matrices": "Return dx_dx0, dx_dtau and dx_dparameters\n"
+            "x contains positions and velocities.",
+            "--geometry": "Include geometric parameters in dx_dparameters",
+            "--cost-slopes FILE": "Return the gradient of a cost\n"
+            "FILE contains the derivatives of the cost in every row: columns JOINT/position and "
+            "JOINT/velocity. Returns dcost_dq, dcost_dqd, dcost_dtau and dcost_dparameters.",
+        },
     ),
 ]
 

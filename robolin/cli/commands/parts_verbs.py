@@ -44,19 +44,8 @@ def batch_command(command: str) -> None:
 
 
 _STATUS_FLAGS = [
-    flag(
-        "--thorough",
-        section=METHOD,
-        is_flag=True,
-        help="Read all numbers of all parts",
-    ),
-    flag(
-        "--shards",
-        section=METHOD,
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Show which of N shards are unfinished",
-    ),
+    flag("--thorough", METHOD, "Read all numbers of all parts"),
+    flag("--shards N", METHOD, "Show which of N shards are unfinished", minimum=1),
 ]
 
 

@@ -24,33 +24,14 @@ _PARAMS = [
     RobotFile(["source"], metavar="RESULT|ARM"),
     click.Argument(["others"], metavar="[RESULT]...", nargs=-1),
     flag(
-        "--only",
-        section=METHOD,
+        "--only ARRAY",
+        METHOD,
+        "Plot this array; repeatable (default the main arrays)",
         multiple=True,
-        metavar="ARRAY",
-        help="Plot this array; repeatable (default the main arrays)",
     ),
-    flag(
-        "--difference",
-        section=METHOD,
-        is_flag=True,
-        help="Plot the first result minus the second",
-    ),
-    flag(
-        "--own-scales",
-        section=METHOD,
-        is_flag=True,
-        help="Scale every panel by itself (default one scale per unit)",
-    ),
-    flag(
-        "-o",
-        "--output",
-        "path",
-        section=OUTPUT,
-        metavar="FILE",
-        required=True,
-        help="Output file: .svg, .png or .pdf",
-    ),
+    flag("--difference", METHOD, "Plot the first result minus the second"),
+    flag("--own-scales", METHOD, "Scale every panel by itself (default one scale per unit)"),
+    flag("-o --output FILE", OUTPUT, "Output file: .svg, .png or .pdf", into="path", required=True),
 ]
 
 

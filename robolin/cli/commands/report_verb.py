@@ -40,25 +40,20 @@ _FLAGS = [
     *state_flags(_VERB, "", {}),
     CLOSE_FLAG,
     flag(
-        "--verify-states",
-        section=METHOD,
+        "--verify-states N",
+        METHOD,
+        "States to verify, as `robolin verify`; 0 for none",
         type=click.IntRange(0),
         default=2,
-        show_default=True,
-        metavar="N",
-        help="States to verify, as `robolin verify`; 0 for none",
     ),
     flag(
-        "-o",
-        "--output",
-        "path",
-        section=OUTPUT,
+        "-o --output FILE",
+        OUTPUT,
+        "Output file: .html\nAn existing file is replaced only if -o names it.",
+        into="path",
         default="report.html",
-        show_default=True,
-        metavar="FILE",
-        help="Output file: .html\nAn existing file is replaced only if -o names it.",
     ),
-    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="Hide warnings and notes"),
+    flag("-q --quiet", OUTPUT, "Hide warnings and notes"),
 ]
 
 

@@ -20,26 +20,13 @@ _ALONE = {
     "output": "remove -o: it is for the list of robots",
 }
 _FLAGS = [
-    flag(
-        "--show",
-        section=METHOD,
-        metavar="NAME",
-        excludes=_ALONE,
-        help="Print the robot file NAME",
-    ),
-    flag(
-        "--copy",
-        section=METHOD,
-        metavar="NAME",
-        excludes=_ALONE,
-        help="Copy the robot file NAME to the current folder",
-    ),
+    flag("--show NAME", METHOD, "Print the robot file NAME", excludes=_ALONE),
+    flag("--copy NAME", METHOD, "Copy the robot file NAME to the current folder", excludes=_ALONE),
     flag(
         "--schema",
-        section=METHOD,
-        is_flag=True,
+        METHOD,
+        "Print the JSON schema of YAML robot files\nEditors use it for completion.",
         excludes=_ALONE,
-        help="Print the JSON schema of YAML robot files\nEditors use it for completion.",
     ),
 ]
 

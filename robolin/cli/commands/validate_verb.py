@@ -11,7 +11,6 @@ import click
 
 from robolin.cli.flags.flag import (
     METHOD,
-    OUTPUT,
     RobotFile,
     VerbCommand,
     bundled,
@@ -19,8 +18,7 @@ from robolin.cli.flags.flag import (
     validated_path,
 )
 from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
-from robolin.cli.flags.output_flags import color_flag
-from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS
+from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS, report_flags
 from robolin.core.text_parsing import parse_names
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
@@ -77,47 +75,26 @@ class ValidateOptions:
 
 _FLAGS = [
     RobotFile(["arms"], nargs=-1, required=True, metavar="ARM..."),
-    flag("--strict", section=METHOD, is_flag=True, help="Exit with code 1 for notes, too"),
+    flag("--strict", METHOD, "Exit with code 1 for notes, too"),
     flag(
-        "--ignore",
-        section=METHOD,
+        "--ignore ID",
+        METHOD,
+        "Ignore findings with these ids; repeatable\nErrors are never ignored.",
         multiple=True,
-        metavar="ID",
-        help="Ignore findings with these ids; repeatable\nErrors are never ignored.",
     ),
     flag(
-        "--config",
-        section=METHOD,
-        metavar="FILE",
-        help="File with [validate] settings (default robolin.toml or pyproject.toml, "
-        "here or above)",
+        "--config FILE",
+        METHOD,
+        "File with [validate] settings (default robolin.toml or pyproject.toml, here or above)",
     ),
     flag(
-        "--write-baseline",
-        section=METHOD,
-        metavar="FILE",
-        help="Store all findings as known and exit with 0\n"
+        "--write-baseline FILE",
+        METHOD,
+        "Store all findings as known and exit with 0\n"
         "`baseline` in [validate] names this file; only new findings count afterwards.",
     ),
     *XACRO_FLAGS,
-    flag(
-        "-o",
-        "--output",
-        "path",
-        section=OUTPUT,
-        metavar="FILE",
-        help="Write to a .txt, .json, .xml (JUnit) or .sarif file",
-    ),
-    flag(
-        "--format",
-        "form",
-        section=OUTPUT,
-        type=click.Choice(VALIDATE_FORMS),
-        metavar="FORMAT",
-        help="table, json, github, junit or sarif (default table)\n"
-        "Format on standard output; with -o, in addition to the file.",
-    ),
-    color_flag("Colours on standard output"),
+    *report_flags("Write to a .txt, .json, .xml (JUnit) or .sarif file", VALIDATE_FORMS),
 ]
 
 

@@ -14,34 +14,14 @@ PEERS = ("pinocchio", "mujoco")
 
 _FLAGS = [
     flag(
-        "--samples",
-        section=METHOD,
+        "--samples N",
+        METHOD,
+        "Number of random states (default 20, fewer for large robots)",
         type=click.IntRange(1),
-        metavar="N",
-        help="Number of random states (default 20, fewer for large robots)",
     ),
-    flag(
-        "--seed",
-        section=METHOD,
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        metavar="N",
-        help="Random seed",
-    ),
-    flag(
-        "--against",
-        section=METHOD,
-        type=click.Choice(PEERS),
-        help="Also compare with another program, if installed",
-    ),
-    flag(
-        "-v",
-        "--verbose",
-        section=OUTPUT,
-        is_flag=True,
-        help="List all checks with error, bound and worst state",
-    ),
+    flag("--seed N", METHOD, "Random seed", type=click.IntRange(0), default=0),
+    flag("--against", METHOD, "Also compare with another program, if installed", choices=PEERS),
+    flag("-v --verbose", OUTPUT, "List all checks with error, bound and worst state"),
 ]
 
 

@@ -15,7 +15,13 @@ from click.core import ParameterSource
 
 from robolin.core.results.former_names import FORMER_OPTIONS
 from robolin.errors import FileError, UsageError
-from robolin.queries.option_specs import NO_CONDITIONS, Conditions, check_conflicts
+from robolin.queries.option_specs import (
+    NO_CONDITIONS,
+    STATE_QUANTITIES,
+    Conditions,
+    OptionSpec,
+    check_conflicts,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -38,6 +44,11 @@ SECTIONS: Mapping[str, str] = {
 }
 TOPICS = ("model", "input", "output", "loops", "batch")
 MORE = f"All options: --help-all.  Topics: robolin help {'|'.join(TOPICS)}"
+# options whose repeated values are joined
+_JOINED = {
+    **{f"--{name}": {"by_joint": True} for name in (*STATE_QUANTITIES, "gain")},
+    "--prescribe": {"by_name": True},
+}
 # key of a context whose help page has all options
 _ALL = "robolin.all_options"
 
@@ -239,9 +250,61 @@ _HELP_ALL = Flag(
 )
 
 
-def flag(*names: str, section: str, **settings: Any) -> click.Option:
-    """One option of a group; results record it under its first name."""
-    return Flag(names, section=section, **settings)
+def flag(
+    names: str,
+    section: str,
+    text: str,
+    *,
+    into: str = "",
+    choices: Sequence[str] = (),
+    minimum: int | None = None,
+    **settings: Any,
+) -> click.Option:
+    """One option of a group; results record it under its first name.
+
+    names:   its names and the name of its value, such as "-o --output FILE"; a switch has no value
+    into:    name of the argument in Python
+    choices: permitted values
+    minimum: the smallest value of an integer
+    """
+    words = names.split()
+    value = None if words[-1].startswith("-") else words.pop()
+    if choices:
+        settings["type"] = click.Choice(choices)
+    if minimum is not None:
+        settings["type"] = click.IntRange(min=minimum)
+    if "default" in settings:
+        settings["show_default"] = True
+    settings.setdefault("is_flag", value is None and "type" not in settings)
+    settings.update(_JOINED.get(words[0], {}), section=section, metavar=value, help=text)
+    return Flag([*words, into] if into else words, **settings)
+
+
+def flags(
+    section: str, specs: Mapping[str, OptionSpec], texts: Mapping[str, str], **defaults: str
+) -> list[click.Option]:
+    """Flags of declared options, with the kind and the choices of their declarations.
+
+    texts:    names of each flag, as in `flag` -> help text
+    defaults: values that the help page shows, by option
+    """
+    made = []
+    for names, text in texts.items():
+        label = names.split()[0].removeprefix("--")
+        spec = specs[label]
+        settings: dict[str, Any] = {
+            "choices": spec.choices,
+            "multiple": spec.multiple,
+            "required": spec.required,
+        }
+        if spec.kind == "count":
+            settings["minimum"] = spec.minimum
+        if spec.optional_value:
+            settings["flag_value"] = ""
+        if (key := label.replace("-", "_")) in defaults:
+            settings["default"] = defaults[key]
+        made.append(flag(names, section, text, **settings))
+    return made
 
 
 def bundled(

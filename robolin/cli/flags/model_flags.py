@@ -13,12 +13,11 @@ from robolin.cli.flags.flag import (
     RobotFile,
     bundled,
     explicit_options,
-    flag,
+    flags,
     option_name,
     validated_path,
 )
-from robolin.core.choices import BASE_JOINTS, WRENCH_MODELS
-from robolin.queries.option_specs import MODIFIES, conflict
+from robolin.queries.option_specs import MODEL_OPTIONS, MODIFIES, conflict
 from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
@@ -27,116 +26,56 @@ if TYPE_CHECKING:
 
 ARM_ARGUMENT = RobotFile(["arm"], metavar="ARM")
 
-XACRO_FLAGS = [
-    flag(
-        "--xacro-arg",
-        section=MODEL,
-        multiple=True,
-        metavar="NAME:=VALUE",
-        help="Set an argument of a xacro file; repeatable",
-    ),
-    flag(
-        "--package",
-        section=MODEL,
-        multiple=True,
-        metavar="NAME=FOLDER",
-        help="Set the folder of a ROS package; repeatable\n"
+XACRO_FLAGS = flags(
+    MODEL,
+    MODEL_OPTIONS,
+    {
+        "--xacro-arg NAME:=VALUE": "Set an argument of a xacro file; repeatable",
+        "--package NAME=FOLDER": "Set the folder of a ROS package; repeatable\n"
         "It is used for $(find NAME) in xacro files (default found by package.xml, "
         "AMENT_PREFIX_PATH, ROS_PACKAGE_PATH).",
-    ),
-]
+    },
+)
 
 _FLAGS = [
-    flag(
-        "--gravity",
-        section=MODEL,
-        metavar="X,Y,Z|G",
-        help="Gravity [m/s^2] (default the file's, else 0,0,-9.81)\n"
-        "X,Y,Z is in the axes of the root link. One number G keeps the direction of the file's "
-        "gravity, else -z.",
+    *flags(
+        MODEL,
+        MODEL_OPTIONS,
+        {
+            "--gravity X,Y,Z|G": "Gravity [m/s^2] (default the file's, else 0,0,-9.81)\n"
+            "X,Y,Z is in the axes of the root link. One number G keeps the direction of the file's "
+            "gravity, else -z.",
+            "--base LINK": "Lock the joints between the root and this link",
+            "--tip LINK": "Lock the joints that do not move this link",
+            "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
+            "Several joints are separated by commas.",
+            "--payload LINK:MASS[@X,Y,Z]": "Add a point mass [kg] to a link; repeatable\n"
+            "@X,Y,Z is its position [m] in the link frame; without it, the origin.",
+            "--wrench LINK=FX,FY,FZ,TX,TY,TZ": "Apply a force and a torque to a link; repeatable",
+            "--wrench-frame": "Reference frame of --wrench\n"
+            "follower: axes of the link; dead: world axes at the origin of the link; world: world "
+            "axes at the origin of the world.",
+            "--no-damping": "Ignore the damping of the file",
+            "--no-springs": "Ignore the joint springs of the file",
+            "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default ignored)",
+            "--armature JOINT=VALUE": "Set the reflected rotor inertia of a joint; repeatable",
+            "--joints A,B,C": "Order of the joints in inputs and results",
+            "--floating-base": "Add a joint 'base' with six degrees of freedom",
+            "--base-joint": "Add a joint 'base' of this type\n"
+            "A planar joint moves in the xy plane and rotates about z.",
+            "--open-loops": "Ignore the loop-closure constraints",
+            "--strict": "Treat warnings as errors",
+        },
+        wrench_frame="follower",
     ),
-    flag(
-        "--base",
-        section=MODEL,
-        metavar="LINK",
-        help="Lock the joints between the root and this link",
-    ),
-    flag("--tip", section=MODEL, metavar="LINK", help="Lock the joints that do not move this link"),
-    flag(
-        "--lock",
-        section=MODEL,
-        multiple=True,
-        metavar="JOINT=VALUE",
-        help="Lock a joint at a position; repeatable\nSeveral joints are separated by commas.",
-    ),
-    flag(
-        "--payload",
-        section=MODEL,
-        multiple=True,
-        metavar="LINK:MASS[@X,Y,Z]",
-        help="Add a point mass [kg] to a link; repeatable\n"
-        "@X,Y,Z is its position [m] in the link frame; without it, the origin.",
-    ),
-    flag(
-        "--wrench",
-        section=MODEL,
-        multiple=True,
-        metavar="LINK=FX,FY,FZ,TX,TY,TZ",
-        help="Apply a force and a torque to a link; repeatable",
-    ),
-    flag(
-        "--wrench-frame",
-        section=MODEL,
-        type=click.Choice(WRENCH_MODELS),
-        default="follower",
-        show_default=True,
-        help="Reference frame of --wrench\n"
-        "follower: axes of the link; dead: world axes at the origin of the link; world: world "
-        "axes at the origin of the world.",
-    ),
-    flag("--no-damping", section=MODEL, is_flag=True, help="Ignore the damping of the file"),
-    flag("--no-springs", section=MODEL, is_flag=True, help="Ignore the joint springs of the file"),
-    flag(
-        "--friction-velocity",
-        section=MODEL,
-        metavar="V",
-        help="Apply Coulomb friction as tanh(qd / V) (default ignored)",
-    ),
-    flag(
-        "--armature",
-        section=MODEL,
-        multiple=True,
-        metavar="JOINT=VALUE",
-        help="Set the reflected rotor inertia of a joint; repeatable",
-    ),
-    flag(
-        "--joints",
-        section=MODEL,
-        metavar="A,B,C",
-        help="Order of the joints in inputs and results",
-    ),
-    flag(
-        "--floating-base",
-        section=MODEL,
-        is_flag=True,
-        help="Add a joint 'base' with six degrees of freedom",
-    ),
-    flag(
-        "--base-joint",
-        section=MODEL,
-        type=click.Choice(BASE_JOINTS),
-        help="Add a joint 'base' of this type\n"
-        "A planar joint moves in the xy plane and rotates about z.",
-    ),
-    flag("--open-loops", section=MODEL, is_flag=True, help="Ignore the loop-closure constraints"),
-    flag("--strict", section=MODEL, is_flag=True, help="Treat warnings as errors"),
     *XACRO_FLAGS,
-    flag(
-        "--srdf",
-        section=MODEL,
-        metavar="FILE",
-        help="SRDF file with named poses (default the .srdf file next to ARM)\n"
-        "Its group states are poses of a URDF or xacro file.",
+    *flags(
+        MODEL,
+        MODEL_OPTIONS,
+        {
+            "--srdf FILE": "SRDF file with named poses (default the .srdf file next to ARM)\n"
+            "Its group states are poses of a URDF or xacro file.",
+        },
     ),
 ]
 

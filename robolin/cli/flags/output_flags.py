@@ -13,7 +13,6 @@ from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.main import say
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
-from robolin.queries.option_specs import NO_CONDITIONS, Conditions
 
 if TYPE_CHECKING:
     from robolin.core.results.result import Result, ResultStream
@@ -27,20 +26,7 @@ Shortened = Callable[["Result"], "Result"] | None
 
 def color_flag(text: str) -> click.Option:
     """The --color option; `text` names the output it applies to."""
-    return flag(
-        "--color",
-        section=OUTPUT,
-        type=click.Choice(COLORS),
-        default="auto",
-        show_default=True,
-        help=text,
-    )
-
-
-def count_flag(name: str, text: str, modifies: Conditions = NO_CONDITIONS) -> click.Option:
-    """An option for a number of at least one."""
-    number = click.IntRange(min=1)
-    return flag(name, section=OUTPUT, type=number, metavar="N", help=text, modifies=modifies)
+    return flag("--color", OUTPUT, text, choices=COLORS, default="auto")
 
 
 @dataclass(frozen=True)
@@ -201,88 +187,67 @@ def _only_files() -> list[str]:
     return [name for name in FORMATS if name not in stream_formats()]
 
 
+# threads and blocks of rows
+BLOCK_FLAGS = [
+    flag("--jobs N", OUTPUT, "Number of threads (default one per processor)", minimum=1),
+    flag(
+        "--chunk-rows N",
+        OUTPUT,
+        "Rows per block (default 4 MB of results, 64 to 16384 rows)",
+        minimum=1,
+    ),
+]
 _ONE_FORM = "a text plot has no other format"
 _FLAGS = [
     flag(
-        "-o",
-        "--output",
-        "path",
-        section=OUTPUT,
-        metavar="FILE",
-        help="Write to a file\n"
+        "-o --output FILE",
+        OUTPUT,
+        "Write to a file\n"
         f"The extension sets the format: {extensions(FORMATS)}. For several recordings, FOLDER/ "
         "receives one file each.",
+        into="path",
     ),
     flag(
-        "--format",
-        "form",
-        section=OUTPUT,
-        type=click.Choice((TABLE, *stream_formats(), *_only_files())),
-        metavar="FORMAT",
-        requires={f"output if format={'|'.join(_only_files())}": "write to a file: -o FILE"},
-        help=f"Output format (default {TABLE}; {PIPED} in a pipe)\n"
+        "--format FORMAT",
+        OUTPUT,
+        f"Output format (default {TABLE}; {PIPED} in a pipe)\n"
         f"{', '.join((TABLE, *stream_formats(), *_only_files()))}; npz, parquet and mat with -o.",
+        into="form",
+        choices=(TABLE, *stream_formats(), *_only_files()),
+        requires={f"output if format={'|'.join(_only_files())}": "write to a file: -o FILE"},
     ),
     flag(
-        "--precision",
-        section=OUTPUT,
+        "--precision N",
+        OUTPUT,
+        "Significant digits in tables, 1 to 17 (default 4)",
         type=click.IntRange(1, 17),
-        metavar="N",
-        help="Significant digits in tables, 1 to 17 (default 4)",
     ),
-    flag(
-        "--all",
-        "everything",
-        section=OUTPUT,
-        is_flag=True,
-        help="Show all arrays in full",
-    ),
-    flag(
-        "--assumptions",
-        section=OUTPUT,
-        is_flag=True,
-        help="Show all model assumptions",
-    ),
+    flag("--all", OUTPUT, "Show all arrays in full", into="everything"),
+    flag("--assumptions", OUTPUT, "Show all model assumptions"),
     color_flag("Colours in tables"),
     flag(
-        "--only",
-        "arrays",
-        section=OUTPUT,
+        "--only ARRAY",
+        OUTPUT,
+        "Show this array only; repeatable\nFiles always contain all arrays.",
+        into="arrays",
         multiple=True,
         excludes={"output": "remove --only: files contain all arrays"},
-        metavar="ARRAY",
-        help="Show this array only; repeatable\nFiles always contain all arrays.",
     ),
     flag(
         "--summary",
-        section=OUTPUT,
-        is_flag=True,
+        OUTPUT,
+        "Show the minimum and maximum of each array",
         excludes={"format=csv": "use --format table or json"},
-        help="Show the minimum and maximum of each array",
     ),
     flag(
         "--plot",
-        section=OUTPUT,
-        is_flag=True,
+        OUTPUT,
+        "Show a text plot\nSee `robolin plot` for image files.",
         excludes={"summary": _ONE_FORM, "format if !format=table": _ONE_FORM},
-        help="Show a text plot\nSee `robolin plot` for image files.",
     ),
-    count_flag(
-        "--jobs",
-        text="Number of threads (default one per processor)",
-    ),
-    count_flag(
-        "--chunk-rows",
-        text="Rows per block (default 4 MB of results, 64 to 16384 rows)",
-    ),
-    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="Hide warnings and notes"),
-    flag(
-        "-v",
-        "--verbose",
-        section=OUTPUT,
-        is_flag=True,
-        help="Show more notes, such as the condition number of M",
-    ),
+    *BLOCK_FLAGS,
+    flag("-q --quiet", OUTPUT, "Hide warnings and notes"),
+    flag("-v --verbose", OUTPUT, "Show more notes, such as the condition number of M"),
 ]
 
 

@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, STATE, flag, validated_path
-from robolin.cli.flags.output_flags import Output, count_flag
-from robolin.core.choices import DIFFERENTIATIONS, ON_BAD_ROW, TIME_UNITS
+from robolin.cli.flags.flag import OUTPUT, STATE, flag, flags, validated_path
+from robolin.cli.flags.output_flags import Output
+from robolin.core.choices import DIFFERENTIATIONS
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, trajectory_formats
-from robolin.queries.option_specs import EXCLUDES, MODIFIES, Verb, conflict
+from robolin.queries.option_specs import (
+    EXCLUDES,
+    MODIFIES,
+    READ_OPTIONS,
+    SAMPLES,
+    TEXTS,
+    TRAJECTORY,
+    Verb,
+    conflict,
+)
 
 if TYPE_CHECKING:
     from robolin.batch.recordings import NamedRecording
@@ -32,51 +41,33 @@ class MethodChoice(click.Choice[str]):
 
 
 READING_FLAGS = [
-    flag(
-        "--columns",
-        section=STATE,
-        multiple=True,
-        metavar="QUANTITY=PATTERN",
-        help="Names of the columns of the file; repeatable\n"
-        "For example position=/joint_states/{joint}/position. {index} counts joints from 0, "
-        "{number} from 1. Quantities are position, velocity, acceleration and effort. "
-        "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all of them.",
+    *flags(
+        STATE,
+        READ_OPTIONS,
+        {
+            "--columns QUANTITY=PATTERN": "Names of the columns of the file; repeatable\n"
+            "For example position=/joint_states/{joint}/position. {index} counts joints from "
+            "0, {number} from 1. Quantities are position, velocity, acceleration and effort. "
+            "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all of "
+            "them.",
+            "--time COLUMN": "Column of the time (default time, else t, stamp, timestamp or "
+            "__time)",
+            "--time-unit": "Unit of the time column (default seconds)\n"
+            "Results contain the time unchanged.",
+            "--degrees": "Read angles of the file in degrees",
+            "--radians": "Read angles in rad, if the file has no units\n"
+            "This is needed for datasets such as those of LeRobot.",
+        },
     ),
     flag(
-        "--time",
-        section=STATE,
-        metavar="COLUMN",
-        help="Column of the time (default time, else t, stamp, timestamp or __time)",
-    ),
-    flag(
-        "--time-unit",
-        section=STATE,
-        type=click.Choice(TIME_UNITS),
-        help="Unit of the time column (default seconds)\nResults contain the time unchanged.",
-    ),
-    flag(
-        "--degrees",
-        section=STATE,
-        is_flag=True,
-        help="Read angles of the file in degrees",
-    ),
-    flag(
-        "--radians",
-        section=STATE,
-        is_flag=True,
-        help="Read angles in rad, if the file has no units\n"
-        "This is needed for datasets such as those of LeRobot.",
-    ),
-    flag(
-        "--differentiate",
-        section=STATE,
-        type=MethodChoice(DIFFERENTIATIONS),
-        metavar="METHOD",
-        help="Compute missing velocities: central or savgol[:SECONDS]\n"
+        "--differentiate METHOD",
+        STATE,
+        "Compute missing velocities: central or savgol[:SECONDS]\n"
         "Also computes accelerations: by central differences, or by local polynomials over a "
         "width in s, such as savgol:0.1 (Savitzky-Golay filter for any time steps). "
         "savgol:0.1:4 sets their order (default 3). Default width: 11 even rows, else 0.1 s or "
         "ten median time steps.",
+        type=MethodChoice(DIFFERENTIATIONS),
     ),
 ]
 
@@ -93,57 +84,37 @@ _HELP = {
 }
 
 
-_STATE_FILE = flag(
-    "--state",
-    section=STATE,
-    metavar="FILE",
-    help="Read the state from a .yaml or .toml file\n"
+_STATE_FILE = (
+    "Read the state from a .yaml or .toml file\n"
     "For example 'q: {elbow: 30deg}', also qd, qdd and tau. Options override "
-    "values of the file.",
+    "values of the file."
 )
 
 _TRAJECTORY = [
-    flag(
-        "--trajectory",
-        section=STATE,
-        multiple=True,
-        metavar="FILE",
-        help="Compute every row of a file; repeatable\n"
-        f"Formats: {extensions(trajectory_formats())}, or - for CSV on standard input. Columns "
-        "are JOINT/position, /velocity, /acceleration and /effort; positions are required. FILE "
-        "may be a pattern ('logs/**/*.csv') or a folder: results then have a column 'source', "
-        "or one file each with -o FOLDER/.",
-    ),
-    flag(
-        "--on-bad-row",
-        section=STATE,
-        type=click.Choice(ON_BAD_ROW),
-        default="error",
-        show_default=True,
-        help="Reject invalid rows, or write NaN for them\n"
-        "A row is invalid if a number is not finite or the row has no result.",
+    *flags(
+        STATE,
+        {**TRAJECTORY, "trajectory": TEXTS},
+        {
+            "--trajectory FILE": "Compute every row of a file; repeatable\n"
+            f"Formats: {extensions(trajectory_formats())}, or - for CSV on standard input. Columns "
+            "are JOINT/position, /velocity, /acceleration and /effort; positions are required. "
+            "FILE may be a pattern ('logs/**/*.csv') or a folder: results then have a column "
+            "'source', or one file each with -o FOLDER/.",
+            "--on-bad-row": "Reject invalid rows, or write NaN for them\n"
+            "A row is invalid if a number is not finite or the row has no result.",
+        },
+        on_bad_row="error",
     ),
     *READING_FLAGS,
-    flag(
-        "--carry",
-        section=STATE,
-        multiple=True,
-        metavar="COLUMN",
-        help="Copy a numeric column into the result; repeatable",
-    ),
-    flag(
-        "--rows",
-        section=STATE,
-        metavar="FIRST:STOP",
-        help="Use only these rows of the file\n"
-        "For example 1000:2000, 1000: or :2000. Rows count from 0; STOP is excluded.",
-    ),
-    flag(
-        "--stride",
-        section=STATE,
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Use every Nth row only",
+    *flags(
+        STATE,
+        TRAJECTORY,
+        {
+            "--carry COLUMN": "Copy a numeric column into the result; repeatable",
+            "--rows FIRST:STOP": "Use only these rows of the file\n"
+            "For example 1000:2000, 1000: or :2000. Rows count from 0; STOP is excluded.",
+            "--stride N": "Use every Nth row only",
+        },
     ),
 ]
 
@@ -154,87 +125,70 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
     texts: help texts that replace the default ones, by quantity
     """
     helps = {**_HELP, **texts}
-    flags = [
-        flag(f"--{name}", section=STATE, by_joint=True, metavar="VALUES", help=helps[name])
-        for name in verb.states
-    ]
+    own = {f"--{name} VALUES": helps[name] for name in verb.states}
     if verb.state_file:
-        flags.append(_STATE_FILE)
+        own["--state FILE"] = _STATE_FILE
     if "on-bad-row" not in verb.states_from:
-        return flags
+        return flags(STATE, verb.options, own)
     if verb.perturb:
         forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
         text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
-        setting: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUES", "help": text}
-        flags.append(flag("--perturb", section=STATE, **setting))
-    return [*flags, *_TRAJECTORY]
+        own["--perturb KEY=VALUES"] = text
+    return [*flags(STATE, verb.options, own), *_TRAJECTORY]
 
 
 def sample_flags(needed: str) -> list[click.Option]:
     """--samples and --seed, for a command where they require the flag `needed`."""
-    return [
-        flag(
-            "--samples",
-            section=STATE,
-            type=click.IntRange(min=1),
-            metavar="N",
-            help=f"Use N random states within the limits ({needed})",
-        ),
-        flag(
-            "--seed",
-            section=STATE,
-            type=click.IntRange(min=0),
-            metavar="S",
-            help="Random seed (default 0)",
-        ),
-    ]
+    texts = {
+        "--samples N": f"Use N random states within the limits ({needed})",
+        "--seed S": "Random seed (default 0)",
+    }
+    return flags(STATE, SAMPLES, texts)
 
 
 _OF_RECORDINGS = {"trajectory": "add --trajectory FILE"}
-_PART_ROWS = count_flag(
-    "--part-rows",
-    modifies=_OF_RECORDINGS,
-    text="Rows per part, at most\n"
+_PART_ROWS = flag(
+    "--part-rows N",
+    OUTPUT,
+    "Rows per part, at most\n"
     "Requires -o FOLDER/. Files are part-00000.parquet, part-00001.parquet, ...; a "
     "part ends with its recording.",
+    minimum=1,
+    modifies=_OF_RECORDINGS,
 )
 _SHARD = flag(
-    "--shard",
-    section=OUTPUT,
-    modifies=_OF_RECORDINGS,
-    metavar="K/N",
-    help="Compute every Nth part, starting with the Kth\n"
+    "--shard K/N",
+    OUTPUT,
+    "Compute every Nth part, starting with the Kth\n"
     "Requires -o FOLDER/. N commands, in sequence or in parallel, compute all parts.",
+    modifies=_OF_RECORDINGS,
 )
 _RESUME = flag(
     "--resume",
-    section=OUTPUT,
-    modifies=_OF_RECORDINGS,
-    is_flag=True,
-    help="Skip parts that are complete\n"
+    OUTPUT,
+    "Skip parts that are complete\n"
     "Requires -o FOLDER/. Parts of another request are computed again.",
+    modifies=_OF_RECORDINGS,
 )
 
 _ONLY_CSV = "--live writes CSV to standard output: redirect it with > FILE"
 _LIVE = flag(
     "--live",
-    section=OUTPUT,
-    requires={"trajectory=-": "add --trajectory -"},
-    excludes={"output": _ONLY_CSV, "format if !format=csv": _ONLY_CSV},
-    is_flag=True,
-    help="Compute lines of standard input as they arrive\n"
+    OUTPUT,
+    "Compute lines of standard input as they arrive\n"
     "Requires --trajectory -. Writes CSV to standard output; time is a decimal number "
     "unless the first one is a date or an integer that is too large.",
+    requires={"trajectory=-": "add --trajectory -"},
+    excludes={"output": _ONLY_CSV, "format if !format=csv": _ONLY_CSV},
 )
 
 _CLUSTER = flag(
-    "--cluster",
-    section=OUTPUT,
-    modifies=_OF_RECORDINGS,
-    metavar="WHERE",
-    help="Compute the parts on Dask workers\n"
+    "--cluster WHERE",
+    OUTPUT,
+    "Compute the parts on Dask workers\n"
     "Requires -o FOLDER/. WHERE is local:N for N processes, or the address of a "
     "scheduler (tcp://scheduler:8786).",
+    modifies=_OF_RECORDINGS,
 )
 
 MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _CLUSTER, _LIVE]

@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from robolin.cli.flags.flag import OUTPUT, bundled, flag, validated_path
 from robolin.cli.flags.output_flags import color_flag, standard_output
 from robolin.core.text import pluralize, printable, printable_json
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
+    from click import Option
+
     from robolin.core.results.summary import Extreme, Summary
     from robolin.display.terminal.grid import ColumnBlock
 
@@ -104,23 +104,27 @@ class Report:
 
 
 _FLAGS = [
-    flag(
-        "-o",
-        "--output",
-        "path",
-        section=OUTPUT,
-        metavar="FILE",
-        help="Write to a .json or .txt file",
-    ),
-    flag(
-        "--format",
-        "form",
-        section=OUTPUT,
-        type=click.Choice(FORMS),
-        help="Output format (default table)",
-    ),
+    flag("-o --output FILE", OUTPUT, "Write to a .json or .txt file", into="path"),
+    flag("--format", OUTPUT, "Output format (default table)", into="form", choices=FORMS),
     color_flag("Colours on standard output"),
 ]
+
+
+def report_flags(text: str, forms: Sequence[str]) -> list[Option]:
+    """The flags -o, --format and --color of a report in one of several formats."""
+    *first, last = forms
+    return [
+        flag("-o --output FILE", OUTPUT, text, into="path"),
+        flag(
+            "--format FORMAT",
+            OUTPUT,
+            f"{', '.join(first)} or {last} (default table)\n"
+            "Format on standard output; with -o, in addition to the file.",
+            into="form",
+            choices=forms,
+        ),
+        color_flag("Colours on standard output"),
+    ]
 
 
 def _report(path: str | None, form: str | None, color: str) -> Report:
