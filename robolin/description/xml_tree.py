@@ -51,13 +51,16 @@ class _RefusedError(Exception):
 class _Builder:
     """Builds the tree from expat's events; `open` is the path from the root to the current tag."""
 
-    def __init__(self, source: str, lines_before: int) -> None:
+    def __init__(self, source: str, lines_before: int, longest_text: int) -> None:
         self.source, self.lines_before = source, lines_before
+        self.longest_text = longest_text
         self.open: list[Element] = []
         self.root: Element | None = None
         self.count = 0
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
+        # text arrives in few pieces, which are joined one by one
+        parser.buffer_size = max(parser.buffer_size, longest_text)
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
@@ -93,8 +96,8 @@ class _Builder:
         self.open.pop()
 
     def characters(self, text: str) -> None:
-        if len(self.open[-1].text) < LONGEST_TEXT:
-            self.open[-1].text += text[:LONGEST_TEXT]
+        if len(self.open[-1].text) < self.longest_text:
+            self.open[-1].text += text[: self.longest_text]
 
     def doctype(self, *_declaration: object) -> None:
         hint = "remove the <!DOCTYPE …> declaration"
@@ -105,12 +108,17 @@ class _Builder:
         raise _RefusedError(Finding(finding_id, "error", location, message, hint))
 
 
-def parse_xml(data: bytes, source: str) -> tuple[Element | None, list[Finding]]:
-    """The root element and notes, or None and the error in the XML."""
+def parse_xml(
+    data: bytes, source: str, longest_text: int = LONGEST_TEXT
+) -> tuple[Element | None, list[Finding]]:
+    """The root element and notes, or None and the error in the XML.
+
+    longest_text: length at which the text inside an element is cut
+    """
     if refusal := _not_even_text(data, source):
         return None, [refusal]
     text, notes = _from_declaration(data, source)
-    builder = _Builder(source, data.count(b"\n", 0, len(data) - len(text)))
+    builder = _Builder(source, data.count(b"\n", 0, len(data) - len(text)), longest_text)
     try:
         builder.parser.Parse(text, True)
     except _RefusedError as refused:

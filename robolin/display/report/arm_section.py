@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -32,6 +32,7 @@ from robolin.display.report.page_markup import (
     figure_cell,
     filled,
     markup,
+    paragraph,
     range_cell,
     shown_name,
     table,
@@ -39,16 +40,24 @@ from robolin.display.report.page_markup import (
 from robolin.display.report.reported_arm import ReportedArm
 from robolin.dynamics.algebra.scalar import float_sum
 
+if TYPE_CHECKING:
+    from robolin.display.report.visuals import Visuals
+
 _JOINT = ("joint", "kind", "lower", "upper", "velocity", "effort", "damping", "friction")
 _LINK = ("link", "joint", "mass", "x", "y", "z", "box x", "box y", "box z")
 
 
-def views(arms: Sequence[ReportedArm]) -> str:
+_CAPSULES = "Links are capsules whose radius grows with the mass"
+_MESHES = "Links are drawn with the meshes and shapes of the robot file"
+_SWITCH = '<label><input type="checkbox" data-show="meshes" checked> meshes</label>\n'
+
+
+def views(arms: Sequence[ReportedArm], visuals: Sequence[Visuals]) -> str:
     """Drawings of all robots, with their controls."""
-    return "\n".join(_drawing(i, each) for i, each in enumerate(arms))
+    return "\n".join(_drawing(i, *each) for i, each in enumerate(zip(arms, visuals, strict=True)))
 
 
-def _drawing(number: int, reported: ReportedArm) -> str:
+def _drawing(number: int, reported: ReportedArm, visuals: Visuals) -> str:
     name = escape(shown_name(reported.name))
     return filled(
         "arm.html",
@@ -56,6 +65,9 @@ def _drawing(number: int, reported: ReportedArm) -> str:
         name=name,
         label=f"Robot {name}",
         drawing=markup(drawn_arm(reported.arm, reported.first_pose)),
+        meshes=_SWITCH if visuals.parts else "",
+        links=_MESHES if visuals.parts else _CAPSULES,
+        note=markup(paragraph(visuals.note, "note")) if visuals.note else "",
     )
 
 
@@ -212,9 +224,12 @@ def link_poses(arm: Arm, q: Floats) -> list[Pose]:
     return poses
 
 
-def shape(arm: Arm, numbers: PageNumbers) -> dict[str, Any]:
+def shape(arm: Arm, numbers: PageNumbers, visuals: Visuals) -> dict[str, Any]:
     """Data that a page needs to draw the robot in any pose."""
     return {
+        "meshes": visuals.meshes,
+        "parts": visuals.parts,
+        "floating": arm.floating_base or any(g.kind == "floating" for g in arm.groups),
         "packed": {name: numbers.add(values) for name, values in _packed(arm).items()},
         "base": [float32_digits(end) for end in _segment_ends(arm, arm.base)],
         "size": _size(arm),

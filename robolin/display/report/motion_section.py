@@ -38,10 +38,13 @@ from robolin.display.report.reported_motion import (
     ReportedMotion,
     states_of,
 )
+from robolin.display.report.visuals import Visuals
 from robolin.errors import RobolinError
 
 
-def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
+def motion_section(
+    arms: Sequence[ReportedArm], visuals: Sequence[Visuals], figures: PageFigures
+) -> str:
     """Robots to the left, curves to the right; robots without torques show the reason."""
     refused = [
         paragraph(refusal(each.name, each.motion))
@@ -66,7 +69,7 @@ def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
     else:
         beside, below = [*refused, *tables], []
     right = markup(element("div", *beside)) if beside else ""
-    return f'<div class="{layout}">\n{views(arms)}\n{right}\n</div>\n{markup(*below)}'
+    return f'<div class="{layout}">\n{views(arms, visuals)}\n{right}\n</div>\n{markup(*below)}'
 
 
 def refusal(name: str, error: RobolinError) -> str:

@@ -217,7 +217,7 @@ def _extremes(label: str, values: Floats) -> str:
 
 _FOLDER = Path(__file__).parent / "page"
 _STYLES = ("uPlot.min.css", "style.css")
-_PROGRAMS = ("arm_view.js", "curves.js", "page.js")
+_PROGRAMS = ("solids.js", "arm_view.js", "curves.js", "page.js")
 
 
 @cache

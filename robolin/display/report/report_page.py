@@ -35,6 +35,7 @@ from robolin.display.report.provenance_section import (
 from robolin.display.report.reported_arm import ReportedArm
 from robolin.display.report.reported_motion import ReportedMotion, notable_rows, spread_rows
 from robolin.display.report.summary_section import headline, summary_section
+from robolin.display.report.visuals import BUDGET, Visuals, robot_visuals
 from robolin.errors import RobolinError
 from robolin.version import __version__
 
@@ -55,18 +56,19 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
     """Report page about one robot, or about two side by side."""
     figures = PageFigures(PageNumbers())
     models, model_data = model_section(arms, figures)
+    visuals = [robot_visuals(each.arm, BUDGET // len(arms)) for each in arms]
     sections = [Section("summary", "Summary", summary_section(arms))]
     if len(arms) == 2:
         sections.append(Section("changes", "Differences", changes_section(*arms)))
     sections += [
-        Section("motion", "Motion", motion_section(arms, figures)),
+        Section("motion", "Motion", motion_section(arms, visuals, figures)),
         Section("limits", "Limits", limits_section(arms)),
         Section("model", "Linear model", models),
         Section("assumptions", "Model assumptions", assumptions_section(arms)),
         Section("validation", "Validation", findings_section(arms)),
         Section("verification", "Verification", verify_section(arms)),
     ]
-    data = _data(arms, figures) | {"models": model_data}
+    data = _data(arms, visuals, figures) | {"models": model_data}
     title = " and ".join(shown_name(each.name) for each in arms)
     return assembled_page(title, headline(arms), sections, data, _frames(arms))
 
@@ -120,9 +122,11 @@ def _frames(arms: Sequence[ReportedArm]) -> int:
     return len(_frame_rows(arms))
 
 
-def _data(arms: Sequence[ReportedArm], figures: PageFigures) -> dict[str, Any]:
+def _data(
+    arms: Sequence[ReportedArm], visuals: Sequence[Visuals], figures: PageFigures
+) -> dict[str, Any]:
     rows, numbers, motions = _frame_rows(arms), figures.numbers, _motions(arms)
-    arm_data = [_arm(each, rows, numbers) for each in arms]
+    arm_data = [_arm(*each, rows, numbers) for each in zip(arms, visuals, strict=True)]
     frames = None
     if motions:
         times = numbers.add(motions[0].time[rows])
@@ -138,7 +142,9 @@ def _data(arms: Sequence[ReportedArm], figures: PageFigures) -> dict[str, Any]:
     }
 
 
-def _arm(reported: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, Any]:
+def _arm(
+    reported: ReportedArm, visuals: Visuals, rows: Any, numbers: PageNumbers
+) -> dict[str, Any]:
     """Drawing of a robot, and its positions, velocities and torques at every slider position."""
     if isinstance(reported.motion, RobolinError):
         values = [reported.first_pose[None, :]]
@@ -146,7 +152,7 @@ def _arm(reported: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, An
         values = [reported.motion.values[name][rows] for name in ("q", "qd", "tau")]
     return {
         "name": shown_name(reported.name),
-        "shape": shape(reported.arm, numbers),
+        "shape": shape(reported.arm, numbers, visuals),
         "joints": reported.arm.n,
         "values": [numbers.add(each) for each in values],
     }

@@ -18,6 +18,7 @@ import robolin
 from robolin.display.report.report_page import report_page
 from robolin.display.report.result_page import ReportedResult, result_page
 from robolin.queries.states import States
+from tests.display.report import meshes
 from tests.display.report.pages import hostile_names, motion, page_of_two_link, report_arm, stored
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra browser-test is absent")
@@ -220,6 +221,39 @@ def test_a_linkage_stays_closed(browser: Any, tmp_path: Path) -> None:
     # positions of float32, on bars of 1 m
     assert max(visit.page.evaluate(apart, k) for k in range(20)) < 1e-6
     assert visit.messages == []
+    visit.context.close()
+
+
+# number of pixels of the robot's canvas that are red, and that are blue
+_COLOURS = """(c => { const p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+    const n = [0, 0];
+    for (let i = 0; i < p.length; i += 4) {
+      if (p[i] > 90 && p[i + 1] + p[i + 2] < 60) n[0]++;
+      if (p[i + 2] > 90 && p[i] + p[i + 1] < 60) n[1]++;
+    }
+    return n; })(document.querySelector('.arm canvas'))"""
+
+
+def test_meshes_are_drawn(browser: Any, tmp_path: Path) -> None:
+    """The nearer mesh hides the other one; without meshes the robot consists of capsules."""
+    (tmp_path / "red.dae").write_bytes(meshes.dae())
+    (tmp_path / "blue.stl").write_bytes(meshes.binary_stl())
+    blue = '<material name="blue"><color rgba="0 0 1 1"/></material>'
+    # the view is along x: the red cube from x = 1 to 2 is in front of the blue one
+    shapes = meshes.mesh("red.dae"), '<origin xyz="-1 0 0"/>' + meshes.mesh("blue.stl") + blue
+    arm = robolin.load(meshes.robot(tmp_path, *shapes))
+    visit = Visit(browser, stored(report_page([report_arm(arm, States())]), tmp_path))
+    view = "robolinReport.views[0].view"
+    visit.run(f"(v => {{ v.yaw = 0; v.pitch = 0; v.draw(); }})({view})")
+    red, hidden = visit.run(_COLOURS)
+    assert red > 10_000 > 100 > hidden
+    visit.run(f"(v => {{ v.yaw = Math.PI; v.draw(); }})({view})")
+    hidden, front = visit.run(_COLOURS)
+    assert front > 10_000 > 100 > hidden
+    visit.page.uncheck("[data-show=meshes]")
+    assert visit.run(_COLOURS) == [0, 0]
+    # reading pixels is the only message
+    assert [text for text in visit.messages if "getImageData" not in text] == []
     visit.context.close()
 
 

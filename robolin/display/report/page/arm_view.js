@@ -1,4 +1,4 @@
-// The robot on a canvas: links as capsules, joint axes, centres of mass, inertias as boxes.
+// The robot on a canvas: links as meshes or capsules, joint axes, centres of mass, inertias as boxes.
 // Matrices are nine numbers, row by row; everything is in the axes of the arm's root.
 
 const FIRST_YAW = 0.6;
@@ -83,7 +83,8 @@ class ArmView {
     this.later = later;
     this.name = name;
     this.canvas = figure.querySelector("canvas");
-    this.shown = { boxes: false, masses: false, axes: true, names: false };
+    this.solids = shape.meshes.length ? new Solids(shape) : null;
+    this.shown = { meshes: true, boxes: false, masses: false, axes: true, names: false };
     this.q = null;
     this.heaviest = Math.max(1e-12, ...shape.links.map((link) => link.mass));
     this.reset();
@@ -187,8 +188,9 @@ class ArmView {
     this.scale = scale;
     const colors = getComputedStyle(document.documentElement);
     this.color = (name) => colors.getPropertyValue(`--${name}`).trim();
-    const capsules = this.capsules(poses);
+    const solid = this.solids && this.shown.meshes, capsules = solid ? [] : this.capsules(poses);
     this.drawGround(context);
+    if (solid) this.drawSolids(context, poses, width, height, ratio);
     this.drawShadow(context, capsules);
     const parts = this.parts(poses, capsules);
     // parts that are farther away are drawn first
@@ -198,6 +200,17 @@ class ArmView {
     const tip = poses[poses.length - 1].origin;
     canvas.setAttribute("aria-label",
       `${this.name}: last link at x ${tip[0].toFixed(3)}, y ${tip[1].toFixed(3)}, z ${tip[2].toFixed(3)} m`);
+  }
+
+  // while the robot moves, a slow computer draws it less sharply
+  drawSolids(context, poses, width, height, ratio) {
+    const started = performance.now(), quick = this.slow && started - this.lastDrawn < 400;
+    this.solids.drawShadow(this, context, poses, width, height);
+    this.solids.draw(this, context, poses, width, height, quick ? Math.min(ratio, 1) : Math.max(ratio, 2));
+    this.lastDrawn = performance.now();
+    if (!quick) this.slow = this.lastDrawn - started > 30;
+    clearTimeout(this.settled);
+    if (quick) this.settled = setTimeout(() => this.draw(), 450);
   }
 
   // centre of the first pose in the first view, and half of its width and height on the canvas
@@ -217,11 +230,15 @@ class ArmView {
     this.reach = [0, 1].map((i) => half(first, i) || 1);
     this.farthest = [0, 1].map((i) =>
       Math.max(this.reach[i], ...all.map(([p, r]) => Math.abs(p[i] - middle[i]) + r)));
+    // a robot without a fixed base stands on the ground
+    const v = this.shape.view, height = (p) => v[6] * p[0] + v[7] * p[1] + v[8] * p[2];
+    this.ground = this.shape.floating ? Math.min(...this.outline(poses).map(([p, r]) => height(p) - r)) : 0;
     [this.yaw, this.pitch] = [yaw, pitch];
   }
 
-  // points of the capsules with their radii
+  // points of the meshes, or of the capsules with their radii
   outline(poses) {
+    if (this.solids) return this.solids.outline(poses).map((p) => [p, 0]);
     return [[[0, 0, 0], 0], ...this.capsules(poses).flatMap(({ a, b, radius }) => [[a, radius], [b, radius]])];
   }
 
@@ -256,12 +273,12 @@ class ArmView {
     context.stroke();
   }
 
-  // straight down on the level of the root, for parts above it
+  // straight down on the ground, for parts above it
   drawShadow(context, capsules) {
     const v = this.shape.view, height = (p) => v[6] * p[0] + v[7] * p[1] + v[8] * p[2];
-    const down = (p) => p.map((x, i) => x - height(p) * v[6 + i]);
+    const down = (p) => p.map((x, i) => x - (height(p) - this.ground) * v[6 + i]);
     for (const { a, b, radius } of capsules) {
-      if (Math.min(height(a), height(b)) > -radius) {
+      if (Math.min(height(a), height(b)) > this.ground - radius) {
         this.line(context, down(a), down(b), Math.max(1.6 * this.scale * radius, 2), this.color("shadow"));
       }
     }
@@ -281,7 +298,7 @@ class ArmView {
   drawGround(context) {
     const size = this.shape.size, color = this.color("line"), v = this.shape.view;
     // level with gravity for any axes of the root
-    const level = (x, y) => [0, 1, 2].map((i) => v[i] * x + v[3 + i] * y);
+    const level = (x, y) => [0, 1, 2].map((i) => v[i] * x + v[3 + i] * y + v[6 + i] * this.ground);
     for (let i = -4; i <= 4; i++) {
       const at = (i * size) / 4;
       this.line(context, level(at, -size), level(at, size), 0.5, color);
@@ -309,7 +326,7 @@ class ArmView {
     }));
     this.shape.links.forEach((link, i) => {
       const pose = poses[i];
-      if (link.turns && link.radius[0]) found.push(this.hub(link, pose));
+      if (capsules.length && link.turns && link.radius[0]) found.push(this.hub(link, pose));
       if (this.shown.axes) found.push(this.axis(link, pose));
       if (link.mass > 0 && this.shown.masses) found.push(this.ball(link, pose));
       if (link.box && this.shown.boxes) found.push(...this.faces(link, pose));
