@@ -43,7 +43,7 @@ _SHARES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CostGradient(DisplayMixin):
     """First-order change of a cost with the initial state, the torques and the parameters.
 

@@ -27,7 +27,7 @@ FLAT_BELOW = 1e-8
 _AT_ONCE = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curvature(DisplayMixin):
     """Riemann symbols of the first kind and their size.
 

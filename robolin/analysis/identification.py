@@ -25,7 +25,7 @@ RANK_BELOW = 1e-5
 _ROWS_AT_ONCE = 4096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Regressor(DisplayMixin):
     """τ = matrix · parameters + offset.
 
@@ -47,7 +47,7 @@ class Regressor(DisplayMixin):
     offset: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Identifiable(DisplayMixin):
     """Parameters that can be identified from the torques of given motions.
 

@@ -48,7 +48,7 @@ class Margin:
         return self.margin < 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointLimits(DisplayMixin):
     """Margins of every joint, and the quantities of joints without a limit.
 

@@ -36,7 +36,7 @@ _AXES = ("x", "y", "z")
 TURN_PARAMETERS = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeometryDerivative(DisplayMixin):
     """Derivative of torques by the geometric parameters, for a fixed motion of the joints.
 

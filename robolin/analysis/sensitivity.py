@@ -47,7 +47,7 @@ from robolin.evaluation.methods import Method
 _AT_ONCE = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(DisplayMixin):
     """First-order change of a motion.
 
@@ -69,7 +69,7 @@ class Sensitivity(DisplayMixin):
     dqd: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitivityMatrices(DisplayMixin):
     """First-order changes of the state x = [q; q̇] at every row.
 

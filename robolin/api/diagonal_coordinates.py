@@ -13,7 +13,7 @@ from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Diagonalized(DisplayMixin):
     """ν̇ + coriolis = epsilon, with nu = mᵀ q̇ and mass_matrix = m mᵀ.
 
@@ -41,7 +41,7 @@ class Diagonalized(DisplayMixin):
     D: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class DiagonalizedUnnormalized(DisplayMixin):
     """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: diagonalized without square roots.
 

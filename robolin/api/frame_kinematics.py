@@ -310,7 +310,7 @@ def _in_axes(reference: str, result: Mapping[str, Floats]) -> dict[str, Floats]:
     return in_frame_axes(result) if reference == "frame" else dict(result)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Momentum(DisplayMixin):
     """com_velocity = com_jacobian q̇, and momentum = momentum_matrix q̇, about the centre of mass.
 

@@ -8,7 +8,7 @@ from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameJacobian(DisplayMixin):
     """twist = jacobian q̇, classical acceleration = jacobian q̈ + jacobian_rate_qd; and the pose.
 
@@ -35,7 +35,7 @@ class FrameJacobian(DisplayMixin):
     frame: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameMotion(DisplayMixin):
     """Pose, twist, and two accelerations [ẇ; linear], neither of which contains gravity.
 
@@ -63,7 +63,7 @@ class FrameMotion(DisplayMixin):
     frame: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameDerivatives(DisplayMixin):
     """∂/∂q and ∂/∂q̇ of a frame's motion.
 
@@ -98,7 +98,7 @@ class FrameDerivatives(DisplayMixin):
     frame: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkAccelerations(DisplayMixin):
     """Accelerations of the links' origins, base to tip, angular part first.
 
@@ -118,7 +118,7 @@ class LinkAccelerations(DisplayMixin):
     link_classical_acceleration: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class OperationalSpace(DisplayMixin):
     """Operational-space dynamics at a frame: operational_inertia a + bias_wrench = F.
 

@@ -19,7 +19,7 @@ from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearizedInverse(DisplayMixin):
     """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq about a motion.
 
@@ -60,7 +60,7 @@ class LinearizedInverse(DisplayMixin):
         ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearizedForward(DisplayMixin):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq about a state and its torques.
 

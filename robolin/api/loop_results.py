@@ -17,7 +17,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Closed(DisplayMixin):
     """A state that satisfies the loop constraints.
 
@@ -36,7 +36,7 @@ class Closed(DisplayMixin):
     qd: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClosedChange(DisplayMixin):
     """A small change of state that satisfies the linearized loop constraints.
 
@@ -55,7 +55,7 @@ class ClosedChange(DisplayMixin):
     dqd: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LoopConstraints(DisplayMixin):
     """Loop constraints at a state: L q̈ = bias, with the violation and its rate L q̇.
 
@@ -80,7 +80,7 @@ class LoopConstraints(DisplayMixin):
     rows: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LoopForces(DisplayMixin):
     """Forward dynamics with loops: 𝓜 q̈ + C = τ + Lᵀ λ.
 
@@ -115,7 +115,7 @@ class LoopForces(DisplayMixin):
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearizedLoops(DisplayMixin):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
 

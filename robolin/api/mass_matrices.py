@@ -13,7 +13,7 @@ from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Factors(DisplayMixin):
     """Mass matrix as factor · diag(D) · factorᵀ, with the inverse of the factor.
 

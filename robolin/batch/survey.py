@@ -15,10 +15,10 @@ from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
-from robolin.io.paths import is_stored, location_of, split_part
+from robolin.io.paths import file_stamp, is_stored, location_of, split_part
 from robolin.io.provenance_reader import is_size, matches
 from robolin.io.stores import objects
-from robolin.io.table_file import FileIndex, RowOffset, digest_of, file_stamp
+from robolin.io.table_file import FileIndex, RowOffset, digest_of
 from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.open_table import (
     is_other_programs,

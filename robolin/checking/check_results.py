@@ -38,6 +38,7 @@ from robolin.io.paths import require_output_is_no_input, require_target, split_p
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import open_stored, require_holdable
 from robolin.queries.option_specs import STATES_OPTION
+from robolin.queries.question import answering_verb
 from robolin.queries.request import (
     ARM_OPTION,
     DEFAULT_SETTINGS,
@@ -47,7 +48,6 @@ from robolin.queries.request import (
     run_request,
 )
 from robolin.queries.states import require_nan_support
-from robolin.queries.verbs import answering_verb
 
 if TYPE_CHECKING:
     from robolin.checking.suite import Case

@@ -12,8 +12,9 @@ from robolin.core.choices import base_verb
 from robolin.errors import FileError, RobolinError
 from robolin.io.paths import split_part
 from robolin.queries.option_specs import STATES_OPTION
+from robolin.queries.question import answering_verb
 from robolin.queries.request import ARM_OPTION, Request, arm_inputs, request_from_options
-from robolin.queries.verbs import VERBS, answering_verb
+from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
     from robolin.io.stored import StoredFile

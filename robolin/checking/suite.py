@@ -31,7 +31,7 @@ from robolin.core.text_parsing import text_of
 from robolin.errors import FileError, RobolinError, raise_all
 from robolin.io.format_table import with_companion
 from robolin.queries.option_specs import OptionSpec
-from robolin.queries.verbs import answering_verb
+from robolin.queries.question import answering_verb
 
 KeyPath = tuple[str | int, ...]
 

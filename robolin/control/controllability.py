@@ -19,7 +19,7 @@ MODEL_ROUNDING = 1e-14
 Reached = Literal["controllability", "observability"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reachability(DisplayMixin):
     """Controllability or observability of a linear model.
 

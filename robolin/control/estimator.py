@@ -15,7 +15,7 @@ from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimator(DisplayMixin):
     """x̂' = A x̂ + B u + L (y - C x̂ - D u), the Kalman filter of a model.
 

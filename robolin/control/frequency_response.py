@@ -77,7 +77,7 @@ def _require_stable(model: StateSpace) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TimeResponse(DisplayMixin):
     """Outputs after a step or an impulse of one input at a time.
 

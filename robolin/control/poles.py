@@ -20,7 +20,7 @@ _SAME_SIZE = 1e-9
 ROUNDINGS = 10.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Poles(DisplayMixin):
     """Poles of a linear model, the slowest first, conjugates next to each other.
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 SOLVED = 1e-8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Regulator(DisplayMixin):
     """LQR feedback u = -K x, minimizing ∫ xᵀQx + uᵀRu + 2xᵀNu dt, or its sum over samples.
 
@@ -348,7 +348,7 @@ def _mode_text(model: StateSpace, value: complex, direction: Floats) -> str:
 MISSED = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlacedPoles(DisplayMixin):
     """State feedback u = -K x with the desired poles.
 

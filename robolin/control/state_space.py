@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from robolin.control.poles import Poles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StateSpace(DisplayMixin):
     """ẋ = drift + A x + B u and y = y₀ + C x + D u; with dt, x(k+1) in place of ẋ.
 

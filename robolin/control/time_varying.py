@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TimeVaryingRegulator(DisplayMixin):
     """Time-varying feedback u = -K(k) x at row k of a trajectory.
 

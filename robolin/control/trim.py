@@ -42,7 +42,7 @@ SHORTEST_SHARE = 1e-4
 RANK_TOLERANCE = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trim(DisplayMixin):
     """An equilibrium: the arm is at rest at q under tau.
 

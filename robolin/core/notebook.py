@@ -14,7 +14,6 @@ from robolin.core.text import printable
 _SHORT = 40
 # arrays up to this size are shown number by number in a notebook
 _FEW_NUMBERS = 200
-_OWN = ("__repr__", "__eq__", "__hash__")
 # values below this fraction of the largest are rounding
 _NOISE = 1e-15
 ROUNDED_ZERO = "~0"
@@ -23,15 +22,9 @@ ROUNDED_ZERO = "~0"
 class DisplayMixin:
     """Dataclass mixin: one-line repr, HTML table in notebooks, conversion to a dict, equality.
 
+    Subclasses are dataclasses with `eq=False, repr=False`, so that these methods are not replaced.
     Two objects are equal if they have the same type and equal fields; NaN equals NaN.
     """
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        # set on the class itself: otherwise the dataclass decorator generates its own
-        for name in _OWN:
-            if name not in cls.__dict__:
-                setattr(cls, name, getattr(DisplayMixin, name))
 
     def __repr__(self) -> str:
         texts = (f"{name} {in_short(value)}" for name, value in _fields_set(self).items())

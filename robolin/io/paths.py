@@ -162,3 +162,12 @@ def _number(standard: int) -> int:
     if stream is None:
         raise OSError("it is closed")
     return stream.fileno()
+
+
+def file_stamp(status: os.stat_result) -> str:
+    """A text that changes when a file is modified or replaced.
+
+    The time of the last change of the inode (ctime) is set by the system alone.  The device is not
+    included, because machines that share a file system number their devices differently.
+    """
+    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}"

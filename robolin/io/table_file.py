@@ -13,7 +13,7 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
-from robolin.io.paths import is_stored
+from robolin.io.paths import file_stamp, is_stored
 
 _REPORTED_AT_MOST = 20
 # kind of a column that contains only integers; stored in plans
@@ -256,15 +256,6 @@ def digest_of(stream: BinaryIO) -> str:
     while piece := stream.read(1 << 20):
         digest.update(piece)
     return digest.hexdigest()
-
-
-def file_stamp(status: os.stat_result) -> str:
-    """A text that changes when a file is modified or replaced.
-
-    The time of the last change of the inode (ctime) is set by the system alone.  The device is not
-    included, because machines that share a file system number their devices differently.
-    """
-    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}"
 
 
 def row_location(file: str, first: int) -> Callable[[int], str]:

@@ -19,7 +19,7 @@ from robolin.errors import UsageError
 from robolin.io.paths import base_name
 from robolin.queries.option_files import column_rules_with_files
 from robolin.queries.option_specs import COLUMNS, OptionSpec, Verb
-from robolin.queries.verbs import VERBS, answering_verb, unknown_verb
+from robolin.queries.verbs import VERBS, unknown_verb
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -208,6 +208,12 @@ def _resolve_verb(verb: str) -> Verb:
     if command is None or verb not in VERBS:
         raise _unknown_verb_error(verb)
     return command
+
+
+def answering_verb(name: str) -> Verb | None:
+    """Return the command if its result can be stored, else None; accepts `sweep COMMAND`."""
+    verb = VERBS.get(name) or VERBS.get(base_verb(name))
+    return verb._replace(name=name) if verb is not None and verb.answers else None
 
 
 def _unknown_verb_error(verb: str) -> UsageError:

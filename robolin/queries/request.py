@@ -24,9 +24,9 @@ from robolin.queries.option_specs import (
     check_conflicts,
     conflict,
 )
-from robolin.queries.question import Question, coerce_option, usage_error
+from robolin.queries.question import Question, answering_verb, coerce_option, usage_error
 from robolin.queries.states import NAN, States, given_options
-from robolin.queries.verbs import VERBS, answering_verb
+from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm

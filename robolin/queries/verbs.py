@@ -15,7 +15,6 @@ from robolin.core.choices import (
     REFERENCES,
     STATE_FORMS,
     TORQUES,
-    base_verb,
 )
 from robolin.core.text import suggest
 from robolin.errors import UsageError
@@ -398,12 +397,6 @@ def sections() -> dict[str, dict[str, str]]:
 def commands_with(option: str) -> list[str]:
     """Names of the listed commands that take an option."""
     return [verb.name for verb in VERBS.values() if verb.section and option in verb.options]
-
-
-def answering_verb(name: str) -> Verb | None:
-    """Return the command if its result can be stored, else None; accepts `sweep COMMAND`."""
-    verb = VERBS.get(name) or VERBS.get(base_verb(name))
-    return verb._replace(name=name) if verb is not None and verb.answers else None
 
 
 def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:

@@ -19,7 +19,7 @@ import pytest
 import robolin
 from robolin.dynamics.algebra.comparison import VECTOR
 from robolin.dynamics.algorithm import Algorithm
-from robolin.engine.compiled import kernel_cache, kernels
+from robolin.engine.compiled import kernels
 from robolin.engine.compiled.kernels import KernelSpec
 from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
@@ -78,7 +78,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
     monkeypatch.setattr(kernels, "_compiled", compiling)
     monkeypatch.setattr(kernels, "_linked", linking)
     monkeypatch.setattr(kernels, "_kernels", {})
-    kernel_cache._warn_once.cache_clear()
+    kernels._warn_once.cache_clear()
     return seen
 
 
@@ -381,18 +381,18 @@ def test_a_write_that_fails_leaves_nothing(watch: Watch, monkeypatch: pytest.Mon
 def test_a_reader_never_sees_half_a_kernel(watch: Watch) -> None:
     """While a kernel is rewritten repeatedly, it is always there and always complete."""
     contents = [bytes([i]) * 300_000 for i in range(2)]
-    kernel_cache.write_kernel(KEY, contents[0])
+    kernels.write_kernel(KEY, contents[0])
     stop = threading.Event()
 
     def writing() -> None:
         while not stop.is_set():
             for content in contents:
-                kernel_cache.write_kernel(KEY, content)
+                kernels.write_kernel(KEY, content)
 
     writer = threading.Thread(target=writing)
     writer.start()
     try:
-        assert all(kernel_cache.read_kernel(KEY) in contents for _ in range(200))
+        assert all(kernels.read_kernel(KEY) in contents for _ in range(200))
     finally:
         stop.set()
         writer.join()
@@ -434,7 +434,7 @@ def test_two_processes_may_compile_the_same_kernel(
     assert outputs[0][0] == outputs[1][0]
     [path] = (tmp_path / "kernels").iterdir()
     monkeypatch.setenv("ROBOLIN_CACHE", str(tmp_path))
-    assert kernel_cache.read_kernel(path.stem) == path.read_bytes()[32:]
+    assert kernels.read_kernel(path.stem) == path.read_bytes()[32:]
 
 
 # size
@@ -444,25 +444,25 @@ def test_temporary_files_of_killed_processes_are_removed_first(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old temporary file counts as a kernel that is not used: a full cache removes it."""
-    monkeypatch.setattr(kernel_cache, "LARGEST_FOLDER", 350)
-    kernel_cache.write_kernel("a" * 64, b"x")
+    monkeypatch.setattr(kernels, "LARGEST_FOLDER", 350)
+    kernels.write_kernel("a" * 64, b"x")
     left, current = (watch.folder / f".{name}.part" for name in ("left", "current"))
     for path in (left, current):
         path.write_bytes(b"x" * 150)
     os.utime(left, (1e9, 1e9))
-    kernel_cache.write_kernel("b" * 64, b"x")
+    kernels.write_kernel("b" * 64, b"x")
 
     assert sorted(path.name[:2] for path in watch.folder.iterdir()) == [".c", "aa", "bb"]
 
 
 def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the cache is full, the least recently used kernels are removed."""
-    monkeypatch.setattr(kernel_cache, "LARGEST_FOLDER", 350)
+    monkeypatch.setattr(kernels, "LARGEST_FOLDER", 350)
     for age, name in enumerate("abc"):
-        kernel_cache.write_kernel(name * 64, b"x" * 68)
+        kernels.write_kernel(name * 64, b"x" * 68)
         os.utime(watch.folder / f"{name * 64}.kernel", (1e9 + age, 1e9 + age))
-    assert kernel_cache.read_kernel("a" * 64) is not None
-    kernel_cache.write_kernel("d" * 64, b"x" * 68)
+    assert kernels.read_kernel("a" * 64) is not None
+    kernels.write_kernel("d" * 64, b"x" * 68)
 
     assert [path.name[0] for path in watch.files()] == ["a", "c", "d"]
     assert sum(path.stat().st_size for path in watch.files()) <= 350
@@ -477,11 +477,11 @@ def test_order_of_cache_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
-    assert kernel_cache.folder() == tmp_path / "chosen" / "kernels"
+    assert kernels.cache_folder() == tmp_path / "chosen" / "kernels"
     monkeypatch.delenv("ROBOLIN_CACHE")
-    assert kernel_cache.folder() == tmp_path / "caches" / "robolin" / "kernels"
+    assert kernels.cache_folder() == tmp_path / "caches" / "robolin" / "kernels"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert kernel_cache.folder() == tmp_path / "home" / ".cache" / "robolin" / "kernels"
+    assert kernels.cache_folder() == tmp_path / "home" / ".cache" / "robolin" / "kernels"
 
 
 def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled import kernel_cache, kernels
+from robolin.engine.compiled import kernels
 from robolin.engine.compiled.layout import Variant, variant_of
 from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.compiled.trace import BLOCK_LINKS
@@ -274,7 +274,7 @@ def test_the_largest_kernels_are_small(name: str) -> None:
         tables = arm_tables(parameters(case.mates[0]))
         recipe = kernel_spec(name, ALGORITHMS[name], tables, case.widths[0], case.optimized)
         kernels.kernel_for(recipe)
-        stored = kernel_cache.read_kernel(kernels._key(recipe))
+        stored = kernels.read_kernel(kernels._key(recipe))
         assert stored is not None
         assert len(stored) <= LARGEST_OBJECT
 

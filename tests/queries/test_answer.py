@@ -14,8 +14,9 @@ from robolin import Question, RobolinError, States, UsageError
 from robolin.cli.flags.flag import OUTPUT, option_name
 from robolin.cli.group import group
 from robolin.queries.option_specs import NO_CONDITIONS, STATE_QUANTITIES, OptionSpec
+from robolin.queries.question import answering_verb
 from robolin.queries.request import request_from_options
-from robolin.queries.verbs import VERBS, answering_verb
+from robolin.queries.verbs import VERBS
 from tests.cli.command import run_ok
 
 ANSWERING = [name for name, verb in VERBS.items() if verb.answers]

@@ -112,7 +112,7 @@ def _of_prescribed_motion(on: CheckContext) -> Check:
     return worst(checks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Verification(DisplayMixin):
     """Result of verifying a robot.
 

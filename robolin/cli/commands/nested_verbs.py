@@ -14,7 +14,8 @@ from robolin.core.choices import PICTURE_FORMATS, SWEEP
 from robolin.core.text import pluralize, printable
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, extensions
-from robolin.queries.verbs import VERBS, answering_verb
+from robolin.queries.question import answering_verb
+from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
     from robolin.checking.differences import Tolerances

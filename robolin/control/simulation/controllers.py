@@ -48,7 +48,7 @@ class RateControl:
     gain: ArrayLike = 1.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PoseControl(DisplayMixin):
     """Control law 8.2, ε = -c ν + m⁻¹ Jᵀ k e: drives a frame to a pose with damping.
 

@@ -20,7 +20,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeedbackControl(DisplayMixin):
     """τ = τ₀ - K x at the actuated joints; x is the deviation of q, then of q̇, from q₀ and q̇₀.
 
@@ -74,7 +74,7 @@ class FeedbackControl(DisplayMixin):
     arm: Arm | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PDControl(DisplayMixin):
     """τ = kp (q₀ - q) + kd (q̇₀ - q̇), plus the static torque of gravity and loads if `hold`.
 
@@ -101,7 +101,7 @@ class PDControl(DisplayMixin):
     time: ArrayLike | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ComputedTorque(DisplayMixin):
     """Inverse-dynamics control: the torque for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
 

@@ -20,7 +20,7 @@ from robolin.evaluation.evaluate import evaluate
 NOT_STORED = {"stored": False}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeedbackCost(DisplayMixin):
     """Cost of a motion of the nonlinear arm, and the cost that the linear model predicts.
 
@@ -44,7 +44,7 @@ class FeedbackCost(DisplayMixin):
     predicted: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Simulation(DisplayMixin):
     """A simulated motion, row by row, batch axes first.
 

@@ -31,7 +31,7 @@ class Torque(Protocol):
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TorqueTable(DisplayMixin):
     """Torques at given times, linearly interpolated; outside the range, the nearest row.
 

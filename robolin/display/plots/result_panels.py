@@ -31,7 +31,8 @@ from robolin.display.plots.panels import (
     motion_scales,
 )
 from robolin.errors import UsageError
-from robolin.queries.verbs import VERBS, answering_verb
+from robolin.queries.question import answering_verb
+from robolin.queries.verbs import VERBS
 
 _CURVES_TOGETHER = 8
 # above this number, joints share panels, without limits

@@ -1,20 +1,28 @@
-"""Kernels: trace an algorithm, compile it for this machine, and cache the machine code."""
+"""Kernels: trace an algorithm, compile it for this machine, and cache the machine code.
+
+Machine code is loaded only from the folder `kernels` that robolin creates in the cache: a real
+folder of the user that no other user may enter.  A cache file starts with a digest of that folder's
+inode number, the file's name and its content.  Damaged files are compiled again, and so are files
+of a folder that was copied, unpacked or checked out from elsewhere.
+"""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 import os
+import stat
+import warnings
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from robolin.core.progress import running
 from robolin.dynamics.algebra.comparison import Shape
-from robolin.engine.compiled import kernel_cache
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError
 
@@ -84,7 +92,7 @@ def is_cached(spec: KernelSpec) -> bool:
     if _memory_key(spec) in _kernels:
         return True
     with _lock:
-        return kernel_cache.read_kernel(_key(spec)) is not None
+        return read_kernel(_key(spec)) is not None
 
 
 def _memory_key(spec: KernelSpec) -> tuple[str, Variant, int, bool]:
@@ -93,11 +101,11 @@ def _memory_key(spec: KernelSpec) -> tuple[str, Variant, int, bool]:
 
 def _load_or_compile(spec: KernelSpec) -> Kernel:
     key = _key(spec)
-    stored = kernel_cache.read_kernel(key)
+    stored = read_kernel(key)
     if stored is None:
         with running(f"compiling {spec.name}"):
             stored = _compiled(spec)
-        kernel_cache.write_kernel(key, stored)
+        write_kernel(key, stored)
     return _linked(stored, spec.width)
 
 
@@ -137,11 +145,11 @@ def cached_function(text: str, name: str) -> tuple[int, Any]:
     """Address of a compiled function and the engine that keeps it loaded; cached on disk."""
     with _lock:
         parts = {"text": text, **target_description()}
-        key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-        code = kernel_cache.read_kernel(key)
+        key = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        code = read_kernel(key)
         if code is None:
             code = object_code(text)
-            kernel_cache.write_kernel(key, code)
+            write_kernel(key, code)
         engine = _engine_of(code)
         return engine.get_function_address(name), engine
 
@@ -224,7 +232,7 @@ def _key(spec: KernelSpec) -> str:
         "optimized": spec.optimized,
         **target_description(),
     }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def target_description() -> dict[str, Any]:
@@ -241,9 +249,131 @@ def target_description() -> dict[str, Any]:
 @cache
 def _sources_digest() -> str:
     package = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256()
+    digest = sha256()
     for folder in ("dynamics", "engine"):
         for source in sorted((package / folder).rglob("*.py")):
             path = source.relative_to(package).as_posix()
             digest.update(path.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+LARGEST_FOLDER = 64 * 1024 * 1024
+_SUFFIX, _PART = ".kernel", ".part"
+_DIGEST_BYTES = 32
+
+
+def cache_folder() -> Path | None:
+    """Folder of the kernels, in ROBOLIN_CACHE or the user's caches; None without a home folder."""
+    # an empty HOME would mean the root folder
+    home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""
+    for variable, path, below in (
+        ("ROBOLIN_CACHE", os.environ.get("ROBOLIN_CACHE"), ""),
+        ("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME"), "robolin"),
+        ("HOME", home if os.path.isdir(home) else "", ".cache/robolin"),
+    ):
+        if path and os.path.isabs(path):
+            return Path(path, below, "kernels")
+        if path:
+            _warn_once(f"{variable} is ignored: '{path}' is not an absolute path")
+    return None
+
+
+def read_kernel(key: str) -> bytes | None:
+    """The kernel stored under this key; None if it is missing, damaged or not private."""
+    kernels = cache_folder()
+    if kernels is None:
+        return None
+    path = kernels / (key + _SUFFIX)
+    try:
+        inode = _private_inode(kernels)
+        data = _read_own(path)
+    except OSError:
+        return None
+    digest, content = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    if _digest(inode, key, content) != digest:
+        return None
+    with suppress(OSError):
+        os.utime(path)  # mark as recently used
+    return content
+
+
+def write_kernel(key: str, content: bytes) -> None:
+    """Store a kernel; warn once if the folder cannot be written."""
+    kernels = cache_folder()
+    try:
+        if kernels is None:
+            raise PermissionError("the user has no home folder")
+        kernels.parent.mkdir(parents=True, exist_ok=True)
+        kernels.mkdir(mode=0o700, exist_ok=True)
+        digest = _digest(_private_inode(kernels), key, content)
+        _write_atomically(kernels / (key + _SUFFIX), digest + content)
+        _remove_old_files(kernels)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        where = f" in {kernels}" if kernels else ""
+        hint = "set ROBOLIN_CACHE to a writable folder"
+        _warn_once(f"compiled kernels cannot be cached{where} ({reason}); {hint}")
+
+
+def _private_inode(kernels: Path) -> int:
+    """Inode number of the folder, which must be the user's and closed to others."""
+    info = os.lstat(kernels)
+    if not stat.S_ISDIR(info.st_mode):
+        raise PermissionError("it is a symbolic link or a file, not a folder")
+    if hasattr(os, "getuid"):
+        if info.st_uid != os.getuid():
+            raise PermissionError("it belongs to another user")
+        if info.st_mode & 0o077:
+            raise PermissionError("other users have access; run chmod 700 on it")
+    return info.st_ino
+
+
+def _read_own(path: Path) -> bytes:
+    """Content of a regular file; the owner is checked again in case the folder was exchanged."""
+    flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    handle = os.open(path, os.O_RDONLY | sum(flags))
+    with open(handle, "rb") as stream:
+        info = os.fstat(handle)
+        # a file that another process has just replaced has no link left
+        own = not hasattr(os, "getuid") or (info.st_uid == os.getuid() and info.st_nlink <= 1)
+        if not own or not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST_FOLDER:
+            raise PermissionError("it is not a kernel file")
+        return stream.read()
+
+
+def _digest(inode: int, key: str, content: bytes) -> bytes:
+    return sha256(f"{inode} {key}\n".encode() + content).digest()
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    from tempfile import mkstemp
+
+    handle, part = mkstemp(dir=path.parent, prefix=".", suffix=_PART)
+    try:
+        with open(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(part, path)
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
+
+
+def _remove_old_files(kernels: Path) -> None:
+    """Remove the least recently used files beyond the limit, also temporary ones."""
+    files = []
+    for path in kernels.iterdir():
+        with suppress(OSError):
+            info = path.stat()
+            files.append((info.st_mtime, info.st_size, path))
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= LARGEST_FOLDER:
+            return
+        with suppress(OSError):
+            path.unlink()
+        total -= size
+
+
+@cache
+def _warn_once(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -17,10 +17,9 @@ from robolin.core.results.table_columns import (
     format_datetimes,
     table_columns,
 )
-from robolin.core.threads import after_short_answer, prefetch
+from robolin.core.threads import after_short_answer, close_generator, prefetch
 from robolin.io.atomic import atomic_write, atomic_write_all, is_stream
 from robolin.io.format_table import FORMATS
-from robolin.io.provenance_writer import Digests
 
 # below this the time to import polars is longer than the time it saves
 _LARGE_TABLE = 300_000
@@ -41,24 +40,36 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
             write_csv_to(result, table)
         return
     from robolin.io.formats.json_writer import dumps_indented
+    from robolin.io.provenance_writer import Digests
 
     # readers reject a new companion of an old table, which an interruption may leave
     with atomic_write_all([FORMATS["csv"].companion_path(path), path]) as (companion, table):
-        digests = write_csv_to(result, table)
+        digests = Digests()
+        _write_table(result, table, digests.passing)
         companion.write(f"{dumps_indented(digests.meta(result))}\n".encode())
 
 
-def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
+def write_csv_to(result: ResultStream, stream: BinaryIO) -> None:
     """Write the table into an open stream, as UTF-8."""
-    digests = Digests()
+    _write_table(result, stream, iter)
+
+
+def _write_table(
+    result: ResultStream,
+    stream: BinaryIO,
+    passing: Callable[[Iterable[Result]], Iterator[Result]],
+) -> None:
+    """Write the table; `passing` yields the parts of the result while they are written."""
     make_texts = _texts_per_part if result.live else _texts
     start_when = after_short_answer(_numbers_in)
-    with closing(prefetch(make_texts(digests.passing(result.parts)), start_when)) as texts:
-        for text in texts:
-            stream.write(text)
-            if result.live:
-                stream.flush()
-    return digests
+    try:
+        with closing(prefetch(make_texts(passing(result.parts)), start_when)) as texts:
+            for text in texts:
+                stream.write(text)
+                if result.live:
+                    stream.flush()
+    finally:
+        close_generator(result.parts)
 
 
 def _texts_per_part(parts: Iterable[Result]) -> Iterator[bytes]:

@@ -27,11 +27,12 @@ from robolin.io.formats.line_reader import DelimiterTranslator
 from robolin.io.paths import (
     PACKED,
     compression,
+    file_stamp,
     is_stored,
     split_part,
     uncompressed_name,
 )
-from robolin.io.table_file import FileIndex, TableFile, TableSource, file_stamp
+from robolin.io.table_file import FileIndex, TableFile, TableSource
 from robolin.io.trajectories.column_rules import ReadOptions
 
 _BUFFER = 1 << 20
