@@ -46,11 +46,11 @@ def measured(effort: Effort) -> dict[str, Any]:
 def _arms(effort: Effort) -> Iterator[tuple[str, Arm]]:
     """One robot for each kind of kernel."""
     chain = panda().arm
-    yield "serial, turning", chain
+    yield "serial, revolute joints", chain
     if effort.quick:
         return
-    yield "tree, turning and sliding", tree().arm
-    yield "joints that mimic", robolin.load("panda-fingers", damping=False)
+    yield "tree, revolute and prismatic joints", tree().arm
+    yield "mimic joints", robolin.load("panda-fingers", damping=False)
     loaded = chain
     for model in ("follower", "dead", "world"):
         wrench = with_wrench(chain, model, frame=next(iter(chain.frames)))

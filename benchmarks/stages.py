@@ -33,16 +33,16 @@ STEPS = (
     ("api/", "computing"),
     ("io/provenance_writer.py:Digests", "SHA-256 of every array"),
     ("io/formats/npz_writer.py:crc", "CRC-32 of every member"),
-    ("io/formats/npz_writer.py", "handing bytes to the file system"),
+    ("io/formats/npz_writer.py", "copying bytes to the file system"),
     ("io/formats/csv_writer.py", "writing: numbers into digits"),
     ("io/formats/parquet_writer.py", "writing: compressing columns"),
     ("files/csv/", "reading: digits into numbers"),
     ("files/parquet/", "reading: columns"),
     ("files/npz/", "reading: arrays"),
     ("io/atomic.py", "waiting for the disk"),
-    ("cli/", "starting, imports, sharing out rows"),
+    ("cli/", "start-up, imports, distribution of rows"),
 )
-OTHER = "starting, imports, sharing out rows"
+OTHER = "start-up, imports, distribution of rows"
 
 
 def main() -> int:

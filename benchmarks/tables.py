@@ -43,9 +43,10 @@ def megabytes(size: float) -> str:
 def machine(figures: Figures) -> Iterator[str]:
     """Processor and versions of every machine, one column each, with the parts it measured."""
     machines = figures["machines"]
-    yield f"| what |{' which |' * len(machines)}"
+    yield f"| property |{' machine |' * len(machines)}"
     yield f"| --- |{' --- |' * len(machines)}"
-    yield f"| parts | {' | '.join(', '.join(each['parts']) for each in machines)} |"
+    parts = (", ".join(f"`{part}`" for part in each["parts"]) for each in machines)
+    yield f"| parts | {' | '.join(parts)} |"
     for key in dict.fromkeys(key for each in machines for key in each["machine"]):
         cells = (str(each["machine"].get(key, "–")) for each in machines)
         yield f"| {key} | {' | '.join(cells)} |"
@@ -54,7 +55,7 @@ def machine(figures: Figures) -> Iterator[str]:
 def _one_core(report: Figures) -> Lines:
     """µs per state and ratios for one robot."""
     peers = [peer for peer in PEERS if any(peer in entry for entry in report["verbs"].values())]
-    header = ("verb", "robolin, µs/state", *(f"{peer} / robolin" for peer in peers))
+    header = ("command", "robolin, µs/state", *(f"{peer} / robolin" for peer in peers))
     for_verb = (
         (
             f"`{verb}`",
@@ -74,7 +75,7 @@ def verbs(index: int) -> Callable[[Figures], Lines]:
 def all_cores(figures: Figures) -> Lines:
     """Speedup with more cores, and Pinocchio's own batch function."""
     header = (
-        "arm, verb", "states", "one core, µs/state", "all cores, µs/state",
+        "arm, command", "states", "one core, µs/state", "all cores, µs/state",
         "one core / all cores", "Pinocchio batch / robolin, all cores each",
     )  # fmt: skip
     return rows_of(header, _all_cores_rows(figures["verbs"]))
@@ -156,7 +157,7 @@ def _ratio_rows(by_length: Figures, peer: str) -> Iterator[tuple[str, ...]]:
 
 def exponents(figures: Figures) -> Lines:
     part = figures["scaling"]["exponents"]
-    header = ("verb", *next(iter(part.values())))
+    header = ("command", *next(iter(part.values())))
     cells = (
         (f"`{verb}`", str(entry["expected"]), *(f"{x:.2f}" for x in list(entry.values())[1:]))
         for verb, entry in part.items()
@@ -184,7 +185,7 @@ def _share(ratio: float) -> str:
 def peak(figures: Figures) -> Lines:
     part = figures["peak"]
     header = (
-        "verb", "operations per state", "µs/state", "fresh memory alone, µs/state",
+        "command", "operations per state", "µs/state", "fresh memory alone, µs/state",
         "GFLOP/s", f"share of {part['peak gflops']:.1f} GFLOP/s",
     )  # fmt: skip
     cells = (
@@ -236,7 +237,7 @@ def latency(figures: Figures) -> Lines:
     """One call on one state: µs, and the ratio to Pinocchio's own call."""
     part = figures["latency"]
     header = (
-        "verb", "compiled call, µs", "/ Pinocchio", "function, µs", "/ Pinocchio",
+        "command", "compiled call, µs", "/ Pinocchio", "function, µs", "/ Pinocchio",
         "Pinocchio, µs", "MuJoCo, µs",
     )  # fmt: skip
     cells = (
@@ -253,7 +254,7 @@ def latency(figures: Figures) -> Lines:
 
 def generated(figures: Figures) -> Lines:
     """One state in C and C++: ns, and the ratio of generated C to Pinocchio."""
-    header = ("verb", "generated C, ns", "Pinocchio in C++, ns", "/ Pinocchio")
+    header = ("command", "generated C, ns", "Pinocchio in C++, ns", "/ Pinocchio")
     cells = (
         (
             f"`{verb}`",
@@ -381,13 +382,13 @@ def reports(figures: Figures) -> Lines:
     """A report about a long motion: time to write, size and time to open."""
     part = figures["reports"]
     cells = [
-        ("written", with_spread(part["seconds"], " s")),
+        ("time to write", with_spread(part["seconds"], " s")),
         ("processor seconds", with_spread(part["processor seconds"])),
         ("peak memory", megabytes(part["peak bytes"])),
         ("size", f"{part['page bytes'] / 1e3:,.0f} kB"),
-        ("of 150 kB and 5.3 bytes per number", f"{part['of budget']:.0%}"),
+        ("size relative to 150 kB + 5.3 bytes per number", f"{part['of budget']:.0%}"),
         ("interactive after opening", with_spread(part.get("interactive"), " s")),
-        ("an instant shown after the slider moved", with_spread(part.get("instant"), " s")),
+        ("new time shown after moving the slider", with_spread(part.get("instant"), " s")),
     ]
     return rows_of((f"{part['rows']:,} rows of a Panda", "report"), cells)
 

@@ -1,3 +1,3 @@
-"""The one place that knows robolin's version."""
+"""The version of robolin."""
 
 __version__ = "0.1.0"

@@ -27,8 +27,9 @@ PAGES = [
 # words for programs that act as people, and general words for technical ones
 WORDS = re.compile(
     r"\b(told|tells?|said|asks?|asked|beside|likewise|alike|anew|whoever|whatever|nobody|somebody"
-    r"|everybody|(?<!of )freedoms?|figures?|at once|as (?:it|they) came|so many|all but|reckons?"
-    r"|goes? on|going on|worked out|felt|feels|blemish\w*|looked (?:at|through)|is no|are none)\b",
+    r"|everybody|(?<!of )freedoms?|figures?(?! \d)|at once|as (?:it|they) came|so many|all but"
+    r"|reckons?|goes? on|going on|worked out|felt|feels|blemish\w*|looked (?:at|through)"
+    r"|is no(?! longer)|are none)\b",
     re.IGNORECASE,
 )
 # the same in texts for users, who run commands that return results
@@ -64,32 +65,7 @@ NAME_LISTS = ("abs all any bool ", "capitalize casefold ")
 # package or page -> what is left; empty packages and pages are not listed
 BUDGET: dict[str, tuple[int, int, int]] = {}
 MESSAGE_BUDGET: dict[str, int] = {}
-PAGE_BUDGET: dict[str, int] = {
-    "README.md": 2,
-    "CONTRIBUTING.md": 6,
-    "docs/dev/architecture.md": 1,
-    "docs/dev/decisions/0017-inertial-frame.md": 1,
-    "docs/dev/decisions/0034-polars-for-tables.md": 1,
-    "docs/dev/decisions/0052-parts-are-results.md": 1,
-    "docs/dev/engine.md": 41,
-    "docs/dev/extending.md": 1,
-    "docs/dev/papers.md": 25,
-    "docs/explain/performance.md": 53,
-    "docs/explain/verify.md": 37,
-    "docs/howto/ci.md": 1,
-    "docs/howto/loops.md": 1,
-    "docs/howto/plots.md": 3,
-    "docs/howto/troubleshooting.md": 1,
-    "docs/reference/algorithms.md": 17,
-    "docs/reference/api.md": 5,
-    "docs/reference/commands/sensitivity.md": 3,
-    "docs/reference/commands/simulate.md": 2,
-    "docs/reference/conventions.md": 1,
-    "docs/reference/findings.md": 3,
-    "docs/reference/notation.md": 9,
-    "docs/reference/yaml.md": 18,
-    "docs/start/tutorial.md": 1,
-}
+PAGE_BUDGET: dict[str, int] = {}
 
 
 def _texts(tree: ast.Module, source: str) -> Iterator[str]:
@@ -176,7 +152,8 @@ def _page_sentences(text: str) -> Iterator[str]:
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>#|]|\d+\. ))", f"\n{text}")
     for block in blocks:
         line = re.sub(r"^\s*(?:[-*+>]|#+|\d+\.)\s+", "", block).strip()
-        parts = line.strip("|").split("|") if line.startswith("|") else [line]
+        # a cell may be a list of phrases
+        parts = re.split(r"[|;]", line) if line.startswith("|") else [line]
         for part in parts:
             sentences = SENTENCE_END.split(" ".join(part.split()))
             yield from (each for each in sentences if re.search(r"\w", each))

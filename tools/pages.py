@@ -45,7 +45,7 @@ Every finding has a stable id, a level, a line of the file and a hint.
 All problems of a file are reported together.
 The assumptions of every result contain the number of warnings.
 `robolin validate` exits with code 1 if it reports an error or a warning.
-With `--strict` a note is sufficient.
+With `--strict`, notes also give exit code 1.
 `--ignore ID` ignores a finding.
 A project can also store a list of [known findings](../howto/ci.md#robot-files).
 """

@@ -1,1 +1,1 @@
-"""Which algorithm answers, on which engine, and what is wrong with a row."""
+"""Choice of algorithm and engine for a robot, and errors of single rows."""

@@ -74,8 +74,8 @@ _SENSITIVITY_FLAGS = [
             "dq and dqd change the first row, dtau all torques.",
             "--perturb-torque FILE": "Torque perturbations from a file (linear interpolation)",
             "--parameter NAME=CHANGE": "Perturb a parameter; repeatable\n"
-            "Of a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. Of a "
-            "joint: JOINT/damping, /armature, /friction, /stiffness, /rest. Of the geometry: "
+            "Links: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. Joints: "
+            "JOINT/damping, /armature, /friction, /stiffness, /rest. Geometry: "
             "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta.",
             "--payload-change LINK:MASS[@X,Y,Z]": "Add a small point mass to a link; repeatable",
         },

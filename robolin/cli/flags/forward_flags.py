@@ -132,7 +132,8 @@ CLOCK = flags(
     _SIMULATE,
     {
         "--duration S": "Duration [s]",
-        "--dt S": "Step [s] (default 0.001)\nOf rk4; otherwise the time between rows.",
+        "--dt S": "Step [s] (default 0.001)\n"
+        "With rk4 the integration step, otherwise the time between rows.",
         "--rtol R": "Relative tolerance: use adaptive steps\nRequires SciPy.",
         "--atol A": "Absolute tolerance (default that of --rtol)",
         "--integrator NAME": "Integrator (default rk4; dop853 with a tolerance)\n"
