@@ -50,8 +50,8 @@ NAMES = re.compile(
     r"(^|_)(told|said|asked|wanted|looked|posed|whoever|goes_on|how|wholes?|moments?)(_|$)"
 )
 
-# public names of the old vocabulary, and a moment of force
-OTHER_NAMES = {"asked", "moment"}
+# public names of the old vocabulary, and moments of forces and of sums
+OTHER_NAMES = {"asked", "moment", "moments"}
 # modules with texts that users do not read: LLVM code, and the phrases of stored results
 NO_MESSAGES = {
     "engine/compiled/call_text.py",

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
-from robolin.description.process_rights import give_up_rights
-from robolin.description.worker_process import ProcessBounds
+from robolin.description.worker_process import ProcessBounds, give_up_rights
 from robolin.display.report.mesh_files import (
     READERS,
     SHAPES,

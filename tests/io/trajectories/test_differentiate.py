@@ -125,7 +125,7 @@ def recording(tmp_path, rows=400):
 
 @pytest.mark.parametrize("method", ["savgol", "savgol:0.02"])
 def test_chunks_of_any_size_have_the_same_bits(tmp_path, monkeypatch, method):
-    """Derivatives do not depend on how many rows are read at once."""
+    """Derivatives do not depend on the number of rows per block."""
     from robolin.io.trajectories import derivatives
 
     path, found = recording(tmp_path), set()

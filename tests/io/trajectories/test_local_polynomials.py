@@ -114,7 +114,7 @@ def test_derivatives_have_no_phase():
 
 
 def test_rows_at_rest_have_no_derivatives():
-    """Equal values have derivatives of exactly 0, whatever their size."""
+    """Equal values of any size have derivatives of exactly 0."""
     first, second = derivatives(UNEVEN, np.full((120, 1), 1e6 / 3.0), 0.02, tick=NANOSECOND)
     assert not first.any()
     assert not second.any()
@@ -123,14 +123,14 @@ def test_rows_at_rest_have_no_derivatives():
 def test_no_window_spans_a_gap():
     """Rows on both sides of a gap have the derivatives of two separate recordings, to the bit."""
     later = np.where(np.arange(120) < 60, UNEVEN, UNEVEN + 50_000_000)
-    whole = derivatives(later, NOISE, 0.02, tick=NANOSECOND)
+    reference = derivatives(later, NOISE, 0.02, tick=NANOSECOND)
     halves = [
         derivatives(later[part], NOISE[part], 0.02, tick=NANOSECOND)
         for part in (slice(60), slice(60, None))
     ]
     for degree in (0, 1):
         apart = np.concatenate([half[degree] for half in halves])
-        assert whole[degree].tobytes() == apart.tobytes()
+        assert reference[degree].tobytes() == apart.tobytes()
 
 
 def test_equal_time_stamps_count_twice():
