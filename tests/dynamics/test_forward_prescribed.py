@@ -155,7 +155,7 @@ REFUSED = [
     ({"qdd": 1.0}, "no effect without prescribe", "prescribe="),
     ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "joint 'shoulder' is free", "omit"),
     ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' is prescribed", "omit"),
-    ({"prescribe": "elbow", "method": "a"}, "cannot be used with prescribe", "the arm decides"),
+    ({"prescribe": "elbow", "method": "a"}, "cannot be used with prescribe", "depends on the robot"),
 ]
 
 

@@ -275,7 +275,11 @@ def flag(
         settings["type"] = click.IntRange(min=minimum)
     if "default" in settings:
         settings["show_default"] = True
-    settings.setdefault("is_flag", value is None and "type" not in settings)
+    if value is None and "type" not in settings:
+        settings["is_flag"] = True
+    if "flag_value" in settings:
+        # click would take it for a switch
+        settings["is_flag"] = False
     settings.update(_JOINED.get(words[0], {}), section=section, metavar=value, help=text)
     return Flag([*words, into] if into else words, **settings)
 

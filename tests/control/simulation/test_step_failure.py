@@ -62,7 +62,7 @@ def test_steps_that_are_too_long_diverge(path: str) -> None:
     error = message(**PATHS[path])
     assert "the simulation diverged at t = " in error.message
     assert "joint 'elbow'" in error.message or "joint 'shoulder'" in error.message
-    assert "beyond ±" not in error.message
+    assert "must be within ±" not in error.message
     assert f"--dt {PATHS[path]['dt'] / 10.0:g}" in error.hint
     # torques held from sample to sample need fixed steps
     assert ("radau" in error.hint) == (path != "held")
