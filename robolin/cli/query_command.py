@@ -138,7 +138,8 @@ def run_and_write(
         tune_malloc()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)
-    with run_request(inquiry, settings, arm) as answer, progress or nullcontext():
+    run = run_request(inquiry, settings, arm)
+    with out.messages_last(), run as answer, progress or nullcontext():
         (write or out.write)(answer)
 
 

@@ -43,6 +43,19 @@ for words in json.loads(sys.argv[1]):
     main(words)
     print("\f", end="", flush=True)
 """
+# nine gear ratios that are not applied, and a link with a very large inertia
+GEARED = (
+    '<robot name="geared"><link name="l0"/>'
+    + "".join(
+        f'<link name="l{i}"><inertial><mass value="1"/><inertia ixx="99" iyy="99" izz="99" '
+        f'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="joint_with_a_name_{i}" '
+        f'type="continuous"><parent link="l{i - 1}"/><child link="l{i}"/><axis xyz="0 1 0"/>'
+        f'</joint><transmission name="t{i}"><joint name="joint_with_a_name_{i}"/><actuator '
+        f'name="m{i}"><mechanicalReduction>{100 + i}</mechanicalReduction></actuator></transmission>'
+        for i in range(1, 10)
+    )
+    + "</robot>"
+)
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]\d+)?(?![\w.])|~0")
 
 
@@ -97,6 +110,19 @@ def test_the_first_screen_shows_the_main_numbers(tmp_path: Path) -> None:
         if count < expected or max(map(len, lines)) > COLUMNS:
             missing[words] = (count, expected, lines)
     assert not missing, missing
+
+
+def test_messages_follow_the_result(tmp_path: Path) -> None:
+    """Notes of a robot take one line each, after the numbers; everything fits one screen."""
+    path = tmp_path / "geared.urdf"
+    path.write_text(GEARED)
+    (lines,) = screens([["inverse", str(path)]])
+
+    assert lines[0] == "geared: joint torques, q = 0, qd = 0, qdd = 0"
+    notes = [i for i, line in enumerate(lines) if line.startswith("note: ")]
+    assert notes == [len(lines) - 2, len(lines) - 1]
+    assert lines[-2].endswith(" …")
+    assert len(lines) < ROWS
 
 
 def test_every_computing_command_has_a_screen() -> None:

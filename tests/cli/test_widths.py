@@ -121,8 +121,8 @@ def terminal_output(width: int, *args: str) -> str:
 
 
 def decimals(text: str) -> Counter[str]:
-    """Every number with a decimal point between blanks."""
-    words = (word.strip(",;():") for word in text.split())
+    """Every number with a decimal point between blanks; 1.2e-7 and 1.2e-07 are equal."""
+    words = (re.sub(r"(e[-+])0(?=\d)", r"\1", word.strip(",;():")) for word in text.split())
     return Counter(word for word in words if NUMBER.fullmatch(word))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robolin.core.results.result import Footer, ResultStream, stream_of_one_part
-from robolin.display.terminal.show import head_rows
+from robolin.display.terminal.shown_rows import head_rows
 from robolin.display.terminal.table import render_table
 from robolin.errors import FileError
 from robolin.io.formats import csv_writer
@@ -95,7 +95,7 @@ def test_a_table_needs_only_the_first_rows():
     """The first rows of a result in parts are printed as those of the complete result."""
     result = sample(ROWS)
     top, rows = head_rows(in_parts(result, [3, 4, 25]))
-    assert (top.batch, rows) == (10, ROWS)
+    assert (top.batch, rows.total) == (10, ROWS)
     assert render_table(top, 80, False, 6, rows) == render_table(result, 80, False, 6)
 
 

@@ -141,8 +141,6 @@ def simulate_command(inquiry: Request, out: Output) -> None:
       kinetic_energy, potential_energy   [J]
       work, energy_error                 of the torques and the integrator [J]
     """
-    from robolin.display.terminal.show import sample_rows
-
     # a table of many motions contains their final states
     one = "initial" not in inquiry.question.asks
-    run_and_write(inquiry, out, partial(out.write, shortened=sample_rows) if one else None)
+    run_and_write(inquiry, out, partial(out.write, spread=True) if one else None)

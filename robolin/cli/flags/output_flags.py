@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
-from robolin.cli.main import say
+from robolin.cli.main import first_line, message_lines, say
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
 
@@ -20,13 +21,18 @@ if TYPE_CHECKING:
 
 COLORS = ("auto", "always", "never")
 
-# selects the rows of a result that a table shows; None for the first ones
-Shortened = Callable[["Result"], "Result"] | None
-
 
 def color_flag(text: str) -> click.Option:
     """The --color option; `text` names the output it applies to."""
     return flag("--color", OUTPUT, text, choices=COLORS, default="auto")
+
+
+@dataclass
+class Messages:
+    """Messages that wait until the result is on the screen."""
+
+    waits: bool = False
+    held: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class Output:
     everything: bool = False
     assumptions: bool = False
     live: bool = False
+    messages: Messages = field(default_factory=Messages, compare=False)
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Reject an output file that is not writable or is an input, before computing."""
@@ -69,26 +76,25 @@ class Output:
         on_terminal = self.path is None and standard_output().isatty()
         return on_terminal and self.resolved_format() != TABLE
 
-    def write(self, result: Result | ResultStream, shortened: Shortened = None) -> None:
+    def write(self, result: Result | ResultStream, spread: bool = False) -> None:
         """Write the result as a file, a table, a summary or a text plot.
 
         Args:
             result: the result, or its parts
-            shortened: selects the rows that a table shows; numeric files, summaries and text plots
-                always include all rows
+            spread: a table shows evenly spaced rows instead of the first ones
         """
         if self.arrays:
             from robolin.core.results.result import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:
-            self._write_quick_look(result, shortened)
+            self._write_quick_look(result, spread)
         elif self.summary:
-            self._write_summary(result, shortened)
+            self._write_summary(result, spread)
         else:
-            self._write(result, shortened)
+            self._write(result, spread)
 
-    def _write_summary(self, result: Result | ResultStream, shortened: Shortened) -> None:
+    def _write_summary(self, result: Result | ResultStream, spread: bool) -> None:
         """Show the extremes of the result; write the result itself only with -o."""
         from robolin.cli.output.report import Report, summary_document, summary_sections
         from robolin.core.results.result import ResultStream
@@ -97,14 +103,14 @@ class Output:
         summary = Summary()
         passed = summary.passing(result)
         if self.path is not None:
-            replace(self, form=None)._write(passed, shortened)
+            replace(self, form=None)._write(passed, spread)
         elif isinstance(passed, ResultStream):
             for _part in passed.parts:
                 pass
         report = Report(None, "json" if self.form == "json" else "table", self.color)
         report.write(summary_sections(summary, self.precision or 6), summary_document(summary))
 
-    def _write_quick_look(self, result: Result | ResultStream, shortened: Shortened) -> None:
+    def _write_quick_look(self, result: Result | ResultStream, spread: bool) -> None:
         """Draw the result with block characters; write the result itself only with -o."""
         import shutil
 
@@ -116,16 +122,13 @@ class Output:
 
         complete = result if isinstance(result, Result) else concat_parts(result)
         if self.path is not None:
-            self._write(complete, shortened)
+            self._write(complete, spread)
         width = shutil.get_terminal_size().columns
         Report().write_text(text_plot(panels_of(complete), width))
 
-    def _write(self, result: Result | ResultStream, shortened: Shortened) -> None:
-        from robolin.core.results.result import Result
+    def _write(self, result: Result | ResultStream, spread: bool) -> None:
         from robolin.display.terminal.show import write_result
 
-        if shortened is not None and self.resolved_format() == TABLE and isinstance(result, Result):
-            result = shortened(result)
         write_result(
             result,
             path=self.path,
@@ -135,6 +138,8 @@ class Output:
             stream=sys.stdout if self.path else standard_output(),
             everything=self.everything,
             contract=self.assumptions,
+            lines_after=self._message_lines(),
+            spread=spread,
         )
 
     def note(self, *texts: str) -> None:
@@ -170,9 +175,33 @@ class Output:
         return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify, live=self.live)
 
     def _say(self, kind: str, texts: Iterable[str]) -> None:
-        if not self.quiet:
-            for text in texts:
-                say(kind, text)
+        if self.quiet:
+            return
+        if self.messages.waits:
+            self.messages.held += [(kind, text) for text in texts]
+            return
+        for text in texts:
+            say(kind, text)
+
+    def _message_lines(self) -> int:
+        """Lines of the screen that the held messages take."""
+        return sum(
+            1 if kind == "note" else message_lines(kind, text) for kind, text in self.messages.held
+        )
+
+    @contextmanager
+    def messages_last(self) -> Iterator[None]:
+        """Print notes and warnings after a table on a terminal, which begins with its numbers."""
+        on_terminal = self.path is None and standard_output().isatty()
+        self.messages.waits = on_terminal and self.resolved_format() == TABLE
+        try:
+            yield
+        finally:
+            self.messages.waits = False
+            for kind, text in self.messages.held:
+                # --assumptions has the complete notes
+                say(kind, first_line(kind, text) if kind == "note" else text)
+            self.messages.held.clear()
 
 
 def standard_output() -> TextIO:

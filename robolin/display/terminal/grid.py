@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 GAP = 2
 # non-breaking space
 TIE = "\0"
+_LONG_EXPONENT = re.compile(r"(e[-+])0(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -47,30 +49,41 @@ def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
     if width is None or grid_width(grid) <= width:
         yield grid
         return
-    grid = replace(grid, gap=1)
-    if grid_width(grid) <= width:
-        yield grid
-        return
+    for narrower in (replace(grid, gap=1), _short_exponents(replace(grid, gap=1))):
+        grid = narrower
+        if grid_width(grid) <= width:
+            yield grid
+            return
     size = _columns_per_table(_column_widths(grid), width - _label_width(grid))
     for first in range(0, len(grid.columns), size):
         yield _columns(grid, first, min(first + size, len(grid.columns)))
 
 
+def _short_exponents(grid: Grid) -> Grid:
+    """Write 1.2e-7 instead of 1.2e-07, which saves a column of the terminal per number."""
+    cells = tuple(tuple(_LONG_EXPONENT.sub(r"\1", text) for text in row) for row in grid.cells)
+    return replace(grid, cells=cells)
+
+
 def numbered(grid: Grid, width: int | None) -> tuple[Grid, str]:
     """Number the column headings if that needs fewer tables; returns the grid and a legend.
 
-    If rows have the same names, the numbers next to them are the legend.
+    If rows have the same names, the numbers next to them are the legend; if that is still too
+    wide, the rows are numbered too.
     """
     if width is None or grid_width(grid) <= width or not grid.columns:
         return grid, ""
     numbers = tuple(str(i + 1) for i in range(len(grid.columns)))
     wide = len(numbers[-1])
     beside = [f"{i:>{wide}} {name}" for i, name in zip(numbers, grid.columns, strict=True)]
-    rows, legend = grid.rows, ", ".join(text.strip().replace(" ", TIE, 1) for text in beside)
-    if rows == grid.columns:
-        rows, legend = tuple(beside), ""
-    renamed = replace(grid, rows=rows, columns=numbers)
-    return (renamed, legend) if _cost(renamed, width) < _cost(grid, width) else (grid, "")
+    legend = ", ".join(text.strip().replace(" ", TIE, 1) for text in beside)
+    options = [(grid, "")]
+    if grid.rows == grid.columns:
+        options.append((replace(grid, rows=tuple(beside), columns=numbers), ""))
+        options.append((replace(grid, rows=numbers, columns=numbers), legend))
+    else:
+        options.append((replace(grid, columns=numbers), legend))
+    return min(options, key=lambda option: _cost(option[0], width))
 
 
 def _cost(grid: Grid, width: int) -> tuple[bool, int]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, product
-from math import copysign, isfinite
 from typing import Any
 
+import numpy as np
+
 from robolin.core.choices import is_swept
-from robolin.core.notebook import ROUNDED_ZERO, is_rounding
+from robolin.core.natural_scales import contract_gravity, natural_scales, rounding_share
 from robolin.core.quantity_table import QUANTITIES, entry_units, has_units_by_label, slides_in
 from robolin.core.results.result import Array, Result
 from robolin.core.results.table_columns import format_datetimes
 from robolin.display.terminal.grid import Grid
+from robolin.display.terminal.numbers import matrix_texts, vector_texts
 from robolin.display.terminal.screen import is_plain, state_blocks
-from robolin.display.terminal.show import SHOWN
+from robolin.display.terminal.shown_rows import RowSummary
 
 _MATRIX_ROWS = 2
 # a matrix with this many times more columns than rows is shown transposed
@@ -24,87 +26,131 @@ _WIDE = 4
 _SLICED = "klmnop"
 
 
+@dataclass(frozen=True)
+class Formatting:
+    """How the numbers of a result are written.
+
+    floors: arrays of a result whose entries are all below it are round-off, by name and unit
+    """
+
+    result: Result
+    precision: int
+    rows: RowSummary
+    floors: Callable[[str, str], float]
+
+    def has_extremes(self, *arrays: Array) -> bool:
+        """True if there are more rows than shown, and all arrays have a minimum and maximum."""
+        known = all(self.rows.extremes(array.name) is not None for array in arrays)
+        return self.rows.is_longer and known
+
+    def matrix(self, array: Array, values: Any) -> tuple[tuple[str, ...], ...]:
+        """Entries of an array, or of a slice of it."""
+        return matrix_texts(values, self.precision, self.floors(array.name, array.unit))
+
+    def vector(self, array: Array, values: Any) -> list[str]:
+        """Entries of a vector."""
+        return vector_texts(values, self.precision, self.floors(array.name, array.unit))
+
+
+def round_off_floors(result: Result) -> Callable[[str, str], float]:
+    """The size of round-off by name and unit of an array, from the scales of the robot."""
+    scales = natural_scales(result.model, contract_gravity(result.contract))
+
+    def floor(name: str, unit: str) -> float:
+        return rounding_share(name) * scales.of_unit(unit)
+
+    return floor
+
+
 def grids_of(
-    result: Result, precision: int, total: int
+    result: Result, precision: int, rows: RowSummary
 ) -> Iterator[tuple[list[Grid], list[Array]]]:
-    """Tables of every array, or of vectors side by side; for many rows, the first ones."""
+    """Tables of every array, or of vectors side by side; for many rows, some of them."""
+    write = Formatting(result, precision, rows, round_off_floors(result))
     # the values of a sweep become its row names
     shown = result.arrays[1:] if is_swept(result.verb) else result.arrays
     for labels, group in groupby(shown, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
         if rank == 1 and result.batch is None and has_units_by_label(arrays[0].name):
-            yield from (([_with_units(array, result, precision)], [array]) for array in arrays)
+            yield from (([_with_units(array, write)], [array]) for array in arrays)
         elif rank == 0 or (rank == 1 and result.batch is None):
-            grid = _side_by_side(arrays, labels, result, precision)
-            yield [replace(grid, note=_more_rows(total)) if rank == 0 else grid], arrays
+            yield [_side_by_side(arrays, labels, write)], arrays
         elif rank == 1:
-            note = _more_rows(total)
-            yield from (
-                ([replace(_vector_rows(array, result, precision), note=note)], [array])
-                for array in arrays
-            )
+            yield from (([_vector_rows(array, write)], [array]) for array in arrays)
         else:
             for array in arrays:
-                yield list(_matrices(array, result, precision, total)), [array]
+                yield list(_matrices(array, write)), [array]
 
 
 def _side_by_side(
-    arrays: Sequence[Array], labels: tuple[tuple[str, ...], ...], result: Result, precision: int
+    arrays: Sequence[Array], labels: tuple[tuple[str, ...], ...], write: Formatting
 ) -> Grid:
     """Vectors over the same joints as columns of one table; scalars as a single row."""
+    result = write.result
     batch = labels == () and result.batch is not None
-    shown = [array.values.ravel()[: SHOWN if batch else None] for array in arrays]
-    columns = [_texts(values.tolist(), precision) for values in shown]
-    row_names = _row_names(result) if batch else labels[0] if labels else ("",)
+    ends = batch and write.has_extremes(*arrays)
+    shown = [_some_rows(array, write, ends) if batch else array.values.ravel() for array in arrays]
+    columns = [write.vector(*each) for each in zip(arrays, shown, strict=True)]
+    row_names = _row_names(write, ends) if batch else labels[0] if labels else ("",)
     return Grid(
         title="",
         corner=_row_corner(result) if batch else _corner(arrays[0], result),
         rows=tuple(row_names),
         columns=tuple(_titled(array) for array in arrays),
         cells=tuple(zip(*columns, strict=True)),
+        note=write.rows.note() if batch else "",
     )
 
 
-def _with_units(array: Array, result: Result, precision: int) -> Grid:
+def _with_units(array: Array, write: Formatting) -> Grid:
     """A vector whose entries have different units, with a unit column."""
-    units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
+    units = entry_units(array.name, array.unit, array.labels, slides_in(write.result.model))
     return Grid(
         title="",
-        corner=_corner(array, result),
+        corner=_corner(array, write.result),
         rows=array.labels[0],
         columns=(array.name, "unit"),
-        cells=tuple(zip(_texts(array.values.tolist(), precision), units, strict=True)),
+        cells=tuple(zip(write.vector(array, array.values), units, strict=True)),
     )
 
 
-def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
+def _vector_rows(array: Array, write: Formatting) -> Grid:
     """A vector per row: one line per row, one column per joint."""
+    ends = write.has_extremes(array)
     return Grid(
         title=_titled(array),
-        corner=_row_corner(result),
-        rows=_row_names(result),
+        corner=_row_corner(write.result),
+        rows=_row_names(write, ends),
         columns=array.labels[0],
-        cells=_matrix_cells(array.values[:SHOWN].tolist(), precision),
+        cells=write.matrix(array, _some_rows(array, write, ends)),
+        note=write.rows.note(),
     )
 
 
-def _matrices(array: Array, result: Result, precision: int, total: int) -> Iterator[Grid]:
+def _some_rows(array: Array, write: Formatting, ends: bool) -> Any:
+    """The first rows, and with `ends` also minimum and maximum of all."""
+    values = array.values[: write.rows.shown]
+    known = write.rows.extremes(array.name) if ends else None
+    return values if known is None else np.concatenate([values, np.stack(known)])
+
+
+def _matrices(array: Array, write: Formatting) -> Iterator[Grid]:
     # next to the row names
-    kind = array.axis_kind(0)
+    kind, result = array.axis_kind(0), write.result
     title = f"{_titled(array)}{_derived(array)}"
     if array.batch is None:
         blocks = state_blocks(array, slides_in(result.model))
         if array.rank == 2 and len(array.labels[1]) > _WIDE * len(array.labels[0]):
-            yield _transposed(array, title, precision)
+            yield _transposed(array, title, write)
             return
         if len(blocks) == 1:
-            yield from _slices(title, blocks[0].values, blocks[0].labels, precision, kind)
+            yield from _slices(title, blocks[0], blocks[0].values, write, kind)
             return
         grids = [
             grid
             for block in blocks
             if not is_plain(block)
-            for grid in _slices(_titled(block), block.values, block.labels, precision, "")
+            for grid in _slices(_titled(block), block, block.values, write, "")
         ]
         plain = [
             f"{block.name}: {'identity' if block.values.any() else 'zero'}"
@@ -113,19 +159,19 @@ def _matrices(array: Array, result: Result, precision: int, total: int) -> Itera
         ]
         yield from (replace(grid, note="; ".join(plain) * (grid is grids[0])) for grid in grids)
         return
-    shown = min(array.batch, SHOWN if is_swept(result.verb) else _MATRIX_ROWS)
+    shown = min(array.batch, write.rows.shown if is_swept(result.verb) else _MATRIX_ROWS)
     for row in range(shown):
-        heading = f"{title}, row {row + 1} of {total}"
+        heading = f"{title}, row {row + 1} of {write.rows.total}"
         if is_swept(result.verb):
-            heading += f": {_row_corner(result)} {_row_names(result)[row]}"
-        yield from _slices(heading, array.values[row], array.labels, precision, kind)
+            heading += f": {_row_corner(result)} {_row_names(write)[row]}"
+        yield from _slices(heading, array, array.values[row], write, kind)
 
 
-def _transposed(array: Array, title: str, precision: int) -> Grid:
+def _transposed(array: Array, title: str, write: Formatting) -> Grid:
     """A wide matrix with its columns as rows, without those that are zero."""
     kept = [j for j in range(array.values.shape[1]) if array.values[:, j].any()]
     names = tuple(array.labels[1][j] for j in kept)
-    cells = _matrix_cells(array.values[:, kept].T.tolist(), precision)
+    cells = write.matrix(array, array.values[:, kept].T)
     zero = len(array.labels[1]) - len(kept)
     note = f"{zero} of {len(array.labels[1])} rows are zero and omitted" if zero else ""
     return Grid(f"{title}, transposed", "", names, array.labels[0], cells, note)
@@ -143,29 +189,14 @@ def _derived(array: Array) -> str:
 
 
 def _slices(
-    title: str, values: Any, labels: tuple[tuple[str, ...], ...], precision: int, corner: str
+    title: str, array: Array, values: Any, write: Formatting, corner: str
 ) -> Iterator[Grid]:
     """A matrix as one table; slices along further axes as one table each."""
-    rows, columns, *along = labels
+    rows, columns, *along = array.labels
     for index in product(*(range(len(names)) for names in along)):
         by = [f"{_SLICED[i]} = {along[i][at]}" for i, at in enumerate(index)]
-        cells = _matrix_cells(values[(..., *index)].tolist(), precision)
+        cells = write.matrix(array, values[(..., *index)])
         yield Grid(", ".join([title, *by]), corner, rows, columns, cells)
-
-
-def _matrix_cells(rows: list[list[float]], precision: int) -> tuple[tuple[str, ...], ...]:
-    """All entries in the same format, so that they can be compared."""
-    texts = iter(_texts([value for row in rows for value in row], precision))
-    return tuple(tuple(next(texts).strip() for _ in row) for row in rows)
-
-
-def _texts(values: Sequence[float | complex], precision: int) -> list[str]:
-    """Numbers of one kind in the same format; integers with all digits."""
-    if any(isinstance(value, complex) for value in values):
-        return aligned_complex([complex(value) for value in values], precision)
-    if all(isinstance(value, int) for value in values):
-        return [str(value) for value in values]
-    return aligned([value for value in values if not isinstance(value, complex)], precision)
 
 
 def _corner(array: Array, result: Result) -> str:
@@ -179,8 +210,13 @@ def _titled(array: Array) -> str:
     return f"{array.name} [{array.unit}]"
 
 
-def _row_names(result: Result) -> tuple[str, ...]:
-    count = min(result.batch or 0, SHOWN)
+def _row_names(write: Formatting, ends: bool = False) -> tuple[str, ...]:
+    names = _times(write.result, write.rows.shown)
+    return (*names, "min", "max") if ends else names
+
+
+def _times(result: Result, shown: int) -> tuple[str, ...]:
+    count = min(result.batch or 0, shown)
     if is_swept(result.verb):
         return tuple(f"{value:.15g}" for value in result.arrays[0].values[:count].tolist())
     if result.time is None:
@@ -197,59 +233,3 @@ def _row_corner(result: Result) -> str:
     if result.time is None:
         return "row"
     return "time" if result.time.dtype.kind == "M" else "time [s]"
-
-
-def _more_rows(total: int) -> str:
-    more = total - SHOWN
-    if more <= 0:
-        return ""
-    return f"… {more} more {'row' if more == 1 else 'rows'}; -o FILE keeps them all"
-
-
-# smaller numbers in a table are written with an exponent
-_SMALLEST_PLAIN = 1e-4
-
-
-def aligned(values: Sequence[float], precision: int) -> list[str]:
-    """Numbers as text of equal width with `precision` significant digits.
-
-    Exact zeros are `0`; round-off relative to the largest is `~0`.
-    """
-    largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
-    if largest and not 1e-3 <= largest < 10.0 ** max(precision, 6):
-        return _equally_wide(_scientific(value, largest, precision) for value in values)
-    return _equally_wide(_plain(value, largest, precision) for value in values)
-
-
-def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
-    """Complex numbers as text of equal width, with aligned real and imaginary parts."""
-    real = aligned([value.real for value in values], precision)
-    imaginary = aligned([abs(value.imag) for value in values], precision)
-    signs = ["-" if copysign(1.0, value.imag) < 0.0 else "+" for value in values]
-    parts = zip(real, signs, imaginary, strict=True)
-    return _equally_wide(f"{re} {sign} {im.strip()}j" for re, sign, im in parts)
-
-
-def _plain(value: float, largest: float, precision: int) -> str:
-    """A number with `precision` significant digits; an exponent only if it is very small."""
-    if value == 0.0:
-        return "0"
-    if is_rounding(value, largest):
-        return ROUNDED_ZERO
-    if abs(value) < _SMALLEST_PLAIN or not isfinite(value):
-        return f"{value:.{precision - 1}e}"
-    # count digits after rounding: 9.9996 is 10.00
-    power = int(f"{value:.{precision - 1}e}".partition("e")[2])
-    return f"{value:.{max(precision - 1 - power, 0)}f}"
-
-
-def _scientific(value: float, largest: float, precision: int) -> str:
-    if value == 0.0 or is_rounding(value, largest):
-        return ROUNDED_ZERO if value else "0"
-    return f"{value:.{precision - 1}e}"
-
-
-def _equally_wide(texts: Iterable[str]) -> list[str]:
-    texts = list(texts)
-    width = max(map(len, texts), default=0)
-    return [text.rjust(width) for text in texts]

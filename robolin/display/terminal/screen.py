@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from robolin.core.choices import base_verb, is_swept
-from robolin.core.notebook import phrase
+from robolin.core.choices import base_verb
+from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import entry_units
 from robolin.core.results.result import Array, Result
 from robolin.core.text import join_and, pluralize
 from robolin.display.terminal.grid import Grid
+from robolin.display.terminal.shown_rows import RowSummary
 
 _POINT = ("q", "qd", "qdd", "tau")
 # words for the headline, and the arrays to show first; the others follow in their own order
@@ -36,22 +37,13 @@ SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
     "response": ("response of the linear model", ()),
     "simulate": ("simulated motion", ("q", "qd", "tau")),
 }
-# contract entries with their own place on the screen, or of interest with --assumptions only
-_HIDDEN = frozenset(
-    {"arm", "joints", "inertial_frame", "units", "algorithm", "paper", "state", "torque", "notes"}
-    | {"operating point", "stability", "modes", "closed loop", "closed modes", "frame"}
-    | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
-    | {"velocities", "start", "fixed", "ignored"}
-)
-# contract entries that describe the model, in the order of the sentence
-_MODEL = (
-    *("gravity", "damping", "friction", "armature", "springs", "payload", "wrench", "locked"),
-    *("mimic", "passive", "loops", "base", "tip"),
-)
-_PLAIN = re.compile(r"none|no\b|whole tree|link '.*', the root$|the root$")
 _STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
+# entries of a vector that are listed instead of its range
+_FEW = 3
 # arrays in the table of poles
 POLE_COLUMNS = ("poles", "frequency", "damping", "decay", "stability")
+# a longer list of poles begins with the least stable ones
+_MANY_POLES = 14
 # joints that move at least this much of the largest one are named in a mode
 _DOMINANT = 0.5
 # columns of an 80-column terminal that the numbers of a pole leave
@@ -256,6 +248,9 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
     poles, shapes = result["poles"], result["mode_shape"]
     joints = next(array for array in result.arrays if array.name == "mode_shape").labels[1]
     kept = [i for i, pole in enumerate(poles) if pole.imag >= 0.0]
+    if len(kept) > _MANY_POLES:
+        # the least stable ones, which the verdict is about, are on the first screen
+        kept.sort(key=lambda i: (result["stability"][i], result["decay"][i]))
     real = numbers([float(poles[i].real) for i in kept])
     imaginary = numbers([float(poles[i].imag) for i in kept])
     times = numbers(
@@ -265,7 +260,8 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
         (
             f"{re} ± {im.strip()}j" if poles[i].imag else re,
             frequency,
-            damping,
+            # a pole at 0 has no damping ratio
+            damping if poles[i] else "",
             "" if time.strip() == "inf" else time.strip(),
             _STABILITY[int(result["stability"][i])],
             _clipped(" ".join(_dominant(np.abs(shapes[i]), joints))),
@@ -280,8 +276,9 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
             strict=True,
         )
     ]
-    header = ("pole [1/s]", "freq [rad/s]", "damping", "time [s]", "", "joints")
     widest = max((len(row[-1]) for row in cells), default=0)
+    joints_column = "joints".ljust(widest)
+    header = ("pole [1/s]", "freq [rad/s]", "damping", "time [s]", "", joints_column)
     cells = [(*row[:-1], row[-1].ljust(widest)) for row in cells]
     rows = tuple(str(i + 1) for i in range(len(kept)))
     return Grid("", "", rows, header, tuple(cells))
@@ -298,35 +295,51 @@ def _dominant(shape: Any, joints: Sequence[str]) -> list[str]:
     return [joints[i] for i in order if shape[i] >= _DOMINANT * largest > 0.0][:3]
 
 
-def one_line(array: Array, rows: int, numbers: Callable[[list[float]], list[str]]) -> str:
-    """A main array that does not fit the screen: its range, and the flag to show it."""
+def one_line(
+    array: Array, rows: RowSummary, numbers: Callable[[list[float]], list[str]], floor: float
+) -> str:
+    """A main array that does not fit the screen: its range, and the flag to show it.
+
+    floor: an array whose entries are all smaller is round-off
+    """
     title = f"{array.name} [{array.unit}]" if array.unit not in ("", "1") else array.name
     values = array.values
     if array.batch is None and not values.any():
         return f"{title}: zero"
     if is_identity(array):
         return f"{title}: identity"
-    shape = _shape(array, rows)
-    if array.batch is not None:
-        # the range of the first rows says nothing about the others
-        return f"{title}: {shape} (--only {array.name})"
+    ends = (values.real, values.real) if array.batch is None else rows.extremes(array.name)
+    if ends is None:
+        return f"{title}: {_shape(array, rows)} (--only {array.name})"
+    low_high = [float(ends[0].min()), float(ends[1].max())]
+    if not any(low_high):
+        return f"{title}: zero"
+    if max(map(abs, low_high)) < floor:
+        return f"{title}: {ROUNDED_ZERO}"
+    if array.batch is None and array.rank == 1 and len(values) <= _FEW and values.dtype.kind == "f":
+        return f"{title}: {', '.join(text.strip() for text in numbers(values.tolist()))}"
     kind = ", real parts" if values.dtype.kind == "c" else ""
-    ends = [float(values.real.min()), float(values.real.max())]
-    low, high = (text.strip() for text in numbers(ends))
-    return f"{title}: {shape}{kind} from {low} to {high} (--only {array.name})"
+    low, high = (text.strip() for text in numbers(low_high))
+    return f"{title}: {_shape(array, rows)}{kind} from {low} to {high} (--only {array.name})"
 
 
-def name_and_shape(array: Array, rows: int, numbers: Callable[[list[float]], list[str]]) -> str:
+def name_and_shape(
+    array: Array, rows: RowSummary, numbers: Callable[[list[float]], list[str]], floor: float
+) -> str:
     """An array in the list of those left out: its name, and its value or shape."""
+    if array.batch is None and 0.0 < abs(array.values).max(initial=0.0) < floor:
+        return f"{array.name} {ROUNDED_ZERO}"
     if array.values.ndim == 0 and array.values.dtype.kind in "fi":
         value = array.values.item()
         return f"{array.name} {value if isinstance(value, int) else numbers([value])[0].strip()}"
-    return f"{array.name} ({_shape(array, rows)})" if array.name not in _POINT else array.name
+    if array.name in _POINT or (array.batch is not None and array.rank < 2):
+        return array.name
+    return f"{array.name} ({_shape(array, rows)})"
 
 
-def _shape(array: Array, rows: int) -> str:
+def _shape(array: Array, rows: RowSummary) -> str:
     """The shape of an array with all its rows."""
-    shape = array.values.shape if array.batch is None else (rows, *array.values.shape[1:])
+    shape = array.values.shape if array.batch is None else (rows.total, *array.values.shape[1:])
     return " × ".join(map(str, shape))
 
 
@@ -343,44 +356,3 @@ def is_identity(array: Array) -> bool:
         and values.shape[0] == values.shape[1]
         and bool((values == np.eye(len(values))).all())
     )
-
-
-def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences about the model where it differs from the plain one, and about this result."""
-    phrases = [_model_phrase(key, contract[key]) for key in _MODEL if key in contract]
-    parts = [text for text in phrases if text]
-    merged = phrase(contract["fixed"]) if "fixed" in contract else ""
-    if parts:
-        end = f"; {merged}" if merged and not _PLAIN.match(merged) else ""
-        yield f"Assumes {join_and(parts)}{end}."
-    if ignored := contract.get("ignored"):
-        kinds = pluralize(len(ignored), "kind") if isinstance(ignored, list) else phrase(ignored)
-        yield f"Ignored: {kinds} of elements in the robot file (--assumptions lists them)."
-    for key, value in contract.items():
-        text = phrase(value)
-        if key not in _HIDDEN and key not in _MODEL and text and not _PLAIN.match(text):
-            yield f"{key}: {text}"
-
-
-def _model_phrase(key: str, value: Any) -> str:
-    text = phrase(value)
-    if key == "gravity":
-        return _gravity(text)
-    if not text or text == "[]" or _PLAIN.match(text):
-        return ""
-    return f"{key} {text.removeprefix('applied: ')}"
-
-
-def _gravity(text: str) -> str:
-    """'0, 0, -9.81 m/s² in …' as 'gravity 9.81 m/s² along -z'."""
-    match = re.match(r"(\S+), (\S+), (\S+) m/s²", text)
-    if not match:
-        return f"gravity {text}"
-    along = [(float(entry), axis) for entry, axis in zip(match.groups(), "xyz", strict=True)]
-    nonzero = [(entry, axis) for entry, axis in along if entry]
-    if not nonzero:
-        return "no gravity"
-    if len(nonzero) == 1:
-        entry, axis = nonzero[0]
-        return f"gravity {abs(entry):g} m/s² along {'-' if entry < 0 else '+'}{axis}"
-    return f"gravity ({', '.join(match.groups())}) m/s²"

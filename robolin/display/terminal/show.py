@@ -7,12 +7,9 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from io import BytesIO
 from time import monotonic as now
 from typing import TYPE_CHECKING, Self, TextIO
-
-import numpy as np
 
 from robolin.core.progress import stop_listening
 from robolin.core.results.result import Result, ResultStream, require_finite, stream_of_one_part
@@ -32,40 +29,47 @@ def write_result(
     stream: TextIO,
     everything: bool = False,
     contract: bool = False,
+    lines_after: int = 0,
+    spread: bool = False,
 ) -> None:
     """Write the result to `path`, or to `stream` without a path.
 
     The extension of the path sets the format.  Without a path it is `fmt`, or else a table on a
     terminal and CSV otherwise.  Parts of a stream are consumed in order; the producer has already
     checked that they are finite.
+
+    lines_after: lines that a table on a terminal leaves for messages
+    spread:      a table shows evenly spaced rows instead of the first ones
     """
     if isinstance(answer, Result):
         require_finite(answer)
-        answer = stream_of_one_part(answer)
+        # evenly spaced rows need all of them
+        answer = answer if spread else stream_of_one_part(answer)
     if path is not None:
         _write_file(answer, path, format_of(path, fmt), precision)
         return
     terminal = stream.isatty()
     form = fmt or (TABLE if terminal else PIPED)
     if form == TABLE:
-        # import here: numbers need no terminal, and the import loads compression libraries
-        from shutil import get_terminal_size
-
-        size = get_terminal_size() if terminal else None
+        size = _screen(lines_after) if terminal else None
         text = _table(answer, size, _colored(color, terminal), precision, everything, contract)
         _write_text(stream, text, terminal)
     else:
-        _write_stream(answer, form, stream)
+        _write_stream(_stream_of(answer), form, stream)
 
 
-def _write_file(result: ResultStream, path: str, form: str, precision: int | None) -> None:
+def _write_file(result: Result | ResultStream, path: str, form: str, precision: int | None) -> None:
     if form == TABLE:
         from robolin.io.atomic import atomic_write
 
         with atomic_write(path) as stream:
             stream.write(_table(result, None, False, precision or 6, True, True).encode())
     else:
-        FORMATS[form].write(result, path)
+        FORMATS[form].write(_stream_of(result), path)
+
+
+def _stream_of(result: Result | ResultStream) -> ResultStream:
+    return stream_of_one_part(result) if isinstance(result, Result) else result
 
 
 def _write_stream(result: ResultStream, form: str, stream: TextIO) -> None:
@@ -82,7 +86,7 @@ def _write_stream(result: ResultStream, form: str, stream: TextIO) -> None:
 
 
 def _table(
-    result: ResultStream,
+    result: Result | ResultStream,
     size: os.terminal_size | None,
     color: bool,
     precision: int | None,
@@ -90,14 +94,27 @@ def _table(
     contract: bool,
 ) -> str:
     # import here: numeric output files do not need tables
+    from robolin.display.terminal.shown_rows import head_rows, rows_for, spread_rows
     from robolin.display.terminal.table import DIGITS, render_table
 
-    top, rows = head_rows(result)
     width = None if size is None else size.columns
     height = None if size is None or everything else size.lines
+    count = rows_for(height)
+    if isinstance(result, Result):
+        top, rows = spread_rows(result, count)
+    else:
+        top, rows = head_rows(result, count)
     return render_table(
         top, width, color, precision or DIGITS, rows, height=height, contract=contract
     )
+
+
+def _screen(lines_after: int) -> os.terminal_size:
+    # import here: numbers need no terminal, and the import loads compression libraries
+    from shutil import get_terminal_size
+
+    size = get_terminal_size()
+    return os.terminal_size((size.columns, max(size.lines - lines_after, 1)))
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
@@ -118,44 +135,6 @@ def _colored(color: str, terminal: bool) -> bool:
     if color == "auto":
         return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return color == "always"
-
-
-SHOWN = 10
-
-
-def head_rows(result: ResultStream) -> tuple[Result, int | None]:
-    """The first rows, and the total number of rows; None for a single state."""
-    held: list[Result] = []
-    rows = 0
-    for part in result.parts:
-        if part.batch is None:
-            return part, None
-        if rows < SHOWN:
-            held.append(part.rows(0, SHOWN - rows))
-        rows += part.batch
-    ending = result.ending(rows)
-    return replace(_joined(held), contract=ending.contract, inputs=ending.inputs), rows
-
-
-def _joined(parts: list[Result]) -> Result:
-    first = parts[0]
-    stored = [dict(part.stored()) for part in parts]
-    # copies, so that the other rows of the parts can be freed
-    values = {name: np.concatenate([part[name] for part in stored]) for name in stored[0]}
-    arrays = tuple(replace(array, values=values[array.name]) for array in first.arrays)
-    return replace(first, arrays=arrays, time=values.get("time"))
-
-
-def sample_rows(result: Result) -> Result:
-    """Evenly spaced rows from the first to the last."""
-    total = result.batch or 0
-    if total <= SHOWN:
-        return result
-    picked = np.unique(np.linspace(0, total - 1, SHOWN).round().astype(int))
-    arrays = tuple(replace(array, values=array.values[picked]) for array in result.arrays)
-    time = None if result.time is None else result.time[picked]
-    shown = {"shown": f"{len(picked)} of {total} rows; -o FILE keeps them all"}
-    return replace(result, arrays=arrays, time=time, contract={**result.contract, **shown})
 
 
 # less: quit if the text fits, keep colours, leave the text on the screen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.notebook import ROUNDED_ZERO, html_contract, html_table, phrase
 from robolin.core.results.result import Result
 from robolin.core.text import printable
+from robolin.display.terminal.assumption_lines import assumptions
 from robolin.display.terminal.grid import (
     GAP,
     TIE,
@@ -23,11 +24,11 @@ from robolin.display.terminal.grid import (
     split_grid,
     wrapped,
 )
-from robolin.display.terminal.result_grids import aligned, grids_of
+from robolin.display.terminal.numbers import NEGLIGIBLE_NOTE, aligned
+from robolin.display.terminal.result_grids import grids_of, round_off_floors
 from robolin.display.terminal.screen import (
     POLE_COLUMNS,
     ShortNames,
-    assumptions,
     headline,
     is_plain,
     main_arrays,
@@ -37,6 +38,7 @@ from robolin.display.terminal.screen import (
     short_names,
     shortened,
 )
+from robolin.display.terminal.shown_rows import RowSummary, summarized
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +51,6 @@ DIGITS = 4
 PIPE_WIDTH = 100
 # rows of the first matrix that are shown on the smallest screen
 SMALL_MATRIX = 12
-_ROUNDING_NOTE = f"{ROUNDED_ZERO}: round-off, below 1e-15 of the largest entry of its table"
 
 
 def render_table(
@@ -57,7 +58,7 @@ def render_table(
     console_width: int | None,
     color: bool,
     precision: int = DIGITS,
-    rows: int | None = None,
+    rows: RowSummary | None = None,
     *,
     height: int | None = None,
     contract: bool = False,
@@ -66,37 +67,47 @@ def render_table(
 
     Columns that do not fit the width continue in further tables; without a width nothing is split.
 
-    rows:     total number of rows, if the result holds only the first ones
+    rows:     summary of all rows, if the result holds only some of them
     height:   lines of the screen; arrays that do not fit it are summarized in one line each
     contract: print all assumptions instead of one or two lines
     """
-    total = result.batch if rows is None else rows
+    rows = summarized(result) if rows is None else rows
     names = short_names(result.joints)
-    sections = list(_sections(shortened(result, names), precision, total or 0, console_width))
+    sections = list(_sections(shortened(result, names), precision, rows, console_width))
     ink = Ink(console_width, color)
-    top = ink.text(headline(result, total), "bold")
-    foot = _foot(result, sections, names, ink, contract, height is not None)
+    top = ink.text(headline(result, rows.total if result.batch is not None else None), "bold")
+    foot = _foot(result, names, ink, contract, height is not None)
+    legends = [
+        ink.text(f"columns: {each.legend}", "dim") if each.legend else [] for each in sections
+    ]
     # a line for each main array after the first, for the list of others, and for the next prompt
     kept = sum(section.is_main for section in sections) + 2
     room = None if height is None else height - len(top) - len(foot) - kept
+    if room is not None and legends:
+        room -= len(legends[0])
     body: list[str] = []
     rounded = False
+    shown_legends: list[list[str]] = []
     summaries: list[str] = []
     others: list[str] = []
     for i, section in enumerate(sections):
         drawn = section.drawn(ink, None if i else room)
-        if drawn and (not i or room is None or len(drawn) <= room + 1):
+        more = [] if legends[i] in shown_legends else legends[i]
+        needed = len(drawn) + (len(more) if i else 0)
+        if drawn and (not i or room is None or needed <= room + 1):
             body += drawn
+            shown_legends += [more] if more else []
             rounded = rounded or section.is_rounded
-            room = None if room is None else room + 1 - len(drawn)
+            room = None if room is None else room + 1 - needed
         elif section.is_main:
             summaries += ink.text(section.summary)
         else:
             others.append(section.summary)
     if others:
         summaries += ink.text(f"Also: {', '.join(others)}")
+    foot = [line for legend in shown_legends for line in legend] + foot
     if rounded:
-        foot = [*ink.text(_ROUNDING_NOTE, "dim"), *foot]
+        foot = [*ink.text(NEGLIGIBLE_NOTE, "dim"), *foot]
     parts = [top, body, ["", *summaries] if summaries else [], ["", *foot] if foot else []]
     return "".join(f"{line.rstrip()}\n" for part in parts for line in part)
 
@@ -150,6 +161,10 @@ class ArrayTables:
             lines += more
         return lines
 
+    def drawn_legend(self, ink: Ink) -> list[str]:
+        """Names of numbered columns."""
+        return ink.text(f"columns: {self.legend}", "dim") if self.legend else []
+
     @property
     def is_rounded(self) -> bool:
         """True if a cell is a rounding error."""
@@ -166,7 +181,7 @@ def _print_grid(grid: Grid, console: Console) -> None:
 
 
 def _sections(
-    result: Result, precision: int, total: int, width: int | None
+    result: Result, precision: int, rows: RowSummary, width: int | None
 ) -> Iterator[ArrayTables]:
     """The arrays in the order of the screen; arrays that are zero or an identity have no table."""
 
@@ -179,27 +194,20 @@ def _sections(
         left = tuple(array for array in result.arrays if array.name not in POLE_COLUMNS)
         result = replace(result, arrays=left)
     main = main_arrays(result)
-    for grids, arrays in grids_of(result, precision, total):
+    floor = round_off_floors(result)
+    for grids, arrays in grids_of(result, precision, rows):
         is_main = arrays[0].name in main
         describe = one_line if is_main else name_and_shape
-        summary = ", ".join(describe(array, total, numbers) for array in arrays)
+        texts = [describe(x, rows, numbers, floor(x.name, x.unit)) for x in arrays]
+        summary = ", ".join(texts)
         plain = len(result.arrays) > 1 and all(is_plain(array) for array in arrays)
         pieces, legends = _fitting([] if plain else grids, width)
         yield ArrayTables(tuple(pieces), "; ".join(legends), summary, is_main)
 
 
-def _foot(
-    result: Result,
-    sections: Sequence[ArrayTables],
-    names: ShortNames,
-    ink: Ink,
-    contract: bool,
-    screen: bool,
-) -> list[str]:
-    """Legend, assumptions, and the flags that show more."""
-    legends = dict.fromkeys(section.legend for section in sections if section.legend)
-    texts = [f"columns: {legend}" for legend in legends] + ([names.legend] if names.legend else [])
-    lines = [line for text in texts for line in ink.text(text, "dim")]
+def _foot(result: Result, names: ShortNames, ink: Ink, contract: bool, screen: bool) -> list[str]:
+    """Legend of joint names, assumptions, and the flags that show more."""
+    lines = ink.text(names.legend, "dim") if names.legend else []
     if contract and result.contract:
         lines += ink.draw(lambda console: console.print(_contract_block(result.contract)))
     else:
@@ -264,7 +272,7 @@ _MOST_CELLS = 5_000
 def html_of(result: Result, precision: int = DIGITS) -> str:
     """The arrays as HTML tables with names and units, the first rows only, and the contract."""
     tables, cells, left = [], 0, 0
-    grids = (grid for grids, _ in grids_of(result, precision, result.batch or 0) for grid in grids)
+    grids = (grid for grids, _ in grids_of(result, precision, summarized(result)) for grid in grids)
     for grid in grids:
         cells += len(grid.rows) * len(grid.columns)
         if cells > _MOST_CELLS:

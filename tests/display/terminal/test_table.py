@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.results.result import Array, Result
-from robolin.display.terminal.result_grids import aligned
+from robolin.core.results.result import Array, Result, only_arrays
+from robolin.display.terminal.numbers import aligned
 from robolin.display.terminal.screen import short_names
 from robolin.display.terminal.table import render_table
 
@@ -134,11 +134,31 @@ def test_assumptions_are_one_sentence_about_what_differs_from_the_plain_model():
     )
 
 
+def test_long_assumptions_are_summarized():
+    """Values of many joints become a range, and lists of joints a count."""
+    values = ", ".join(f"{0.5 * i} on left_arm_{i} and right_arm_{i}" for i in range(1, 9))
+    contract = {
+        "gravity": "0, 0, -9.81 m/s²",
+        "damping": f"applied: {values}",
+        "friction": f"Coulomb friction in the description, not applied: {values}",
+        "mimic": "; ".join(f"finger_{i} = 0.5 · hand" for i in range(9)),
+        "loops": "closed: pin (point: 'a' on 'b'); bar (point: 'c' on 'd')",
+        "base": "floating: joint 'base' between the world and the root link",
+        "tip": "link 'tool'; joints off the chain are rigid",
+    }
+    text = render_table(result_of(matrix(2), contract=contract), 300, False)
+    assert text.splitlines()[-1] == (
+        "Assumes gravity 9.81 m/s² along -z, damping 0.5 to 4, no friction "
+        "(--friction-velocity applies it), 9 mimic joints, closed loops pin and bar, "
+        "a floating base and tip 'tool'."
+    )
+
+
 def test_ignored_elements_are_counted_on_the_screen():
     """A long list of ignored elements does not push the result off the screen."""
     contract = {"gravity": "0, 0, -9.81 m/s²", "ignored": ["collision (17)", "visual (17)"]}
     lines = render_table(result_of(matrix(2), contract=contract), 100, False).splitlines()
-    assert lines[-1].startswith("Ignored: 2 kinds of elements in the robot file")
+    assert lines[-1].endswith("; 2 kinds of elements in the file ignored.")
     complete = render_table(result_of(matrix(2), contract=contract), 100, False, contract=True)
     assert "collision (17)" in complete
 
@@ -196,10 +216,21 @@ def test_a_batch_shows_its_first_rows_and_counts_the_rest():
     vector = Array("tau", np.ones((500, 2)), (names(2),), "N·m", "effort")
     square = Array("mass_matrix", np.ones((500, 2, 2)), (names(2), names(2)), "kg")
     text = render_table(result_of(vector, square, time=np.arange(500) * 0.01), 80, False)
-    assert "… 490 more rows" in text
+    assert "… 490 more rows; min and max are of all rows; -o FILE keeps them all" in text
     assert "time [s]" in text
     assert "mass_matrix [kg], row 1 of 500" in text
     assert len(text.splitlines()) < 40
+
+
+def test_min_and_max_are_of_all_rows():
+    """The extremes below the first rows include those that are not shown."""
+    values = np.stack([np.arange(50.0), -np.arange(50.0)], axis=1)
+    vector = Array("tau", values, (names(2),), "N·m", "effort")
+    lines = render_table(result_of(vector), 80, False).splitlines()
+    assert [line.split() for line in lines if line.startswith("m")] == [
+        ["min", "0", "-49.00"],
+        ["max", "49.00", "0"],
+    ]
 
 
 def test_a_derivative_is_one_matrix_per_joint_it_is_taken_by():
@@ -255,11 +286,46 @@ def test_every_entry_has_its_digits(seed):
     np.testing.assert_allclose([float(text) for text in texts], values, rtol=5.1e-6, atol=0)
 
 
+def test_negligible_entries_of_a_matrix_are_judged_by_row_and_column():
+    """Noise next to large entries is ~0; the entries of a small joint are kept."""
+    values = np.array([[1.0, 3e-12, 1e-12], [3e-12, 2.0, 5e-7], [1e-12, 5e-7, 1e-11]])
+    array = Array("mass_matrix", values, (names(3), names(3)), "kg·m²")
+    lines = render_table(result_of(array), 80, False).splitlines()
+    rows = [line.split()[1:] for line in lines if line.startswith("j")]
+
+    assert rows[0] == ["1.000", "~0", "1.000e-12"]
+    assert rows[1] == ["~0", "2.000", "5.000e-07"]
+    assert rows[2] == ["1.000e-12", "5.000e-07", "1.000e-11"]
+
+
+def test_an_array_below_the_scale_of_the_robot_is_round_off():
+    """Accelerations in equilibrium are ~0, although no larger entry is next to them."""
+    arm = robolin.load("panda")
+    result = robolin.answer(arm, "linearize-forward", robolin.States(q="0.3,0.4,0.5,-1,0.2,1,0.7"))
+    assert 0.0 < abs(result["qdd"]).max() < 1e-12
+
+    text = render_table(only_arrays(result, ("qdd",)), 80, False)
+    rows = [line.split() for line in text.splitlines() if re.match(r"j\d ", line)]
+    assert [row[1] for row in rows] == ["~0"] * 7
+
+
+def test_seven_long_names_fit_eighty_columns():
+    """A matrix of seven joints stays in one piece; the joints are numbered if necessary."""
+    words = ("pan", "lift", "roll", "flex", "twist", "bend", "turn")
+    joints = tuple(f"{word}_of_the_right_arm_{word}" for word in words)
+    values = 1e-5 * np.random.default_rng(0).standard_normal((7, 7)) + np.eye(7)
+    array = Array("mass_matrix", values, (joints, joints), "kg·m²")
+    text = render_table(replace(result_of(array), joints=joints), 80, False, height=24)
+    assert len(re.findall(r"-?\d\.\d{3}(?:e-\d+)?\b", text)) == 49
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(name in text for name in joints)
+
+
 def test_rounding_is_explained_where_it_is_shown():
     """A table with ~0 explains it; one without does not."""
     noisy = Array("tau", np.array([1.0, 3e-18]), (names(2),), "N·m", "effort")
     plain = Array("tau", np.array([1.0, 3e-8]), (names(2),), "N·m", "effort")
-    assert "~0: round-off" in render_table(result_of(noisy), 80, False)
+    assert "~0: below" in render_table(result_of(noisy), 80, False)
     assert "rounding" not in render_table(result_of(plain), 80, False)
 
 

@@ -1,0 +1,125 @@
+"""One or two lines about the model of a result; `--assumptions` prints the complete contract."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from robolin.core.notebook import phrase
+from robolin.core.text import join_and, pluralize
+
+# contract entries with their own place on the screen, or of interest with --assumptions only
+_HIDDEN = frozenset(
+    {"arm", "joints", "inertial_frame", "units", "algorithm", "paper", "state", "torque", "notes"}
+    | {"operating point", "stability", "modes", "closed loop", "closed modes", "frame"}
+    | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
+    | {"velocities", "start", "fixed", "ignored"}
+)
+# contract entries that describe the model, in the order of the sentence
+_MODEL = (
+    *("gravity", "damping", "friction", "armature", "springs", "payload", "wrench", "locked"),
+    *("mimic", "passive", "loops", "base", "tip"),
+)
+_PLAIN = re.compile(r"none|no\b|whole tree|link '.*', the root$|the root$|respected, none")
+# longer texts about the model are summarized
+_LONG = 48
+_NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
+
+
+def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences about the model where it differs from the plain one, and about this result."""
+    phrases = [_model_phrase(key, contract[key]) for key in _MODEL if key in contract]
+    parts = [text for text in phrases if text]
+    merged = phrase(contract["fixed"]) if "fixed" in contract else ""
+    if parts:
+        end = f"; {merged}" if merged and not _PLAIN.match(merged) else ""
+        if ignored := contract.get("ignored"):
+            end += f"; {pluralize(len(ignored), 'kind')} of elements in the file ignored"
+        yield f"Assumes {join_and(parts)}{end}."
+    for key, value in contract.items():
+        text = phrase(value)
+        if key == "freedoms":
+            yield _freedoms(text)
+        elif key not in _HIDDEN and key not in _MODEL and text and not _PLAIN.match(text):
+            yield f"{key}: {text}"
+
+
+def _model_phrase(key: str, value: Any) -> str:
+    text = phrase(value)
+    if key == "gravity":
+        return _gravity(text)
+    if not text or text == "[]" or _PLAIN.match(text):
+        return ""
+    if key == "friction" and "not applied" in text:
+        return "no friction (--friction-velocity applies it)"
+    if key in ("base", "tip"):
+        return _end_of_chain(key, text)
+    if key == "loops":
+        return _loops(text)
+    text = text.removeprefix("applied: ")
+    if len(text) > _LONG and key in _SUMMARIES:
+        return _SUMMARIES[key](text)
+    return f"{key} {text}"
+
+
+def _end_of_chain(key: str, text: str) -> str:
+    """'floating: joint 'base' between …' as 'a floating base', 'link 'a'; …' as 'base 'a''."""
+    link = re.match(r"link ('.*?')(?:;|$)", text)
+    return f"{key} {link[1]}" if link else f"a {text.partition(':')[0]} {key}"
+
+
+def _loops(text: str) -> str:
+    state, _, listed = text.partition(": ")
+    names = re.findall(r"(?:^|; )(\S+) \(", listed) or listed.split(", ")
+    word = "closed" if state == "closed" else "open"
+    return f"{word} loop{'s' * (len(names) > 1)} {join_and(names)}"
+
+
+def _per_joint(key: str) -> Callable[[str], str]:
+    """The range of numbers in a text such as '0.1 on a and b, c 2'."""
+
+    def summary(text: str) -> str:
+        values = [float(each) for each in _NUMBER.findall(re.sub(r"\bof \d+ joints", "", text))]
+        if not values:
+            return f"{key} as in the robot file"
+        low, high = min(values), max(values)
+        return f"{key} {low:g}" if low == high else f"{key} {low:g} to {high:g}"
+
+    return summary
+
+
+def _locked(text: str) -> str:
+    return pluralize(text.replace("chain, at", "").count(", ") + 1, "locked joint")
+
+
+_SUMMARIES: dict[str, Callable[[str], str]] = {
+    "damping": _per_joint("damping"),
+    "armature": _per_joint("armature"),
+    "mimic": lambda text: pluralize(text.count("; ") + 1, "mimic joint"),
+    "locked": _locked,
+    "passive": lambda text: pluralize(text.count(", ") + 1, "passive joint"),
+    "springs": lambda text: "joint springs",
+}
+
+
+def _freedoms(text: str) -> str:
+    """Where the coordinates of multi-DoF joints are measured."""
+    axes = re.findall(r"(?:^|; )(\S+) is \w+:.*? in the axes of (link '[^']*')", text)
+    listed = join_and([f"{name} in the axes of {link}" for name, link in axes])
+    return f"Velocities, accelerations and efforts of {listed}." if axes else text
+
+
+def _gravity(text: str) -> str:
+    """'0, 0, -9.81 m/s² in …' as 'gravity 9.81 m/s² along -z'."""
+    match = re.match(r"(\S+), (\S+), (\S+) m/s²", text)
+    if not match:
+        return f"gravity {text}"
+    along = [(float(entry), axis) for entry, axis in zip(match.groups(), "xyz", strict=True)]
+    nonzero = [(entry, axis) for entry, axis in along if entry]
+    if not nonzero:
+        return "no gravity"
+    if len(nonzero) == 1:
+        entry, axis = nonzero[0]
+        return f"gravity {abs(entry):g} m/s² along {'-' if entry < 0 else '+'}{axis}"
+    return f"gravity ({', '.join(match.groups())}) m/s²"
