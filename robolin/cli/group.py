@@ -178,6 +178,8 @@ def option_hint(error: click.NoSuchOption) -> str:
         return f"did you mean {WITH_VALUE[word]} {word}?"
     if close := same or suggest(word, names):
         return f"did you mean {' or '.join(f'--{name}' for name in close)}?"
+    if other := OTHER_DIRECTION.get((error.ctx.command.name or "", word)):
+        return other
     meant = [word, *FOREIGN_OPTIONS.get(word, [])]
     found = ((name, commands_with(name)[:_AT_MOST]) for name in meant)
     name, others = next((each for each in found if each[1]), ("", []))
@@ -294,6 +296,13 @@ def canonical_name(name: str) -> str:
     return SYNONYMS.get(name, name)
 
 
+_TORQUES_ARE_RESULTS = "`robolin forward` computes accelerations from --tau"
+# command and option -> hint: the option is a result of the command
+OTHER_DIRECTION = {
+    (verb, name): _TORQUES_ARE_RESULTS
+    for verb in ("inverse", "linearize-inverse")
+    for name in ("tau", "torque", "torques", "effort", "efforts", "u", "force", "forces")
+}
 # names of options in other programs -> options of robolin, the first that the command has
 FOREIGN_OPTIONS = {
     name: options.split()

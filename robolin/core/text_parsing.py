@@ -395,7 +395,7 @@ def parse_frequencies(typed: FlagText) -> tuple[list[float], int | None]:
         return numbers(typed, FREQUENCIES), None
     *ends, count = numbers(typed, FREQUENCIES, separator=":")
     if len(ends) != 2 or count != int(count) or count < 2 or not min(ends) > 0.0:
-        raise typed.wrong("invalid frequencies", FREQUENCIES)
+        raise typed.wrong("FIRST and LAST must be > 0, COUNT an integer ≥ 2", FREQUENCIES)
     return ends, int(count)
 
 

@@ -252,15 +252,20 @@ def _note(warnings: list[Finding]) -> str:
     return f"{pluralize(len(warnings), 'warning')} by `robolin validate`: {ids}"
 
 
+def description_of(source: Source, options: ModelOptions = DEFAULTS) -> Description:
+    """The description in a file or of a bundled name."""
+    return _sound(read(source, options))
+
+
 def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
     """All parameters of the description in a file or of a bundled name."""
-    return figures_of(_sound(read(source, options)))
+    return figures_of(description_of(source, options))
 
 
 def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
     """Read a path, '-' for standard input, a bundled name or a text; errors become findings."""
     found = robot_text(source)
-    reading = _with_poses(_read(found, options), found, options.srdf)
+    reading = _with_poses(_read(found, options), found, options)
     if not found.origin or reading.description is None:
         return reading
     notes = (*reading.description.notes, found.origin)
@@ -283,13 +288,13 @@ def _read(found: RobotText, options: ModelOptions) -> Reading:
     return _reader(found.kind)(found.text, found.shown)
 
 
-def _with_poses(reading: Reading, found: RobotText, srdf: str | None) -> Reading:
+def _with_poses(reading: Reading, found: RobotText, options: ModelOptions) -> Reading:
     """The reading with the poses of an SRDF file; YAML and MJCF files have their own."""
     if found.kind in ("urdf", "xacro"):
         from robolin.description.urdf.srdf_reader import with_group_states
 
-        return with_group_states(reading, found, srdf)
-    if srdf is not None:
+        return with_group_states(reading, found, options)
+    if options.srdf is not None:
         raise _without_effect("--srdf", f"{found.shown} is not a URDF or xacro file")
     return reading
 

@@ -234,6 +234,8 @@ def require_only(states: States, names: Sequence[str]) -> None:
     hint = f"use {flags} only" if names else "remove it"
     for name in states.values:
         if name not in names:
+            if name == "qdd" and "tau" in names:
+                hint = f"`robolin inverse` computes torques from --qdd; {hint} here"
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
 
 

@@ -264,7 +264,7 @@ def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
         what = (
             "no option has several values" if not swept else "several options have several values"
         )
-        hint = "use, for example, --payload tool0:0,1,2,3; options: " + ", ".join(
+        hint = "use, for example, --payload LINK:0,1,2,3; options: " + ", ".join(
             f"--{name}" for name in SWEPT
         )
         raise UsageError(what, where="robolin sweep", hint=hint)

@@ -43,7 +43,9 @@ def test_differences_are_a_table(heavier: Path) -> None:
     assert ["link", "panda_link3", "mass", "3.2286", "3.3", "kg", "+2.2", "%"] in rows
     assert ["link", "panda_link5", "renamed", "panda_link5", "forearm"] in rows
     assert ["joint", "panda_joint2", "upper", "limit", "1.7628", "1.8", "rad", "+2.1", "%"] in rows
-    assert ran.out.endswith("3 differences\n")
+    # the copy has no SRDF file
+    assert ["pose", "home", "removed"] in rows
+    assert ran.out.endswith("4 differences\n")
 
 
 def test_json_and_csv_have_all_digits(heavier: Path) -> None:
@@ -57,6 +59,35 @@ def test_json_and_csv_have_all_digits(heavier: Path) -> None:
     )
     assert [row["name"] for row in rows] == [change["name"] for change in changes]
     assert float(rows[0]["new"]) == 3.3
+
+
+POSED = """
+robolin: 1
+name: arm
+joints:
+  - {name: NAME, type: continuous, parent: base, child: a, axis: [0, 0, 1]}
+  - {name: slide, type: prismatic, parent: a, child: b, axis: [0, 0, 1]}
+links:
+  - {name: a, mass: 1, com: [0.5, 0, 0], inertia: {xx: 0.1, yy: 0.1, zz: 0.1}}
+  - {name: b, mass: 1, inertia: {xx: 0.1, yy: 0.1, zz: 0.1}}
+poses:
+"""
+
+
+def test_poses_are_compared(tmp_path: Path) -> None:
+    """Poses are added and removed, and positions change, also of a renamed joint."""
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    home = "  home: {NAME: 0.5, slide: 0.1}\n"
+    old.write_text((POSED + home + "  rest: {slide: 0.2}\n").replace("NAME", "elbow"))
+    new.write_text((POSED + home.replace("0.1", "0.3") + "  up: {}\n").replace("NAME", "bend"))
+
+    rows = [line.split() for line in robolin("diff", old, new).out.splitlines()]
+
+    assert [row for row in rows if row[0] == "pose"] == [
+        ["pose", "home", "slide", "0.1", "0.3", "m", "+200", "%"],
+        ["pose", "rest", "removed"],
+        ["pose", "up", "added"],
+    ]
 
 
 def test_another_arm_differs_in_everything() -> None:

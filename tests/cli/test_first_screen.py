@@ -51,7 +51,8 @@ GEARED = (
         f'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="joint_with_a_name_{i}" '
         f'type="continuous"><parent link="l{i - 1}"/><child link="l{i}"/><axis xyz="0 1 0"/>'
         f'</joint><transmission name="t{i}"><joint name="joint_with_a_name_{i}"/><actuator '
-        f'name="m{i}"><mechanicalReduction>{100 + i}</mechanicalReduction></actuator></transmission>'
+        f'name="m{i}"><mechanicalReduction>{100 + i}</mechanicalReduction></actuator>'
+        f"</transmission>"
         for i in range(1, 10)
     )
     + "</robot>"

@@ -198,6 +198,28 @@ def test_an_unknown_command_has_a_hint(typed: str, hint: str) -> None:
     assert ran.err == f"error: robolin: unknown command '{typed}'\nhint: {hint}\n"
 
 
+@pytest.mark.parametrize(
+    "words, hint",
+    [
+        ("inverse two-link --tau 1,1", "`robolin forward` computes accelerations from --tau"),
+        ("inverse two-link --torques 1,1", "`robolin forward` computes accelerations from --tau"),
+        (
+            "forward two-link --qdd 1,1",
+            "`robolin inverse` computes torques from --qdd; use --q, --qd, --tau only here",
+        ),
+        (
+            "simulate four-bar --duration 0.01 --rtol 1e-6",
+            "add --baumgarte 10,10 (baumgarte=(10, 10)), or remove --rtol (rtol)",
+        ),
+    ],
+)
+def test_a_hint_names_the_command_or_option_that_fits(words: str, hint: str) -> None:
+    """The hint is about the concept, not about the spelling."""
+    ran = robolin(*words.split())
+    assert ran.code in (2, 3)
+    assert ran.err.endswith(f"hint: {hint}\n")
+
+
 def test_hints_name_commands_and_options_that_exist() -> None:
     """Every command and option in the hints for names of other programs exists."""
     for hint in LIKELY_COMMANDS.values():

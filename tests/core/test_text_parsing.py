@@ -115,7 +115,7 @@ INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
     (parse_shard, "0/3", "NUMBER must be from 1 to"),
     (parse_shard, "1/0", "COUNT must be ≥ 1"),
     (parse_shard, "three", "must have the form NUMBER/COUNT"),
-    (parse_frequencies, "1:2:3.5", "invalid frequencies"),
+    (parse_frequencies, "1:2:3.5", "COUNT an integer"),
     (lambda typed: numbers(typed, "two", 2), "1,2,3", "must have 2 numbers, got 3"),
 ]
 

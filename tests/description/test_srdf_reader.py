@@ -152,3 +152,37 @@ def test_the_bundled_srdf_files_are_those_of_moveit() -> None:
                 if f'{key}="' in line:
                     name = line.partition(f'{key}="')[2].partition('"')[0]
                     assert f'<link name="{name}"' in urdf
+
+
+XACRO = SRDF.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ').replace(
+    '"0.7"', '"${0.1 + 0.6}"'
+)
+
+
+@pytest.mark.skipif(find_spec("xacro") is None, reason="needs the package xacro")
+def test_a_srdf_file_may_be_a_xacro_file(here: Path) -> None:
+    """arm.srdf.xacro is expanded, with those arguments of the robot file that it has."""
+    Path("arm.srdf.xacro").write_text(XACRO)
+    assert robolin.load("arm.urdf").poses["ready"].tolist() == [pytest.approx(0.7), 0.05]
+    Path("arm.srdf.xacro").rename("poses.srdf.xacro")
+    assert robolin.load("arm.urdf", srdf="poses.srdf.xacro").poses["open"].tolist() == [0.0, 0.1]
+
+    argument = '<xacro:arg name="size" default="1"/>'
+    text = URDF.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+    Path("sized.urdf.xacro").write_text(text.replace("<link", f"{argument}<link", 1))
+    Path("sized.srdf.xacro").write_text(XACRO)
+    assert list(robolin.load("sized.urdf.xacro", xacro_args={"size": "2"}).poses) == [
+        "ready",
+        "open",
+    ]
+
+
+@pytest.mark.skipif(find_spec("xacro") is None, reason="needs the package xacro")
+def test_a_xacro_file_of_poses_that_cannot_be_expanded_is_ignored(here: Path) -> None:
+    """The robot loads with a warning; a file named by an option is an error."""
+    Path("arm.srdf.xacro").write_text(XACRO.replace("0.1 + 0.6", "nothing"))
+    (found,) = read("arm.urdf").findings
+    assert (found.id, found.level) == ("pose-ignored", "warning")
+    assert "nothing" in found.message
+    with pytest.raises(RobolinError, match="nothing"):
+        robolin.load("arm.urdf", srdf="arm.srdf.xacro")

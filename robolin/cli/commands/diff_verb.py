@@ -52,21 +52,23 @@ def command(
     """Compare two robot models.
 
     Lists links and joints that were added, removed or renamed, and changes of masses, centres
-    of mass, inertias, origins, axes, limits, damping and friction, from ARM1 to ARM2.
+    of mass, inertias, origins, axes, limits, damping, friction and named poses, from ARM1 to ARM2.
     A part is renamed if a part of another name has equal values.
     Exits with 1 if the models differ.
 
     \b
     Examples:
-      robolin diff panda panda
       robolin diff arm.urdf arm-new.urdf
+      robolin diff panda panda
       robolin diff arm.urdf arm-new.urdf --format markdown
       robolin diff arm.urdf arm-new.urdf --torques motion.csv -o changes.md
     """
     from robolin.checking.model_changes import model_changes
+    from robolin.checking.pose_changes import pose_changes
     from robolin.cli.output.diff_report import write_diff_report
     from robolin.cli.output.report import reports_for
-    from robolin.description.load import figures
+    from robolin.description.load import description_of
+    from robolin.description.model import figures_of
 
     ctx = click.get_current_context()
     reports = reports_for(path, form, color, DIFF_EXTENSIONS)
@@ -74,7 +76,9 @@ def command(
         hint = "use --format table, markdown or json"
         raise UsageError("cannot be written as CSV", where="--torques", hint=hint)
     arms = sources_with_options((old, new), xacro_arg, package)
-    changes = model_changes(*(figures(*arm) for arm in arms))
+    before, after = (description_of(*arm) for arm in arms)
+    changes = model_changes(figures_of(before), figures_of(after))
+    changes += pose_changes(before, after, changes)
     options = {
         label: value for label, value in explicit_options(ctx).items() if label in READ_OPTIONS
     }

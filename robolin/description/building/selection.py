@@ -271,7 +271,7 @@ def _payload_problems(tree: Tree, payload: Payload) -> Iterator[RobolinError]:
         yield unknown_link(tree, "payload", payload.frame)
     if not (isfinite(payload.mass) and payload.mass >= 0.0):
         yield UsageError(
-            f"payload: the mass on link '{payload.frame}' must be ≥ 0, got {payload.mass} kg",
+            f"payload: the mass on link '{payload.frame}' must be ≥ 0, got {payload.mass:g} kg",
             hint="a payload is added to the link; omit it for no payload",
         )
     if not all(map(isfinite, payload.position)):

@@ -1,8 +1,8 @@
 """Group states of an SRDF file, MoveIt's companion of a URDF, as named poses.
 
-The file of `panda.urdf` or `panda.urdf.xacro` is `panda.srdf` in the same folder, or the one that
-the option `srdf` names.  Everything except <group_state> is ignored without a finding, since none
-of it has an effect on the dynamics.
+The file of `panda.urdf` or `panda.urdf.xacro` is `panda.srdf` or `panda.srdf.xacro` in the same
+folder, or the one that the option `srdf` names.  Everything except <group_state> is ignored without
+a finding, since none of it has an effect on the dynamics.
 """
 
 from __future__ import annotations
@@ -12,35 +12,58 @@ from dataclasses import replace
 from pathlib import Path
 
 from robolin.core.text import did_you_mean
-from robolin.description.model import Description, Finding, JointEntry, PoseEntry, Reading
+from robolin.description.building.option_texts import ModelOptions
+from robolin.description.model import (
+    Description,
+    Finding,
+    JointEntry,
+    PoseEntry,
+    Reading,
+    SourceLocation,
+)
 from robolin.description.named_poses import rotation_positions, usable_poses
 from robolin.description.robot_source import RobotText, robot_file_bytes
 from robolin.description.tree import coordinate_names, group_kind
 from robolin.description.urdf.urdf_fields import Notes, name_of, number_list, shown
 from robolin.description.xml_tree import Element, parse_xml
-from robolin.errors import FileError
+from robolin.errors import FileError, RobolinError
 
 _ENDINGS = (".xacro", ".urdf", ".xml")
 IGNORED = "pose-ignored"
 
 
-def with_group_states(reading: Reading, found: RobotText, option: str | None) -> Reading:
+def with_group_states(reading: Reading, found: RobotText, options: ModelOptions) -> Reading:
     """The reading with the poses of its SRDF file, if there is one.
 
-    option: path of the SRDF file; None for the one next to the robot file
+    options: `srdf` is the path of the SRDF file; None for the one next to the robot file
     """
+    option = options.srdf
     path = Path(option) if option is not None else _companion(found.path)
     if path is None or reading.description is None:
         return reading
     if option is not None and not path.is_file():
         raise FileError("no such file", where=f"--srdf={option}", hint="check the path")
-    poses, findings = read_srdf(robot_file_bytes(path), path.name, reading.description)
+    poses: tuple[PoseEntry, ...] = ()
+    try:
+        poses, findings = read_srdf(_srdf_text(path, options), path.name, reading.description)
+    except RobolinError as error:
+        if option is not None:
+            raise
+        findings = [Finding(IGNORED, "error", SourceLocation(path.name), error.message, error.hint)]
     if option is None:
         # a robot file that loads alone also loads next to an SRDF file with mistakes
         findings = [_as_warning(finding) for finding in findings]
     wrong = any(finding.level == "error" for finding in findings)
     description = None if wrong else replace(reading.description, poses=poses)
     return Reading(description, [*reading.findings, *findings])
+
+
+def _srdf_text(path: Path, options: ModelOptions) -> bytes:
+    if path.suffix.lower() != ".xacro":
+        return robot_file_bytes(path)
+    from robolin.description.xacro.xacro_text import expanded_srdf
+
+    return expanded_srdf(path, options.xacro_args, options.packages)
 
 
 def _companion(path: Path | None) -> Path | None:
@@ -50,8 +73,8 @@ def _companion(path: Path | None) -> Path | None:
     name = path.name
     for ending in _ENDINGS:
         name = name[: -len(ending)] if name.lower().endswith(ending) else name
-    companion = path.with_name(f"{name}.srdf")
-    return companion if companion.is_file() else None
+    files = (path.with_name(f"{name}{ending}") for ending in (".srdf", ".srdf.xacro"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _as_warning(finding: Finding) -> Finding:
@@ -79,7 +102,7 @@ def read_srdf(
     if macros := [part for part in robot.children if part.tag.startswith("xacro:")]:
         message, hint = (
             f"unexpanded xacro: <{macros[0].tag}>",
-            "expand it first: xacro FILE > arm.srdf",
+            "name the file .srdf.xacro, or expand it first: xacro FILE > arm.srdf",
         )
         notes.error("xacro-unexpanded", macros[0], message, hint)
     joints = {joint.name: joint for joint in description.joints}

@@ -1,4 +1,4 @@
-"""Expansion of a xacro file to URDF."""
+"""Expansion of xacro files to URDF and SRDF."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ from robolin.errors import RobolinError, UsageError
 _PACKAGE_HINT = "add --package NAME=FOLDER for the folder of a package and other readable files"
 
 
+class UnusedArgumentError(UsageError):
+    """Arguments that the file does not have, by name."""
+
+    names: tuple[str, ...] = ()
+
+
 class Expansion(NamedTuple):
     """The URDF text of a xacro file, and the warnings of xacro."""
 
@@ -30,7 +36,7 @@ class Expansion(NamedTuple):
 def expanded_xacro(
     path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]
 ) -> Expansion:
-    """Expand a xacro file to URDF.
+    """Expand a xacro file to URDF or SRDF.
 
     arguments: values for its `<xacro:arg>`, by name
     packages:  folders of packages for `$(find NAME)`, by name
@@ -49,10 +55,16 @@ def expanded_xacro(
     if "unused" in answer:
         raise _unused(path, answer)
     text: str = answer["text"]
-    if "<joint" not in text:
-        hint = "give the file that includes this one, if it only defines macros"
-        raise RobolinError("the expanded file has no joints", where=str(path), hint=hint)
     return Expansion(text.encode(), tuple(map(printable, answer["warnings"])))
+
+
+def expanded_srdf(path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]) -> bytes:
+    """Expand the SRDF file of a robot; it need not have all arguments of the robot file."""
+    try:
+        return expanded_xacro(path, arguments, packages).text
+    except UnusedArgumentError as error:
+        used = {name: text for name, text in arguments.items() if name not in error.names}
+        return expanded_xacro(path, used, packages).text
 
 
 def _answer(
@@ -94,7 +106,7 @@ def _shown(file: str, path: Path) -> str:
         return file
 
 
-def _unused(path: Path, answer: Mapping[str, Any]) -> UsageError:
+def _unused(path: Path, answer: Mapping[str, Any]) -> UnusedArgumentError:
     unused: list[str] = answer["unused"]
     known = [name for name in answer["known"] if name not in unused]
     message = f"{pluralize(len(unused), 'argument')} not used by the file: {quote_list(unused)}"
@@ -102,7 +114,9 @@ def _unused(path: Path, answer: Mapping[str, Any]) -> UsageError:
         f"arguments of the file: {quote_list(known)}" if known else "the file has no arguments"
     )
     hint = did_you_mean(unused[0], known, otherwise)
-    return UsageError(message, where=str(path), hint=hint)
+    error = UnusedArgumentError(message, where=str(path), hint=hint)
+    error.names = tuple(unused)
+    return error
 
 
 def read_xacro(
@@ -113,6 +127,9 @@ def read_xacro(
         hint = "give the path of the file: it includes other files"
         raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
     expansion = expanded_xacro(found.path, arguments, packages)
+    if b"<joint" not in expansion.text:
+        hint = "give the file that includes this one, if it only defines macros"
+        raise RobolinError("the expanded file has no joints", where=str(found.path), hint=hint)
     reading = read_urdf(expansion.text, f"{found.shown} (expanded)")
     location, description = SourceLocation(found.shown), reading.description
     warnings = [Finding("xacro-warning", "warning", location, text) for text in expansion.warnings]

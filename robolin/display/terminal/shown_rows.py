@@ -44,7 +44,8 @@ class RowSummary:
             if array.values.dtype.kind not in "fi" or not len(array.values):
                 continue
             # NaN stands for a row without a result
-            low, high = np.fmin.reduce(array.values), np.fmax.reduce(array.values)
+            low: Any = np.fmin.reduce(array.values)
+            high: Any = np.fmax.reduce(array.values)
             self.lowest[array.name] = np.fmin(low, self.lowest.setdefault(array.name, low))
             self.highest[array.name] = np.fmax(high, self.highest.setdefault(array.name, high))
 

@@ -100,7 +100,7 @@ def simulated_loops(
     # raises if the state violates its closures or has no acceleration
     evaluate_arm(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
     if baumgarte is None and not fixed_steps:
-        hint = "give baumgarte=(alpha, beta), for example (10, 10), or use fixed steps"
+        hint = "add --baumgarte 10,10 (baumgarte=(10, 10)), or remove --rtol (rtol)"
         raise UsageError("projection onto the constraints requires fixed steps", hint=hint)
     terms = None if baumgarte is None else _terms(baumgarte)
     options = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
