@@ -68,8 +68,8 @@ joints:
   - {name: NAME, type: continuous, parent: base, child: a, axis: [0, 0, 1]}
   - {name: slide, type: prismatic, parent: a, child: b, axis: [0, 0, 1]}
 links:
-  - {name: a, mass: 1, com: [0.5, 0, 0], inertia: {xx: 0.1, yy: 0.1, zz: 0.1}}
-  - {name: b, mass: 1, inertia: {xx: 0.1, yy: 0.1, zz: 0.1}}
+  - {name: a, mass: 1, com: [0.5, 0, 0], inertia: {ixx: 0.1, iyy: 0.1, izz: 0.1}}
+  - {name: b, mass: 1, inertia: {ixx: 0.1, iyy: 0.1, izz: 0.1}}
 poses:
 """
 
@@ -83,7 +83,7 @@ def test_poses_are_compared(tmp_path: Path) -> None:
 
     rows = [line.split() for line in robolin("diff", old, new).out.splitlines()]
 
-    assert [row for row in rows if row[0] == "pose"] == [
+    assert [row for row in rows if row[:1] == ["pose"]] == [
         ["pose", "home", "slide", "0.1", "0.3", "m", "+200", "%"],
         ["pose", "rest", "removed"],
         ["pose", "up", "added"],
