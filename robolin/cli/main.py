@@ -9,7 +9,6 @@ from __future__ import annotations
 import _thread
 import gc
 import os
-import re
 import signal
 import sys
 import threading
@@ -221,27 +220,6 @@ def say(kind: str, text: str) -> None:
             )
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
-
-
-def message_lines(kind: str, text: str) -> int:
-    """Number of lines of a message on a terminal."""
-    return _wrapped(f"{kind}: {text}").count("\n") + 1
-
-
-def first_line(kind: str, text: str) -> str:
-    """As much of a note as fits one line of a terminal, cut between its parts."""
-    import shutil
-
-    room = max(shutil.get_terminal_size().columns, 40) - len(f"{kind}: ")
-    if len(text) <= room or sys.stderr is None or not sys.stderr.isatty():
-        return text
-    parts = re.split(r"(?<=[;,:]) |(?<= )(?=\()", text)
-    kept = parts[0]
-    for part in parts[1:]:
-        if len(kept) + len(part) + 3 > room:
-            break
-        kept += f" {part}"
-    return f"{kept} …" if len(kept) + 2 <= room else f"{text[: room - 1]}…"
 
 
 def discard_stdout() -> None:

@@ -126,6 +126,31 @@ def test_messages_follow_the_result(tmp_path: Path) -> None:
     assert len(lines) < ROWS
 
 
+def test_reports_of_a_long_robot_fit_one_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """inspect, validate and diff begin with their verdict, and list what does not fit."""
+    monkeypatch.chdir(tmp_path)
+    names = ["geared.urdf", "other.urdf"]
+    Path(names[0]).write_text(GEARED)
+    Path(names[1]).write_text(
+        GEARED.replace('mass value="1"', 'mass value="2"').replace("99", "98")
+    )
+    inspect, validate, models, diff = screens(
+        [["inspect", names[0]], ["validate", names[0]], ["models"], ["diff", *names]]
+    )
+
+    assert inspect[0] == "geared: 9 independent joints, a serial chain"
+    assert sum("continuous" in line for line in inspect) >= 9
+    assert inspect[-1].startswith("Also: ")
+    assert validate[0].startswith("geared.urdf: 9 warnings")
+    assert any(line.startswith("  … 7 more radius-of-gyration, lines ") for line in validate)
+    assert models[-1] == "Also: Data sources (--all)"
+    assert diff[0] == "36 differences"
+    assert any(line.startswith("… ") and line.endswith(" more rows (--all)") for line in diff)
+    assert all(len(lines) < ROWS for lines in (inspect, validate, models, diff))
+
+
 def test_every_computing_command_has_a_screen() -> None:
     """A new command that returns a result needs a line in the table above."""
     computing = {name for name, verb in VERBS.items() if verb.answers}

@@ -251,7 +251,7 @@ def test_long_reports_fit(folder: Path, verb: tuple[str, ...]) -> None:
 
 def test_the_width_is_that_of_the_terminal(folder: Path) -> None:
     """Tables and reports use the width of the terminal."""
-    for verb in (("mass-matrix", "--all"), ("inspect",)):
+    for verb in (("mass-matrix", "--all"), ("inspect", "--all")):
         args = filled(verb, arm_file(folder, 7), folder)
         for width in WIDTHS:
             assert terminal_output(width, *args) == drawing(*args)(width)

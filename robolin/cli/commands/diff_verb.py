@@ -19,7 +19,7 @@ from robolin.cli.flags.flag import (
 from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
 from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.main import say
-from robolin.cli.output.report import DIFF_EXTENSIONS, DIFF_FORMS, report_flags
+from robolin.cli.output.report import ALL_FLAG, DIFF_EXTENSIONS, DIFF_FORMS, report_flags
 from robolin.errors import FOUND_SOMETHING, UsageError
 from robolin.queries.option_specs import READ_OPTIONS, check_conflicts, read_options
 
@@ -34,6 +34,7 @@ _PARAMS = [
     *READING_FLAGS,
     *XACRO_FLAGS,
     *report_flags("Write to a .txt, .md, .csv or .json file", DIFF_FORMS),
+    ALL_FLAG,
 ]
 
 
@@ -47,6 +48,7 @@ def command(
     path: str | None,
     form: str | None,
     color: str,
+    everything: bool,
     **_: Any,
 ) -> None:
     """Compare two robot models.
@@ -71,7 +73,7 @@ def command(
     from robolin.description.model import figures_of
 
     ctx = click.get_current_context()
-    reports = reports_for(path, form, color, DIFF_EXTENSIONS)
+    reports = reports_for(path, form, color, DIFF_EXTENSIONS, everything)
     if torques is not None and "csv" in (report.form for report in reports):
         hint = "use --format table, markdown or json"
         raise UsageError("cannot be written as CSV", where="--torques", hint=hint)

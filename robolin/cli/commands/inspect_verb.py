@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_option_flags
-from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines, report_options
+from robolin.cli.output.report import (
+    Report,
+    ReportSection,
+    ReportTable,
+    TextLines,
+    long_report_options,
+)
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.text import pluralize, range_text
 from robolin.queries.request import ArmSource
@@ -21,7 +28,7 @@ _SPRING = ("stiffness", "rest")
 
 @click.command("inspect", cls=VerbCommand)
 @model_option_flags
-@report_options
+@long_report_options
 def command(model: ArmSource, report: Report) -> None:
     """Show the tree, joints, masses and model assumptions.
 
@@ -39,7 +46,29 @@ def command(model: ArmSource, report: Report) -> None:
 
     reading = model.reading()
     info = inspection(reading, model.arm(reading))
-    report.write(list(_sections(info)), info)
+    sections = list(_sections(info))
+    report.write(sections, info, list(_screen(info, sections)))
+
+
+def _screen(info: Mapping[str, Any], sections: Sequence[ReportSection]) -> Iterator[ReportSection]:
+    """Headline and joints, without columns of zeros, before tree, links and assumptions."""
+    head, tree, joints, *others = sections
+    assert isinstance(head, TextLines)
+    assert isinstance(joints, ReportTable)
+    mass = f"{_number(info['mass']['total'])} kg, {_number(info['mass']['moving'])} kg moving"
+    poses = f"poses for --q: {', '.join(info['poses'])}" if info["poses"] else ""
+    facts = [mass, poses, _findings(info["findings"])]
+    yield TextLines([*head.lines, "; ".join(filter(None, facts))])
+    yield _without_zeros(joints)
+    yield tree
+    yield from (each for each in others if each.title not in ("Mass", "Findings"))
+
+
+def _without_zeros(table: ReportTable) -> ReportTable:
+    empty = [all(cell in ("", "0") for cell in column) for column in zip(*table.rows, strict=True)]
+    kept = [i for i, name in enumerate(table.header) if name not in table.numbers or not empty[i]]
+    rows = [tuple(row[i] for i in kept) for row in table.rows]
+    return replace(table, header=tuple(table.header[i] for i in kept), rows=rows)
 
 
 def _sections(info: Mapping[str, Any]) -> Iterator[ReportSection]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
-from robolin.cli.output.report import Report, ReportTable, report_options
+from robolin.cli.output.report import Report, ReportTable, long_report_options
 from robolin.core.text import did_you_mean
 from robolin.errors import FileError, UsageError
 
@@ -32,7 +32,7 @@ _FLAGS = [
 
 
 @click.command("models", cls=VerbCommand, params=_FLAGS)
-@report_options
+@long_report_options
 def models_command(report: Report, show: str | None, copy: str | None, schema: bool) -> None:
     """List, show, copy or create robot files.
 
@@ -93,7 +93,7 @@ def _list_models(report: Report) -> None:
     rows = _models()
     arms = _bundled_table(rows, ("name", "joints", "title"), "Robots")
     origins = _bundled_table(rows, ("name", "source", "licence"), "Data sources")
-    report.write([arms, origins], rows)
+    report.write([arms, origins], rows, [arms, origins])
 
 
 def _bundled_table(

@@ -18,7 +18,7 @@ from robolin.cli.flags.flag import (
     validated_path,
 )
 from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
-from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS, report_flags
+from robolin.cli.output.report import ALL_FLAG, VALIDATE_EXTENSIONS, VALIDATE_FORMS, report_flags
 from robolin.core.text_parsing import parse_names
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
@@ -43,6 +43,7 @@ class ValidateOptions:
     package: tuple[str, ...]
     path: str | None
     form: str | None
+    everything: bool
     color: str
 
     def settings(self) -> ValidateSettings:
@@ -95,6 +96,7 @@ _FLAGS = [
     ),
     *XACRO_FLAGS,
     *report_flags("Write to a .txt, .json, .xml (JUnit) or .sarif file", VALIDATE_FORMS),
+    ALL_FLAG,
 ]
 
 
@@ -117,7 +119,9 @@ def command(options: ValidateOptions) -> None:
     from robolin.cli.output.report import reports_for
     from robolin.cli.output.validate_report import write_validate_report
 
-    reports = reports_for(options.path, options.form, options.color, VALIDATE_EXTENSIONS)
+    reports = reports_for(
+        options.path, options.form, options.color, VALIDATE_EXTENSIONS, options.everything
+    )
     settings = options.settings()
     sources = options.sources()
     _require_kept(options, settings, sources)

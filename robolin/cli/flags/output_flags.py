@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
-from robolin.cli.main import first_line, message_lines, say
+from robolin.cli.main import say
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
 
@@ -186,7 +186,7 @@ class Output:
     def _message_lines(self) -> int:
         """Lines of the screen that the held messages take."""
         return sum(
-            1 if kind == "note" else message_lines(kind, text) for kind, text in self.messages.held
+            1 if kind == "note" else _wrapped_lines(kind, text) for kind, text in self.messages.held
         )
 
     @contextmanager
@@ -200,8 +200,35 @@ class Output:
             self.messages.waits = False
             for kind, text in self.messages.held:
                 # --assumptions has the complete notes
-                say(kind, first_line(kind, text) if kind == "note" else text)
+                say(kind, _one_line(kind, text) if kind == "note" else text)
             self.messages.held.clear()
+
+
+def _wrapped_lines(kind: str, text: str) -> int:
+    """Number of lines that a message takes on a terminal, approximately."""
+    return -(-len(f"{kind}: {text}") // (_message_width() - 4))
+
+
+def _one_line(kind: str, text: str) -> str:
+    """As much of a note as fits one line of a terminal, cut between its parts."""
+    import re
+
+    room = _message_width() - len(f"{kind}: ")
+    if len(text) <= room or sys.stderr is None or not sys.stderr.isatty():
+        return text
+    parts = re.split(r"(?<=[;,:]) ", text)
+    kept = parts[0]
+    for part in parts[1:]:
+        if len(kept) + len(part) + 3 > room:
+            break
+        kept += f" {part}"
+    return f"{kept} …" if len(kept) + 2 <= room else f"{text[: room - 1]}…"
+
+
+def _message_width() -> int:
+    from shutil import get_terminal_size
+
+    return max(get_terminal_size().columns, 40)
 
 
 def standard_output() -> TextIO:

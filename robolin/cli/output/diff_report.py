@@ -43,7 +43,10 @@ def write_diff_report(
     elif report.form == "markdown":
         report.write_text(_markdown(arms, _sections(changes, torques)))
     else:
-        report.write(_sections(changes, torques), _document(arms, changes, torques))
+        sections = _sections(changes, torques)
+        # the number of differences comes first on a terminal
+        screen = [sections[1], sections[0], *sections[2:]] if changes else sections
+        report.write(sections, _document(arms, changes, torques), screen)
 
 
 def _sections(

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,8 @@ DIFF_FORMS = ("table", "markdown", "csv", "json")
 DIFF_EXTENSIONS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "json"}
 
 
+# rows of a table on the smallest screen
+_FEWEST_ROWS = 8
 # longer than the licence at the start of most robot files
 _START_OF_A_FILE = 1 << 16
 _ROBOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(?:robot|mujoco)", re.DOTALL)
@@ -73,9 +75,18 @@ class Report:
     path: str | None = None
     form: str = "table"
     color: str = "auto"
+    everything: bool = False
 
-    def write(self, sections: Sequence[ReportSection], document: Any) -> None:
-        """Write the sections, or the corresponding document as JSON."""
+    def write(
+        self,
+        sections: Sequence[ReportSection],
+        document: Any,
+        screen: Sequence[ReportSection] | None = None,
+    ) -> None:
+        """Write the sections, or the corresponding document as JSON.
+
+        screen: sections for a terminal in order of importance; those that do not fit are listed
+        """
         if self.path is not None:
             text = _json(document) if self.form == "json" else plain_text(sections)
             _write_file(self.path, text)
@@ -85,10 +96,18 @@ class Report:
         if self.form == "json":
             text = _json(document)
         elif terminal or self.color == "always":
+            if screen is not None and self.shows_screen:
+                sections = fitting_sections(screen, *shutil.get_terminal_size())
             text = render_report(sections, _width(terminal), self._colored(terminal))
         else:
             text = plain_text(sections)
         _write_text(text, terminal)
+
+    @property
+    def shows_screen(self) -> bool:
+        """True if the report is a short one for a terminal."""
+        to_terminal = self.path is None and self.form == "table" and standard_output().isatty()
+        return to_terminal and not self.everything
 
     def write_text(self, text: str) -> None:
         """Write a formatted text."""
@@ -127,9 +146,12 @@ def report_flags(text: str, forms: Sequence[str]) -> list[Option]:
     ]
 
 
-def _report(path: str | None, form: str | None, color: str) -> Report:
+ALL_FLAG = flag("--all", OUTPUT, "Show everything on a terminal", into="everything")
+
+
+def _report(path: str | None, form: str | None, color: str, everything: bool = False) -> Report:
     if path is None:
-        return Report(None, form or "table", color)
+        return Report(None, form or "table", color, everything)
     extension = PurePath(validated_path(path)).suffix.lower()
     known = EXTENSIONS.get(extension)
     if known is None:
@@ -146,16 +168,22 @@ def _unknown_extension(path: str, extensions: Mapping[str, str]) -> UsageError:
 
 
 report_options = bundled("report", _FLAGS, _report)
+# for reports of more than one screen
+long_report_options = bundled("report", [*_FLAGS, ALL_FLAG], _report)
 
 
 def reports_for(
-    path: str | None, form: str | None, color: str, extensions: Mapping[str, str]
+    path: str | None,
+    form: str | None,
+    color: str,
+    extensions: Mapping[str, str],
+    everything: bool = False,
 ) -> list[Report]:
     """A report for the file, with the format of its extension, and one for standard output.
 
     Without a file only the latter is returned; with a file, it requires --format.
     """
-    shown = [Report(None, form or "table", color)] if form or path is None else []
+    shown = [Report(None, form or "table", color, everything)] if form or path is None else []
     if path is None:
         return shown
     known = extensions.get(PurePath(validated_path(path)).suffix.lower())
@@ -203,7 +231,11 @@ def _columns(table: ReportTable) -> list[str]:
 
 
 def render_report(sections: Sequence[ReportSection], width: int, color: bool) -> str:
-    """The sections laid out for a terminal of this width."""
+    """The sections laid out for a terminal of this width; empty columns are left out."""
+    sections = [
+        _without_empty_columns(section) if isinstance(section, ReportTable) else section
+        for section in sections
+    ]
     blocks = [
         _blocks(section, width) if isinstance(section, ReportTable) else [] for section in sections
     ]
@@ -231,6 +263,63 @@ def render_report(sections: Sequence[ReportSection], width: int, color: bool) ->
                 console.print()
             console.print(drawn_block(block, section.header, section.rows, section.numbers))
     return drawn_on(console)
+
+
+def _without_empty_columns(table: ReportTable) -> ReportTable:
+    kept = [
+        i
+        for i in range(len(table.header))
+        if i < table.keys or not table.rows or any(row[i] for row in table.rows)
+    ]
+    rows = [tuple(row[i] for i in kept) for row in table.rows]
+    return replace(table, header=tuple(table.header[i] for i in kept), rows=rows)
+
+
+def fitting_sections(
+    sections: Sequence[ReportSection], width: int, height: int
+) -> list[ReportSection]:
+    """The sections that fit the screen; the first table is cut, the others are listed."""
+    shown: list[ReportSection] = []
+    left: list[str] = []
+    # lines for the list of other sections with a blank one, and for the next prompt
+    room = height - 3
+    for section in sections:
+        needed = _lines(section, width) + bool(shown)
+        first = isinstance(section, ReportTable) and not any(
+            isinstance(each, ReportTable) for each in shown
+        )
+        if needed > room and first and isinstance(section, ReportTable):
+            pieces = _first_rows(section, room - bool(shown), width)
+            shown += pieces
+            room -= sum(_lines(piece, width) + 1 for piece in pieces)
+        elif needed > room:
+            left.append(section.title.partition(",")[0].partition(" [")[0])
+        else:
+            shown.append(section)
+            room -= needed
+    if left:
+        shown.append(TextLines([f"Also: {', '.join(filter(None, left))} (--all)"]))
+    return shown
+
+
+def _first_rows(table: ReportTable, room: int, width: int) -> list[ReportSection]:
+    """The first columns of a table, and as many rows as fit, with the number of the others."""
+    table = _without_empty_columns(table)
+    kept = _blocks(table, width)[0].places
+    columns = len(table.header) - len(kept)
+    cells = [tuple(row[i] for i in kept) for row in table.rows]
+    table = replace(table, header=tuple(table.header[i] for i in kept), rows=cells)
+    rows = len(table.rows)
+    # the number of the other rows, with a blank line
+    while rows > _FEWEST_ROWS and _lines(replace(table, rows=table.rows[:rows]), width) > room - 2:
+        rows -= 1
+    left = {"more row": len(table.rows) - rows, "more column": columns}
+    more = " and ".join(pluralize(count, noun) for noun, count in left.items() if count)
+    return [replace(table, rows=table.rows[:rows]), TextLines([f"… {more} (--all)"])]
+
+
+def _lines(section: ReportSection, width: int) -> int:
+    return render_report([section], width, False).count("\n")
 
 
 def _blocks(table: ReportTable, width: int) -> list[ColumnBlock]:

@@ -19,6 +19,8 @@ from robolin.io.paths import shared_name
 from robolin.version import __version__
 
 _LEVELS = ("error", "warning", "note")
+# findings of one kind on a terminal, and lines of further ones
+_SHOWN, _LINES = 2, 8
 _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
 
@@ -44,7 +46,8 @@ def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> Non
         # these documents leave the machine: remove absolute paths
         report.write_text(texts[report.form]([_shared(file) for file in files]))
     else:
-        report.write([TextLines(list(_lines(files)))], validate_document(files))
+        screen = [TextLines(list(_screen_lines(files)))] if report.shows_screen else None
+        report.write(screen or [TextLines(list(_lines(files)))], validate_document(files))
 
 
 def _shared(file: ValidatedFile) -> ValidatedFile:
@@ -54,16 +57,51 @@ def _shared(file: ValidatedFile) -> ValidatedFile:
     return ValidatedFile(shared_name(file.source), [*findings], [*ignored])
 
 
+def _screen_lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
+    """The verdict of each file first, then errors, warnings and notes; equal kinds together."""
+    for file in files:
+        yield f"{file.source}: {_summary(file)}"
+        by_kind: dict[tuple[str, str], list[Finding]] = {}
+        for finding in file.findings:
+            by_kind.setdefault((finding.level, finding.id), []).append(finding)
+        for level in _LEVELS:
+            for (its_level, name), findings in by_kind.items():
+                if its_level == level:
+                    yield from _kind_lines(name, findings)
+    if len(files) > 1:
+        yield _clean_files(files)
+
+
+def _kind_lines(name: str, findings: Sequence[Finding]) -> Iterator[str]:
+    """The first findings of one kind, and the lines of the others."""
+    shown = findings if findings[0].level == "error" else findings[:_SHOWN]
+    for finding in shown:
+        yield from _finding_lines(finding)
+    if rest := findings[len(shown) :]:
+        lines = [str(finding.location.line) for finding in rest if finding.location.line]
+        where = f", line{'s' * (len(lines) > 1)} {', '.join(lines[:_LINES])}" if lines else ""
+        more = ", …" if len(lines) > _LINES else ""
+        yield f"  … {len(rest)} more {name}{where}{more} (--all)"
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    yield f"{finding.location}: {finding.level} {finding.id}: {finding.message}"
+    if finding.hint:
+        yield f"    hint: {finding.hint}"
+
+
+def _clean_files(files: Sequence[ValidatedFile]) -> str:
+    clean = sum(not any(file.counts.values()) for file in files)
+    return f"{len(files)} files: {clean} without findings"
+
+
 def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
     for file in files:
         for finding in file.findings:
-            yield f"{finding.location}: {finding.level} {finding.id}: {finding.message}"
-            if finding.hint:
-                yield f"    hint: {finding.hint}"
+            yield from _finding_lines(finding)
         yield f"{file.source}: {_summary(file)}"
     if len(files) > 1:
-        clean = sum(not any(file.counts.values()) for file in files)
-        yield f"{len(files)} files: {clean} without findings"
+        yield _clean_files(files)
 
 
 def _summary(file: ValidatedFile) -> str:

@@ -57,7 +57,7 @@ def _model_phrase(key: str, value: Any) -> str:
         return _end_of_chain(key, text)
     if key == "loops":
         return _loops(text)
-    text = text.removeprefix("applied: ")
+    text = text.removeprefix("applied: ").removesuffix(": no motor in the description")
     if len(text) > _LONG and key in _SUMMARIES:
         return _SUMMARIES[key](text)
     return f"{key} {text}"

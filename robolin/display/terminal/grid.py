@@ -80,7 +80,10 @@ def numbered(grid: Grid, width: int | None) -> tuple[Grid, str]:
     options = [(grid, "")]
     if grid.rows == grid.columns:
         options.append((replace(grid, rows=tuple(beside), columns=numbers), ""))
-        options.append((replace(grid, rows=numbers, columns=numbers), legend))
+        short = replace(grid, rows=numbers, columns=numbers)
+        # names are worth more than fewer tables, unless the whole matrix fits
+        if _cost(short, width) == (False, 1):
+            options.append((short, legend))
     else:
         options.append((replace(grid, columns=numbers), legend))
     return min(options, key=lambda option: _cost(option[0], width))
@@ -174,8 +177,8 @@ def _right(text: str, width: int) -> str:
     return " " * (width - cell_len(text)) + text
 
 
-# column spacing: one blank on each side, and the border
-_GAP = 3
+# column spacing: a blank on the right side, and the border
+_GAP = 2
 _STROKES = " │├└─"
 
 
@@ -227,9 +230,13 @@ def _least_widths(
     keys: int,
     width: int,
 ) -> list[int]:
-    """Minimum width of each column: a number's digits, or the longest word."""
+    """Minimum width of each column: the digits of its numbers, or the longest word."""
+    from rich.cells import cell_len
+
     least = [
-        full[i] if name in numbers else max(map(_longest_word, columns[i]))
+        max([_longest_word(name), *map(cell_len, columns[i][1:])])
+        if name in numbers
+        else max(map(_longest_word, columns[i]))
         for i, name in enumerate(header)
     ]
     # key columns are not wrapped, unless they take most of the width
@@ -277,7 +284,10 @@ def drawn_block(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, pad_edge=False)
+    padding = (0, _GAP - 1, 0, 0)
+    table = Table(
+        box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, pad_edge=False, padding=padding
+    )
     for i, width in zip(block.places, block.widths, strict=True):
         table.add_column(
             Text(printable(header[i])),
@@ -302,7 +312,8 @@ def wrapped(line: str, width: int) -> list[str]:
     if len(left) > width // 2:
         left = "…" + left[len(left) - width // 2 + 1 :]
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-    under = " " * len(left) + "  "
+    # the branches of a tree continue beside the wrapped text
+    under = left.replace("├─", "│ ").replace("└─", "  ") + "  "
     return textwrap.wrap(words, width, initial_indent=left, subsequent_indent=under, **options) or [
         line
     ]

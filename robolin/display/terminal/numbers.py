@@ -61,6 +61,8 @@ def texts_of(
 ) -> list[str]:
     """Numbers of one kind in the same format; integers with all digits."""
     if any(isinstance(value, complex) for value in values):
+        if not any(complex(value).imag for value in values):
+            return aligned([complex(value).real for value in values], precision, noise)
         return _aligned_complex([complex(value) for value in values], precision, list(noise))
     if all(isinstance(value, int) for value in values):
         return [str(value) for value in values]

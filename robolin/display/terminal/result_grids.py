@@ -20,8 +20,10 @@ from robolin.display.terminal.screen import is_plain, state_blocks
 from robolin.display.terminal.shown_rows import RowSummary
 
 _MATRIX_ROWS = 2
-# a matrix with this many times more columns than rows is shown transposed
-_WIDE = 4
+# array with the frequency of each row
+_FREQUENCY = "omega"
+# a matrix with more columns, and twice as many as rows, is shown transposed
+_WIDE = 12
 # letters of the axes after those of a matrix
 _SLICED = "klmnop"
 
@@ -85,9 +87,11 @@ def grids_of(
 def _side_by_side(
     arrays: Sequence[Array], labels: tuple[tuple[str, ...], ...], write: Formatting
 ) -> Grid:
-    """Vectors over the same joints as columns of one table; scalars as a single row."""
+    """Vectors over the same joints as columns of one table; scalars of one state as a line."""
     result = write.result
     batch = labels == () and result.batch is not None
+    if not labels and not batch:
+        return Grid("; ".join(_scalar(array, write) for array in arrays))
     ends = batch and write.has_extremes(*arrays)
     shown = [_some_rows(array, write, ends) if batch else array.values.ravel() for array in arrays]
     columns = [write.vector(*each) for each in zip(arrays, shown, strict=True)]
@@ -100,6 +104,11 @@ def _side_by_side(
         cells=tuple(zip(*columns, strict=True)),
         note=write.rows.note() if batch else "",
     )
+
+
+def _scalar(array: Array, write: Formatting) -> str:
+    unit = "" if array.unit in ("", "1") else f" [{array.unit}]"
+    return f"{array.name}{unit}: {write.vector(array, array.values.ravel())[0].strip()}"
 
 
 def _with_units(array: Array, write: Formatting) -> Grid:
@@ -139,8 +148,8 @@ def _matrices(array: Array, write: Formatting) -> Iterator[Grid]:
     kind, result = array.axis_kind(0), write.result
     title = f"{_titled(array)}{_derived(array)}"
     if array.batch is None:
-        blocks = state_blocks(array, slides_in(result.model))
-        if array.rank == 2 and len(array.labels[1]) > _WIDE * len(array.labels[0]):
+        blocks = state_blocks(array)
+        if array.rank == 2 and len(array.labels[1]) > max(_WIDE, 2 * len(array.labels[0])):
             yield _transposed(array, title, write)
             return
         if len(blocks) == 1:
@@ -159,12 +168,21 @@ def _matrices(array: Array, write: Formatting) -> Iterator[Grid]:
         ]
         yield from (replace(grid, note="; ".join(plain) * (grid is grids[0])) for grid in grids)
         return
-    shown = min(array.batch, write.rows.shown if is_swept(result.verb) else _MATRIX_ROWS)
-    for row in range(shown):
-        heading = f"{title}, row {row + 1} of {write.rows.total}"
-        if is_swept(result.verb):
+    for row in _matrix_rows(array.batch, write):
+        spread = write.rows.spread
+        heading = title if spread else f"{title}, row {row + 1} of {write.rows.total}"
+        if is_swept(result.verb) or result.time is not None:
             heading += f": {_row_corner(result)} {_row_names(write)[row]}"
+        elif _FREQUENCY in result:
+            heading += f": omega [rad/s] {result[_FREQUENCY][row]:g}"
         yield from _slices(heading, array, array.values[row], write, kind)
+
+
+def _matrix_rows(count: int, write: Formatting) -> Sequence[int]:
+    """The rows of matrices to show: two, or those of a sweep."""
+    if is_swept(write.result.verb):
+        return range(min(count, write.rows.shown))
+    return (0, count - 1) if write.rows.spread else range(min(count, _MATRIX_ROWS))
 
 
 def _transposed(array: Array, title: str, write: Formatting) -> Grid:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
 
-from robolin.core.choices import base_verb
+from robolin.core.choices import base_verb, is_swept
 from robolin.core.notebook import ROUNDED_ZERO
-from robolin.core.quantity_table import entry_units
+from robolin.core.quantity_table import OR, PER
 from robolin.core.results.result import Array, Result
 from robolin.core.text import join_and, pluralize
 from robolin.display.terminal.grid import Grid
@@ -114,7 +114,10 @@ def shortened(result: Result, names: ShortNames) -> Result:
         replace(array, labels=tuple(tuple(map(names.of, axis)) for axis in array.labels))
         for array in sorted(result.arrays, key=key)
     ]
-    return replace(result, arrays=tuple(arrays), joints=tuple(map(names.of, result.joints)))
+    joints = (result.model or {}).get("joints", {})
+    model = {**(result.model or {}), "joints": {names.of(name): joints[name] for name in joints}}
+    named = tuple(map(names.of, result.joints))
+    return replace(result, arrays=tuple(arrays), joints=named, model=model)
 
 
 def main_arrays(result: Result) -> frozenset[str]:
@@ -123,7 +126,7 @@ def main_arrays(result: Result) -> frozenset[str]:
     return frozenset(first or (array.name for array in result.arrays if array.name not in _POINT))
 
 
-def state_blocks(array: Array, slides: Mapping[str, bool]) -> list[Array]:
+def state_blocks(array: Array) -> list[Array]:
     """Split a matrix over positions and velocities, such as A or K, into one block per kind."""
     if array.rank != 2 or array.batch is not None:
         return [array]
@@ -132,8 +135,22 @@ def state_blocks(array: Array, slides: Mapping[str, bool]) -> list[Array]:
     if kinds == {""} or not kinds <= _STATE_KINDS:
         return [array]
     several = (len(rows) > 1, len(columns) > 1)
-    blocks = [_block(array, row, column, several, slides) for row in rows for column in columns]
+    blocks = [_block(array, row, column, several) for row in rows for column in columns]
+    if array.unit.count(PER) == 1:
+        above, below = array.unit.split(PER)
+        units = product(_units_by_kind(above, len(rows)), _units_by_kind(below, len(columns)))
+        pairs = zip(blocks, units, strict=True)
+        blocks = [replace(block, unit=PER.join(unit)) for block, unit in pairs]
     return sorted(blocks, key=is_plain)
+
+
+def _units_by_kind(part: str, kinds: int) -> list[str]:
+    """The unit of each kind along an axis: those of a matrix list the kinds in order."""
+    alternatives = part.split(OR)
+    each, rest = divmod(len(alternatives), kinds)
+    if rest or not each:
+        return [part] * kinds
+    return [OR.join(alternatives[i * each : (i + 1) * each]) for i in range(kinds)]
 
 
 _LabelKind = tuple[str, slice, tuple[str, ...]]
@@ -152,26 +169,16 @@ def _kinds(labels: tuple[str, ...]) -> list[_LabelKind]:
     return kinds
 
 
-def _block(
-    array: Array,
-    row: _LabelKind,
-    column: _LabelKind,
-    several: tuple[bool, bool],
-    slides: Mapping[str, bool],
-) -> Array:
+def _block(array: Array, row: _LabelKind, column: _LabelKind, several: tuple[bool, bool]) -> Array:
     (of_rows, take, names), (of_columns, pick, heads) = row, column
     kinds = [f"{of_rows} rows"] if several[0] else []
     kinds += [f"{of_columns} columns"] if several[1] else []
-    name = ", ".join((array.name, *kinds))
-    labels = (array.labels[0][take], array.labels[1][pick])
-    units = {*entry_units(array.name, array.unit, labels, slides)}
     return replace(
         array,
-        name=name,
+        name=", ".join((array.name, *kinds)),
         values=array.values[take, pick],
         labels=(names, heads),
         axes=("", ""),
-        unit=units.pop() if len(units) == 1 else array.unit,
     )
 
 
@@ -258,10 +265,10 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
     )
     cells = [
         (
-            f"{re} ± {im.strip()}j" if poles[i].imag else re,
+            _pole_text(re, im, poles[i], result["stability"][i]),
             frequency,
             # a pole at 0 has no damping ratio
-            damping if poles[i] else "",
+            damping if poles[i].imag or result["stability"][i] else "",
             "" if time.strip() == "inf" else time.strip(),
             _STABILITY[int(result["stability"][i])],
             _clipped(" ".join(_dominant(np.abs(shapes[i]), joints))),
@@ -282,6 +289,13 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
     cells = [(*row[:-1], row[-1].ljust(widest)) for row in cells]
     rows = tuple(str(i + 1) for i in range(len(kept)))
     return Grid("", "", rows, header, tuple(cells))
+
+
+def _pole_text(real: str, imaginary: str, pole: complex, stability: int) -> str:
+    """A pole or a conjugate pair; the real part of a marginal one is round-off."""
+    if not stability and pole.real:
+        real = ROUNDED_ZERO
+    return f"{real} ± {imaginary.strip()}j" if pole.imag else real
 
 
 def _clipped(names: str) -> str:

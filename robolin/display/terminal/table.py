@@ -80,8 +80,8 @@ def render_table(
     legends = [
         ink.text(f"columns: {each.legend}", "dim") if each.legend else [] for each in sections
     ]
-    # a line for each main array after the first, for the list of others, and for the next prompt
-    kept = sum(section.is_main for section in sections) + 2
+    # a line for each main array after the first, the list of others, two blanks and the next prompt
+    kept = sum(section.is_main for section in sections) + 3
     room = None if height is None else height - len(top) - len(foot) - kept
     if room is not None and legends:
         room -= len(legends[0])
@@ -153,11 +153,9 @@ class ArrayTables:
             more += ink.text(piece.note, "dim") if piece.note else []
             if i and room is not None and len(lines) + len(more) > room:
                 left = len(self.pieces) - i
-                title = piece.title.rpartition("], ")[2] or piece.title
-                return [
-                    *lines,
-                    *ink.text(f"… {f'{left} more tables' if left > 1 else title} (--all)"),
-                ]
+                title = piece.title.rpartition("], ")[2] or piece.title or "1 more table"
+                rest = title if left == 1 else f"{left} more tables"
+                return [*lines, *ink.text(f"… {rest} (--all)")]
             lines += more
         return lines
 
