@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, hypot
 from typing import Any, TypeGuard
 
 from robolin.checking.differences import distinguishing_digits, percent
-from robolin.core.quantity_table import FIGURES
-from robolin.description.model import Figures, with_gravity
+from robolin.core.quantity_table import FIGURES, joint_unit
+from robolin.description.model import Description, Figures, with_gravity
+from robolin.description.named_poses import movable
 
 Parts = Mapping[str, Figures]
 
@@ -24,6 +25,7 @@ _COMPONENTS: Mapping[str, Sequence[str]] = {
 }
 _EFFORT, _LOWER_EFFORT = "effort limit", "lower effort limit"
 _FRICTION, _NEGATIVE_FRICTION = "friction", "negative friction"
+_POSE = "pose"
 _KINDS = {"links": "link", "joints": "joint", "loops": "loop"}
 # keys that name other parts, which may have been renamed
 _REFERENCES: Mapping[str, Mapping[str, str]] = {
@@ -113,6 +115,47 @@ def model_changes(old: Figures, new: Figures) -> tuple[Change, ...]:
         present = {names.get(name, name) for name in before}
         changes += [Change(word, name, "added") for name in after if name not in present]
     return tuple(changes)
+
+
+def pose_changes(
+    old: Description, new: Description, changes: Iterable[Change]
+) -> tuple[Change, ...]:
+    """Poses added and removed, and joints at another position; unmentioned joints are at 0.
+
+    changes: other differences of the models, with renamed joints
+    """
+    renamed = {
+        change.name: str(change.new)
+        for change in changes
+        if (change.part, change.quantity) == ("joint", "renamed")
+    }
+    before = {
+        pose.name: {renamed.get(name, name): value for name, value in pose.positions.items()}
+        for pose in old.poses
+    }
+    after = {pose.name: dict(pose.positions) for pose in new.poses}
+    angles = {**movable(old.joints), **movable(new.joints)}
+    found: list[Change] = []
+    for name, positions in before.items():
+        if name in after:
+            found += _moved(name, positions, after[name], angles)
+        else:
+            found.append(Change(_POSE, name, "removed"))
+    found += [Change(_POSE, name, "added") for name in after if name not in before]
+    return tuple(found)
+
+
+def _moved(
+    pose: str,
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+    angles: Mapping[str, bool],
+) -> Iterator[Change]:
+    for joint in {**before, **after}:
+        old, new = before.get(joint, 0.0), after.get(joint, 0.0)
+        if old != new:
+            unit = joint_unit("position", angles.get(joint, True))
+            yield Change(_POSE, pose, joint, old, new, unit)
 
 
 def _renames(before: Parts, after: Parts, kind: str) -> dict[str, str]:

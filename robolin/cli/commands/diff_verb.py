@@ -65,8 +65,7 @@ def command(
       robolin diff arm.urdf arm-new.urdf --format markdown
       robolin diff arm.urdf arm-new.urdf --torques motion.csv -o changes.md
     """
-    from robolin.checking.model_changes import model_changes
-    from robolin.checking.pose_changes import pose_changes
+    from robolin.checking.model_changes import model_changes, pose_changes
     from robolin.cli.output.diff_report import write_diff_report
     from robolin.cli.output.report import reports_for
     from robolin.description.load import description_of
