@@ -155,7 +155,11 @@ REFUSED = [
     ({"qdd": 1.0}, "no effect without prescribe", "prescribe="),
     ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "joint 'shoulder' is free", "omit"),
     ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' is prescribed", "omit"),
-    ({"prescribe": "elbow", "method": "a"}, "cannot be used with prescribe", "depends on the robot"),
+    (
+        {"prescribe": "elbow", "method": "a"},
+        "cannot be used with prescribe",
+        "depends on the robot",
+    ),
 ]
 
 

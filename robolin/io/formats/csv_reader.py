@@ -9,12 +9,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from robolin.core.threads import from_item, prefetch
 from robolin.errors import FileError, RobolinError
-from robolin.io.atomic import folder_lock, is_stream
-from robolin.io.format_table import FORMATS
 from robolin.io.formats.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
@@ -39,8 +37,6 @@ from robolin.io.formats.line_reader import (
 )
 from robolin.io.formats.row_index import needs_csv_parser, slice_lines
 from robolin.io.paths import is_stored
-from robolin.io.provenance_reader import Meta, open_bytes, provenance
-from robolin.io.stored import StoredFile, stored_table
 from robolin.io.table_file import (
     INTEGER_COLUMN,
     ReadRequest,
@@ -50,6 +46,10 @@ from robolin.io.table_file import (
     TableSource,
     raise_first,
 )
+
+if TYPE_CHECKING:
+    from robolin.io.provenance_reader import Meta
+    from robolin.io.stored import StoredFile
 
 T = TypeVar("T")
 
@@ -327,6 +327,12 @@ def _some(request: ReadRequest) -> bool:
 @contextmanager
 def open_csv(path: Path) -> Iterator[StoredFile]:
     """Open a CSV file with its provenance in `<path>.meta.json`."""
+    # import here: a trajectory has no provenance
+    from robolin.io.atomic import folder_lock, is_stream
+    from robolin.io.format_table import FORMATS
+    from robolin.io.provenance_reader import open_bytes
+    from robolin.io.stored import stored_table
+
     where = str(path)
     with ExitStack() as opened:
         # writers replace both files within this lock, which must not wait for a pipe
@@ -340,6 +346,8 @@ def open_csv(path: Path) -> Iterator[StoredFile]:
 
 
 def _provenance(companion: Path) -> Meta:
+    from robolin.io.provenance_reader import open_bytes, provenance
+
     try:
         with open_bytes(companion) as text:
             return provenance(text.read(), str(companion), "the provenance")

@@ -5,11 +5,14 @@ Without any of these, every vector is a column with its own name, such as `elbow
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -19,7 +22,6 @@ from robolin.core.arrays import Floats, Integers
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.results.table_columns import datetime_unit
 from robolin.errors import RobolinError, raise_all
-from robolin.io.formats.npz_writer import ARCHIVE_ERRORS
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,
@@ -28,6 +30,13 @@ from robolin.io.table_file import (
     reject_decompression_bomb,
     require_finite_cells,
     row_location,
+)
+
+# what zipfile, its decompression and NumPy's parser of headers raise for a damaged archive
+ARCHIVE_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError),
+    # an unknown version, encryption; a header that is not Python
+    *(RuntimeError, SyntaxError, TokenError),
 )
 
 # bytes; more joints than any robot has

@@ -6,13 +6,9 @@ of `zipfile`: nothing depends on when or where the archive was written.
 
 from __future__ import annotations
 
-import shutil
 import struct
-import tempfile
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cache
@@ -20,8 +16,7 @@ from io import BytesIO
 from math import prod
 from operator import attrgetter
 from pathlib import Path
-from tokenize import TokenError
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +28,8 @@ from robolin.errors import FileError
 from robolin.io.atomic import atomic_write, is_stream
 from robolin.io.provenance_writer import Digests
 
-# what zipfile, its decompression and NumPy's parser of headers raise for a damaged archive
-ARCHIVE_ERRORS = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError),
-    # an unknown version, encryption; a header that is not Python
-    *(RuntimeError, SyntaxError, TokenError),
-)
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _COPIED_AT_ONCE = 1 << 22
 
@@ -58,11 +49,14 @@ def write_npz(result: ResultStream, path: str | Path) -> None:
     """Write every array, `joints` and `meta` into one uncompressed archive."""
     with atomic_write(path) as stream:
         if is_stream(path):
+            from shutil import copyfileobj
+            from tempfile import TemporaryFile
+
             # local headers are written last, which requires a seekable file
-            with tempfile.TemporaryFile() as held:
+            with TemporaryFile() as held:
                 write_npz_to(result, held)
                 held.seek(0)
-                shutil.copyfileobj(held, stream, _COPIED_AT_ONCE)
+                copyfileobj(held, stream, _COPIED_AT_ONCE)
         else:
             write_npz_to(result, stream, Path(path).parent)
 
@@ -75,8 +69,10 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
     with ExitStack() as opened:
 
         def spool() -> IO[bytes]:
+            from tempfile import TemporaryFile
+
             # an unnamed file, which the system removes in any case
-            return opened.enter_context(tempfile.TemporaryFile(dir=folder))
+            return opened.enter_context(TemporaryFile(dir=folder))
 
         start_when, numbers = after_short_answer(attrgetter("size")), 0
         with closing(prefetch(digests.passing(result.parts), start_when)) as parts:
@@ -119,6 +115,9 @@ def _add(part: Result, growing: Sequence[StreamedArray], *, in_parallel: bool) -
 @cache
 def _crc_thread() -> ThreadPoolExecutor:
     """A thread that computes CRCs while bytes are written."""
+    # import here: short results need no thread, and the import loads `logging`
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(1, thread_name_prefix="robolin-crc")
 
 

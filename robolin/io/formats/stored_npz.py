@@ -17,7 +17,8 @@ import numpy as np
 from robolin.core.arrays import Numbers
 from robolin.core.results.table_columns import NumberKind
 from robolin.errors import RobolinError
-from robolin.io.formats.npz_writer import ARCHIVE_ERRORS, ZipMember, directory, local_header
+from robolin.io.formats.npz_reader import ARCHIVE_ERRORS
+from robolin.io.formats.npz_writer import ZipMember, directory, local_header
 from robolin.io.provenance_reader import (
     ArrayMeta,
     Blocks,
