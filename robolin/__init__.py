@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from robolin.analysis.link_geometry import GeometryDerivative as GeometryDerivative
     from robolin.analysis.link_geometry import geometry_derivative as geometry_derivative
     from robolin.analysis.link_geometry import geometry_names as geometry_names
+    from robolin.analysis.residuals import Residuals as Residuals
+    from robolin.analysis.residuals import residuals as residuals
     from robolin.analysis.sensitivity import Sensitivity as Sensitivity
     from robolin.analysis.sensitivity import SensitivityMatrices as SensitivityMatrices
     from robolin.analysis.sensitivity import parameter_names as parameter_names
@@ -155,6 +157,7 @@ _PUBLIC = {
     "robolin.analysis.curvature": "Curvature curvature",
     "robolin.analysis.identification": "Identifiable Regressor identifiable regressor",
     "robolin.analysis.limits": "JointLimits limits",
+    "robolin.analysis.residuals": "Residuals residuals",
     "robolin.analysis.link_geometry": "GeometryDerivative geometry_derivative geometry_names",
     "robolin.analysis.sensitivity": (
         "Sensitivity SensitivityMatrices parameter_names sensitivity sensitivity_matrices"

@@ -195,7 +195,7 @@ class ClosestApproach:
             bounds.joint,
             bounds.quantity,
             self._rows + row,
-            None if time is None else _plain_time(time[row]),
+            None if time is None else plain_time(time[row]),
             value,
             limit,
             margin,
@@ -253,7 +253,7 @@ def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:
     return unlimited
 
 
-def _plain_time(time: Any) -> float | str:
+def plain_time(time: Any) -> float | str:
     """Convert a time to a plain number or text, exactly."""
     if time.dtype.kind == "M":
         return str(np.datetime_as_string(time))

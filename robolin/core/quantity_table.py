@@ -38,6 +38,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "qd": Quantity(("velocity",), "q̇", _N, "velocity"),
     "qdd": Quantity(("acceleration",), "q̈", _N, "acceleration"),
     "tau": Quantity(("effort",), "τ", _N, "effort"),
+    "tau_measured": Quantity(("effort",), "τ_m", _N),
+    "tau_residual": Quantity(("effort",), "τ_m − τ", _N),
     "dq": Quantity(("position",), "δq", _N),
     "dqd": Quantity(("velocity",), "δq̇", _N),
     "dqdd": Quantity(("acceleration",), "δq̈", _N),

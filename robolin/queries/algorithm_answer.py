@@ -50,6 +50,10 @@ from robolin.queries.values import (
 
 def answer_inverse(context: QueryContext) -> Result | ResultStream:
     """Compute inverse dynamics: torques for a motion."""
+    if context.question.asked("residual"):
+        from robolin.queries.residual_answer import ResidualQuery
+
+        return answer_by_algorithms(context, ResidualQuery(("inverse",)))
     return answer_by_algorithms(context, AlgorithmQuery(("inverse",)))
 
 

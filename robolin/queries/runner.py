@@ -305,8 +305,11 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
     # one state needs no reader
     from robolin.io.trajectories.read import open_trajectory, table_trajectory
 
-    settings, rows = context.settings, context.states.parse_row_slice
-    read_arguments = (context.arm.joint_names, ("q",), names[1:], context.rules, rows)
+    settings, rows, rules = context.settings, context.states.parse_row_slice, context.rules
+    needs: tuple[str, ...] = ("q",)
+    if context.question.asked("residual"):
+        needs, rules = ("q", "tau"), replace(rules, measured=True)
+    read_arguments = (context.arm.joint_names, needs, names[1:], rules, rows)
     if settings.table is not None:
         return table_trajectory(settings.table, path, *read_arguments)
     stream = open_trajectory(path, *read_arguments, settings.known, settings.live)
@@ -322,7 +325,7 @@ def _report_assumptions(context: QueryContext, inputs: StateInputs, source: Batc
         hint = "add the columns, or remove --strict"
         raise_all([RobolinError(text, where=inputs.file, hint=hint) for text in missing])
     notes = list(source.notes)
-    if {"tau", "qdd"} <= set(source.given):
+    if {"tau", "qdd"} <= set(source.given) and not context.question.asked("residual"):
         notes.append(
             "prescribed joints use the acceleration columns, other joints the effort columns"
             if "qdd" in inputs.needs

@@ -58,6 +58,11 @@ _DYNAMICS = (
         "Compute the torques of a motion (RNEA).",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
+        asks={
+            "residual": OptionSpec(
+                "switch", requires={"trajectory": "add --trajectory FILE with measured efforts"}
+            )
+        },
         answers="robolin.queries.algorithm_answer:answer_inverse",
     ),
     Verb(

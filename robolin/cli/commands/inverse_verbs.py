@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from robolin.cli.flags.flag import OUTPUT, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import Request
 
 # not part of the recorded options: it does not change the torques
@@ -16,10 +17,19 @@ LIMITS = flag(
 )
 
 
-_SHORT = "q qd qdd trajectory differentiate limits payload gravity only output format"
+RESIDUAL = flag(
+    "--residual",
+    METHOD,
+    "Compare measured efforts with the model\n"
+    "Also returns tau_measured and tau_residual = tau_measured - tau of every row. Shows RMS, "
+    "bias, largest residual, correlation and explained variance of each joint; rows are written "
+    "with -o only.",
+)
+
+_SHORT = "q qd qdd trajectory differentiate residual limits payload gravity only output format"
 
 
-@query_command("inverse", further=[LIMITS], short=_SHORT)
+@query_command("inverse", [RESIDUAL], further=[LIMITS], short=_SHORT)
 def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """Compute the torques of a motion (RNEA).
 
@@ -33,12 +43,19 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
       robolin inverse panda --q 0,0.5,0,-1.5,0,2,0 --qd panda_joint2=10deg
       robolin inverse arm.urdf --trajectory motion.csv -o torques.csv
       robolin inverse arm.urdf --trajectory motion.csv --limits
+      robolin inverse arm.urdf --trajectory rec.csv --residual --differentiate savgol
 
     \b
     Returns:
       tau (n)    joint torques [N m], forces of prismatic joints [N]
     """
-    if limits:
+    if inquiry.question.asked("residual"):
+        from robolin.cli.output.residual_report import run_with_residuals
+
+        if limits:
+            raise conflict("residual", EXCLUDES, ["limits"], "run the command once for each")
+        run_with_residuals(inquiry, out)
+    elif limits:
         from robolin.cli.output.limits_report import run_with_limits
 
         run_with_limits(inquiry, out)

@@ -26,6 +26,7 @@ from robolin.cli.flags.state_flags import state_flags
 from robolin.cli.main import say
 from robolin.core.progress import track
 from robolin.errors import FileError, UsageError
+from robolin.queries.option_specs import REQUIRES, conflict
 from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
@@ -39,6 +40,7 @@ _FLAGS = [
     *MODEL_PARAMS[1:],
     *state_flags(_VERB, "", {}),
     CLOSE_FLAG,
+    flag("--residual", METHOD, "Compare measured efforts with the model, as `inverse`"),
     flag(
         "--verify-states N",
         METHOD,
@@ -71,6 +73,7 @@ class ReportRequest:
     path: str
     quiet: bool
     close: str | None = None
+    residual: bool = False
 
     @property
     def stored(self) -> bool:
@@ -107,7 +110,10 @@ def _request(
     if "trajectory" in given:
         given["trajectory"] = _only(given["trajectory"])
     states, close = States(**given), options.get("close")
-    return ReportRequest(subjects, sources, states, verify_states, path, quiet, close)
+    residual = bool(options.get("residual"))
+    if residual and states.trajectory is None:
+        raise conflict("residual", REQUIRES, ["trajectory"], "add --trajectory FILE with efforts")
+    return ReportRequest(subjects, sources, states, verify_states, path, quiet, close, residual)
 
 
 def _only(recordings: tuple[str, ...]) -> str:
@@ -134,7 +140,7 @@ def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
     return any(stored)
 
 
-_SHORT = "q qd qdd trajectory differentiate close verify-states payload output quiet"
+_SHORT = "q qd qdd trajectory differentiate residual close verify-states payload output quiet"
 
 
 @click.command("report", cls=VerbCommand, short=_SHORT)
@@ -181,7 +187,9 @@ def _page_of_arms(request: ReportRequest) -> str:
     readings = [source.reading() for source in request.sources]
     arms = [each.arm(reading) for each, reading in zip(request.sources, readings, strict=True)]
     states = request.states if request.states.options else home_or_zero(*arms)
-    options = ReportOptions(states, request.verify_states, request.notify, request.close)
+    options = ReportOptions(
+        states, request.verify_states, request.notify, request.close, request.residual
+    )
     names = [PurePath(subject).name for subject in request.subjects]
     each_arm = track("report", zip(names, arms, readings, strict=True), len(arms))
     return report_page([reported_reading(*each, options) for each in each_arm])

@@ -25,7 +25,7 @@ from robolin.display.plots.panels import (
     Rounding,
     utilization,
 )
-from robolin.display.plots.result_panels import DECIBELS, DEGREES, panels_of
+from robolin.display.plots.result_panels import DECIBELS, DEGREES, RESIDUAL, panels_of
 from robolin.display.plots.style import (
     COLOURS,
     DASHES,
@@ -63,6 +63,7 @@ _TITLES = {
     "qd": "joint velocities",
     "qdd": "joint accelerations",
     "tau": "joint torques",
+    "tau_residual": "residuals (measured − model)",
     "frequency_response": "Bode plot",
 }
 _LIMITED = {"q": "position", "qd": "velocity", "tau": "effort"}
@@ -340,14 +341,17 @@ def _draw_legends(figure: Figure, axes: Any) -> None:
 
 
 def _arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
-    """Order of the panels and number of columns; magnitudes stand above their phases."""
-    phases = [panel for panel in panels if _is_bode(panel, DEGREES)]
-    if phases and 2 * len(phases) == len(panels):
-        columns, ordered = min(len(phases), 3), []
-        sizes = [panel for panel in panels if _is_bode(panel, DECIBELS)]
-        for first in range(0, len(phases), columns):
-            ordered += [*sizes[first : first + columns], *phases[first : first + columns]]
-        if len(phases) % columns == 0:
+    """Order of the panels and number of columns.
+
+    Magnitudes stand above their phases, and torques above their residuals.
+    """
+    lower = [panel for panel in panels if _is_bode(panel, DEGREES) or _array_of(panel) == RESIDUAL]
+    if lower and 2 * len(lower) == len(panels):
+        columns, ordered = min(len(lower), 3), []
+        upper = [panel for panel in panels if panel not in lower]
+        for first in range(0, len(lower), columns):
+            ordered += [*upper[first : first + columns], *lower[first : first + columns]]
+        if len(lower) % columns == 0:
             return ordered, columns
         return list(panels), 2
     ordered = sorted(panels, key=lambda panel: -_importance(panel))

@@ -39,6 +39,8 @@ _CURVES_TOGETHER = 8
 _OWN_PANELS = 12
 _SLICES = 12
 MOST_PANELS = 60
+# drawn below the torques it belongs to
+RESIDUAL = "tau_residual"
 # units of the two panels of a Bode plot
 DECIBELS, DEGREES = "dB", "°"
 # two computations of the same value differ by many roundings of their inputs
@@ -56,6 +58,8 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
     names = tuple(only) or (verb and verb.default_plot_arrays) or available
     axis = _Axis(result)
     chosen = [array for array in result.arrays if array.name in names]
+    if not only and RESIDUAL in result and result.compared is None:
+        return tuple(_residual_panels(result, axis))
     panels = tuple(
         panel for array in _without_scalars(chosen) for panel in _panels(array, result, axis)
     )
@@ -65,6 +69,22 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
     if not panels:
         raise UsageError("single numbers cannot be plotted")
     return panels
+
+
+def _residual_panels(result: Result, axis: _Axis) -> Iterator[CurvePanel]:
+    """Two panels per joint: measured torque with that of the model, and the residual."""
+    model, measured, residual = (
+        next(array for array in result.arrays if array.name == name)
+        for name in ("tau", "tau_measured", RESIDUAL)
+    )
+    units = entry_units("tau", model.unit, model.labels, slides_in(result.model))
+    most = slice(MOST_PANELS // 2)
+    for i, (joint, unit) in enumerate(list(zip(model.labels[0], units, strict=True))[most]):
+        both = np.stack([measured.values[:, i], model.values[:, i]], axis=1)
+        names = ["measured", "model"]
+        yield _curves(f"tau, {joint}", model, axis, names, both, unit=unit)
+        own = residual.values[:, i : i + 1]
+        yield _curves(f"{RESIDUAL}, {joint}", residual, axis, [joint], own, unit=unit)
 
 
 def _without_scalars(arrays: Sequence[Array]) -> Iterator[Array]:

@@ -34,6 +34,7 @@ from robolin.display.report.provenance_section import (
 )
 from robolin.display.report.reported_arm import ReportedArm
 from robolin.display.report.reported_motion import ReportedMotion, notable_rows, spread_rows
+from robolin.display.report.residual_section import residual_section
 from robolin.display.report.summary_section import headline, summary_section
 from robolin.display.report.visuals import BUDGET, Visuals, robot_visuals
 from robolin.errors import RobolinError
@@ -60,9 +61,11 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
     sections = [Section("summary", "Summary", summary_section(arms))]
     if len(arms) == 2:
         sections.append(Section("changes", "Differences", changes_section(*arms)))
+    motion, residuals = motion_section(arms, visuals, figures), residual_section(arms, figures)
     sections += [
-        Section("motion", "Motion", motion_section(arms, visuals, figures)),
+        Section("motion", "Motion", motion),
         Section("limits", "Limits", limits_section(arms)),
+        *([Section("residuals", "Measured torques", residuals)] if residuals else []),
         Section("model", "Linear model", models),
         Section("assumptions", "Model assumptions", assumptions_section(arms)),
         Section("validation", "Validation", findings_section(arms)),

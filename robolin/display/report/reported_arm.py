@@ -28,13 +28,14 @@ from robolin.display.report.reported_motion import (
     reported_motion,
     seconds_from_first,
 )
-from robolin.errors import RobolinError
+from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.loops.loop_dynamics import without_closures
 from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
 from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions
 from robolin.queries.question import Question
 from robolin.queries.request import MessageCallback
+from robolin.queries.residual_answer import NOT_UNIQUE
 from robolin.queries.states import HOME, States, home_or_zero
 from robolin.queries.values import Values
 
@@ -72,12 +73,14 @@ class ReportOptions:
 
     verify_states: number of states for `verify`; 0 to skip it
     close:         joints that stay fixed when the loops are closed, or 'least'
+    residual:      compare torques with the measured ones of the recording
     """
 
     states: States
     verify_states: int
     notify: MessageCallback
     close: str | None = None
+    residual: bool = False
 
 
 def reported_arm(
@@ -99,7 +102,9 @@ def _motion(arm: Arm, options: ReportOptions) -> ReportedMotion | RobolinError:
     states, close = options.states, options.close
     LoopOptions(close=close).require_useful(arm)
     if not arm.loops:
-        return reported_motion(arm, states, options.notify)
+        return reported_motion(arm, states, options.notify, options.residual)
+    if options.residual:
+        raise UsageError(NOT_UNIQUE, where="--residual", hint="add --open-loops")
     try:
         return closed_motion(arm, states, close, options.notify)
     except RobolinError as error:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robolin.analysis.limits import ClosestApproach, JointLimits
+from robolin.analysis.residuals import Residuals, ResidualSums
 from robolin.api.mass_matrices import mass_matrix
 from robolin.control.linear_model import state_space
 from robolin.control.operating_point import ALL_JOINTS
@@ -20,6 +21,7 @@ from robolin.core.results.result import Result
 from robolin.display.plots.panels import motion_scales
 from robolin.errors import RobolinError
 from robolin.queries.answer import answer_stream
+from robolin.queries.question import Question
 from robolin.queries.request import MessageCallback
 from robolin.queries.states import States
 from robolin.queries.values import Values
@@ -65,15 +67,21 @@ class ReportedMotion:
     inputs: Mapping[str, str]
     scales: NaturalScales
     closures: ReportedClosures | None = None
+    residuals: Residuals | None = None
 
     @property
     def rows(self) -> int:
         return len(self.time)
 
 
-def reported_motion(arm: Arm, states: States, notify: MessageCallback) -> ReportedMotion:
-    """Compute the torques of all rows, with the states they belong to."""
-    approach, parts = ClosestApproach(arm), []
+def reported_motion(
+    arm: Arm, states: States, notify: MessageCallback, residual: bool = False
+) -> ReportedMotion:
+    """Compute the torques of all rows, with the states they belong to.
+
+    residual: compare them with the measured torques of the recording
+    """
+    approach, parts, sums = ClosestApproach(arm), [], ResidualSums(arm)
 
     def watch(values: Values, part: Result) -> None:
         # copy: the next part may reuse the memory
@@ -84,9 +92,13 @@ def reported_motion(arm: Arm, states: States, notify: MessageCallback) -> Report
             for name in MOTION_QUANTITIES
         }
         approach.add(motion["q"], motion["qd"], tau, part.time)
+        if residual:
+            motion["tau_measured"] = np.array(part["tau_measured"])
+            sums.add(motion["tau_measured"], tau, part.time)
         parts.append((motion | {"tau": tau}, part.time))
 
-    with answer_stream(arm, "inverse", states, notify=notify, watch=watch) as stream:
+    question = Question("inverse", residual=residual)
+    with answer_stream(arm, question, states, notify=notify, watch=watch) as stream:
         for _part in stream.parts:
             pass
         ending = stream.ending(sum(len(values["tau"]) for values, _ in parts))
@@ -96,7 +108,15 @@ def reported_motion(arm: Arm, states: States, notify: MessageCallback) -> Report
     condition = _conditions(arm, values["q"])
     scales = motion_scales(arm.figures, arm.contract, values["qd"], values["qdd"])
     return ReportedMotion(
-        time, clock, values, condition, approach.found(), ending.contract, ending.inputs, scales
+        time,
+        clock,
+        values,
+        condition,
+        approach.found(),
+        ending.contract,
+        ending.inputs,
+        scales,
+        residuals=sums.found() if residual else None,
     )
 
 

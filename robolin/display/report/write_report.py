@@ -31,6 +31,7 @@ def report(
     *,
     path: str | os.PathLike[str] | None = None,
     close: str | None = None,
+    residual: bool = False,
     verify_states: int = 2,
     notify: MessageCallback = emit_warning,
 ) -> str:
@@ -43,6 +44,7 @@ def report(
         states: a `States` (default: the pose 'home', else 0)
         path: output file, ending in .html; None to return the page only
         close: joints that stay fixed when closed loops are closed, or 'least'
+        residual: compare the torques with the measured ones of the recording
         verify_states: number of states for `verify`; 0 to skip it
         notify: called with 'note', 'warning' or 'summary' and a text
 
@@ -70,7 +72,7 @@ def report(
             raise UsageError("cannot combine a stored result with robots or states", hint=hint)
         page = results_page([os.fspath(each) for each in subjects if not isinstance(each, Arm)])
     else:
-        options = ReportOptions(states or States(), verify_states, notify, close)
+        options = ReportOptions(states or States(), verify_states, notify, close, residual)
         page = _robots_page(subjects, options)
     if path is not None:
         with atomic_write(Path(path)) as stream:

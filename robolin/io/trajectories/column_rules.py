@@ -40,6 +40,7 @@ class ReadOptions:
     radians:   whether the user states that angles are in rad, for files without known units
     free_turns: whether velocities of a joint are not derivatives of its positions
     only:      the joints to read; all if None.  Indices count the others, too
+    measured:  whether efforts are compared with the model, so they determine no accelerations
     """
 
     columns: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class ReadOptions:
     radians: bool = False
     free_turns: bool = False
     only: tuple[str, ...] | None = None
+    measured: bool = False
 
     def about(self, quantities: Sequence[str]) -> ReadOptions:
         """The options for a file that has only these quantities ('q', 'tau')."""

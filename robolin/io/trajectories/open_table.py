@@ -247,7 +247,8 @@ def derivable(
         if any(_means(name, short, word) for name in names)
     }
     # torques determine accelerations
-    missing = ("qd",) if "tau" in present and "tau" in quantities else ("qd", "qdd")
+    decided = "tau" in present and "tau" in quantities and not rules.measured
+    missing = ("qd",) if decided else ("qd", "qdd")
     return tuple(name for name in missing if name in quantities and name not in present)
 
 

@@ -1,0 +1,209 @@
+"""Measured torques compared with the torques of the model, per joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.analysis.limits import plain_time
+from robolin.api.inverse_and_forward import inverse
+from robolin.core.arm import Arm
+from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
+from robolin.core.arrays import Floats, JointValues, Numbers
+from robolin.core.notebook import DisplayMixin
+from robolin.core.quantity_table import joint_unit
+from robolin.core.text import pluralize
+from robolin.errors import RobolinError
+
+
+@dataclass(frozen=True)
+class JointResidual:
+    """Residual of one joint: measured minus model.
+
+    measured:    RMS of the measured torque
+    rms:         RMS of the residual
+    bias:        mean of the residual
+    largest:     residual with the largest size, with its sign
+    row:         row of the largest residual, counted from 0
+    time:        time of that row, if the rows have times: a number or a date text
+    correlation: of the measured torque with that of the model; None if one of them is constant
+    explained:   1 - var(residual) / var(measured); None if the measured torque is constant
+    """
+
+    joint: str
+    measured: float
+    rms: float
+    bias: float
+    largest: float
+    row: int
+    time: float | str | None
+    correlation: float | None
+    explained: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Residuals(DisplayMixin):
+    """Residuals of every joint, measured minus model.
+
+    Fields:
+        joints: a `JointResidual` for every joint: joint, measured, rms, bias, largest, row, time,
+            correlation, explained, unit
+        rows: number of rows compared; rows with NaN are left out
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q = np.linspace(0.0, 1.0, 20)[:, None] * [1.0, -0.5]
+        >>> found = robolin.residuals(arm, q, 0.0, 0.0, robolin.inverse(arm, q) + [0.0, 0.25])
+        >>> [(each.joint, each.rms, each.bias, each.explained) for each in found.joints]
+        [('shoulder', 0.0, 0.0, 1.0), ('elbow', 0.25, 0.25, 1.0)]
+    """
+
+    joints: tuple[JointResidual, ...]
+    rows: int
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: the range of the explained variance over the joints."""
+        rows = pluralize(self.rows, "row")
+        shares = [
+            (each.explained, each.joint) for each in self.joints if each.explained is not None
+        ]
+        if not shares:
+            return f"measured efforts are constant in {rows}"
+        (least, worst), (most, best) = min(shares), max(shares)
+        explained = f"{100.0 * least:.1f} % ({worst}) to {100.0 * most:.1f} % ({best})"
+        return f"the model explains {explained} of the variance of the measured efforts, {rows}"
+
+
+# model assumptions that decide what a residual contains
+_TERMS = ("damping", "friction", "armature", "payload", "gravity")
+
+
+def model_terms(arm: Arm) -> str:
+    """The terms that the model includes, from its assumptions."""
+    known = [f"{name} {arm.contract[name]}" for name in _TERMS if name in arm.contract]
+    return f"model: {'; '.join(known)}"
+
+
+def residuals(
+    arm: Arm,
+    q: JointValues,
+    qd: JointValues,
+    qdd: JointValues,
+    tau: JointValues,
+    *,
+    time: ArrayLike | None = None,
+) -> Residuals:
+    """Compare measured torques with inverse dynamics, as `robolin inverse --residual` does.
+
+    `row` in the result counts the leading axes as one flattened axis.
+
+    Args:
+        arm: the arm, from `robolin.load`; its damping, friction and armature are in the model
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        tau: measured torques (..., n) in N·m, or forces in N
+        time: (...) in s, the shape of q without its last axis; None if the rows have none
+
+    Returns:
+        a `Residuals`: RMS, bias, largest residual, correlation and explained share of every joint
+
+    Raises:
+        RobolinError: shapes that do not match, or no row without NaN
+        UsageError: not an arm
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> found = robolin.residuals(arm, np.zeros((3, 2)), 0.0, 0.0, [[1.0, 2.0]] * 3)
+        >>> found.rows, found.joints[0].explained is None
+        (3, True)
+    """
+    require_arm(arm)
+    named = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    require_same_rows(named, vectors={"time": time})
+    arrays = np.broadcast_arrays(*joint_arrays(arm, named).values())
+    positions, velocities, accelerations, measured = (each.reshape(-1, arm.n) for each in arrays)
+    times = None if time is None else np.asarray(time).reshape(-1)
+    if times is not None and len(times) != len(measured):
+        raise RobolinError(f"time: must have one value per row ({len(measured)}), got {len(times)}")
+    sums = ResidualSums(arm)
+    sums.add(measured, inverse(arm, positions, velocities, accelerations), times)
+    return sums.found()
+
+
+class ResidualSums:
+    """Sums over the rows so far, updated with blocks of rows.
+
+    Rows are added one after the other, and numbers relative to the first row, so the bits do not
+    depend on the size of the blocks.
+    """
+
+    def __init__(self, arm: Arm) -> None:
+        self._names = arm.joint_names
+        self._units = [joint_unit("effort", joint.turns) for joint in arm.joints]
+        self._all_rows = self._rows = 0
+        self._first = np.zeros((3, arm.n))
+        # residual², measured², and residual, measured, model and their products, shifted
+        self._sums = np.zeros(9 * arm.n)
+        self._largest, self._at = np.zeros(arm.n), np.zeros(arm.n, np.int64)
+        self._times: list[float | str | None] = [None] * arm.n
+
+    def add(self, measured: Floats, model: Floats, time: Numbers | None = None) -> None:
+        """Add rows (rows, n); a row with NaN is left out."""
+        rows_added = len(measured)
+        fine = np.flatnonzero(np.isfinite(measured).all(axis=1) & np.isfinite(model).all(axis=1))
+        measured, model = measured[fine], model[fine]
+        residual = measured - model
+        if len(fine):
+            if not self._rows:
+                self._first = np.stack([residual[0], measured[0], model[0]])
+            e, m, p = residual - self._first[0], measured - self._first[1], model - self._first[2]
+            terms = [residual * residual, measured * measured, e, m, p, e * e, m * m, p * p, m * p]
+            rows = np.concatenate([self._sums[None], np.concatenate(terms, axis=1)])
+            self._sums = np.cumsum(rows, axis=0)[-1]
+            self._keep_largest(residual, self._all_rows + fine, time, fine)
+        self._rows += len(fine)
+        self._all_rows += rows_added
+
+    def _keep_largest(
+        self, residual: Floats, rows: Numbers, time: Numbers | None, fine: Numbers
+    ) -> None:
+        at = np.abs(residual).argmax(axis=0)
+        for joint, i in enumerate(at.tolist()):
+            value = float(residual[i, joint])
+            if abs(value) > abs(self._largest[joint]) or not self._rows:
+                self._largest[joint], self._at[joint] = value, rows[i]
+                self._times[joint] = None if time is None else plain_time(time[fine[i]])
+
+    def found(self) -> Residuals:
+        """The residuals of all rows; an error if no row has numbers."""
+        if not self._rows:
+            raise RobolinError("no row has measured and computed torques")
+        rows = self._rows
+        squares, sizes, e, m, p, ee, mm, pp, mp = self._sums.reshape(9, -1) / rows
+        spread, of_measured, of_model = ee - e * e, mm - m * m, pp - p * p
+        joints = []
+        for i, joint in enumerate(self._names):
+            varies = of_measured[i] > 0.0
+            both = varies and of_model[i] > 0.0
+            joints.append(
+                JointResidual(
+                    joint,
+                    float(np.sqrt(sizes[i])),
+                    float(np.sqrt(squares[i])),
+                    float(self._first[0, i] + e[i]),
+                    float(self._largest[i]),
+                    int(self._at[i]),
+                    self._times[i],
+                    float((mp[i] - m[i] * p[i]) / np.sqrt(of_measured[i] * of_model[i]))
+                    if both
+                    else None,
+                    float(1.0 - spread[i] / of_measured[i]) if varies else None,
+                    self._units[i],
+                )
+            )
+        return Residuals(tuple(joints), rows)
