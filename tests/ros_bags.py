@@ -22,6 +22,7 @@ class Motion:
     q: np.ndarray
     qd: np.ndarray
     joints: tuple[str, ...] = JOINTS
+    effort: np.ndarray | None = None
 
     @classmethod
     def random(cls, rows: int) -> Motion:
@@ -55,7 +56,7 @@ def as_joint_states(motion: Motion, ros1: bool, *, stamped: bool = True) -> list
             name=list(motion.joints),
             position=np.ascontiguousarray(motion.q[i]),
             velocity=np.ascontiguousarray(motion.qd[i]),
-            effort=np.array([]),
+            effort=np.array([] if motion.effort is None else motion.effort[i]),
         )
         data = store.serialize_ros1(message, STATE) if ros1 else store.serialize_cdr(message, STATE)
         messages.append((time, bytes(data)))

@@ -14,7 +14,7 @@ from tests.cases import for_each
 
 # the verb of every public function that has one
 VERB_OF = {
-    **dict.fromkeys(("inverse", "limits", "load", "state_warnings"), "inverse"),
+    **dict.fromkeys(("inverse", "limits", "load", "residuals", "state_warnings"), "inverse"),
     **dict.fromkeys(("forward", "link_accelerations", "loop_forces"), "forward"),
     "compile": "generate",
     "report": "report",
@@ -80,6 +80,7 @@ ONLY_PYTHON = {
     *("dq", "dqd", "dqdd", "dtau"),
     # part of --tau, of --target, of --follow, or of a trajectory's columns
     *(("simulate", "hold"), ("PDControl", "hold"), ("limits", "tau"), ("limits", "time")),
+    *(("residuals", "tau"), ("residuals", "time")),
     *(("sensitivity", "tau"), ("sensitivity", "qdd")),
     *(("sensitivity_matrices", "tau"), ("sensitivity_matrices", "qdd")),
     *(("cost_gradient", "tau"), ("cost_gradient", "qdd")),

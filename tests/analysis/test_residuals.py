@@ -1,0 +1,89 @@
+"""Residuals of measured torques, against NumPy on all rows together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.analysis.residuals import ResidualSums, model_terms
+from robolin.errors import RobolinError
+
+ARM = robolin.load("panda")
+ROWS = 500
+RNG = np.random.default_rng(2)
+MOTION = RNG.uniform(-1, 1, (3, ROWS, ARM.n))
+MODEL = robolin.inverse(ARM, *MOTION)
+# offsets that are large compared with the variation, so that sums of squares would cancel
+MEASURED = 1e4 + MODEL + RNG.normal(size=MODEL.shape) + np.arange(ARM.n)
+
+
+def test_residuals_are_the_statistics_of_all_rows():
+    """RMS, bias, largest, correlation and explained share are those of NumPy."""
+    time = np.arange(ROWS) * 0.01
+    found = robolin.residuals(ARM, *MOTION, MEASURED, time=time)
+    residual = MEASURED - MODEL
+    assert found.rows == ROWS
+    for i, joint in enumerate(found.joints):
+        assert joint.joint == ARM.joint_names[i]
+        assert joint.unit == "N·m"
+        row = int(np.abs(residual[:, i]).argmax())
+        assert (joint.row, joint.time, joint.largest) == (row, time[row], residual[row, i])
+        share = 1.0 - residual[:, i].var() / MEASURED[:, i].var()
+        # sums of 500 numbers relative to the first row
+        expected = {
+            "measured": np.sqrt((MEASURED[:, i] ** 2).mean()),
+            "rms": np.sqrt((residual[:, i] ** 2).mean()),
+            "bias": residual[:, i].mean(),
+            "correlation": np.corrcoef(MEASURED[:, i], MODEL[:, i])[0, 1],
+            "explained": share,
+        }
+        for name, value in expected.items():
+            assert getattr(joint, name) == pytest.approx(value, rel=1e-11), name
+
+
+def test_blocks_of_any_size_have_the_same_bits():
+    """The statistics do not depend on how many rows are added at once."""
+    found = set()
+    for size in (1, 7, 499, ROWS):
+        sums = ResidualSums(ARM)
+        for first in range(0, ROWS, size):
+            part = slice(first, first + size)
+            sums.add(MEASURED[part], MODEL[part], np.arange(ROWS)[part])
+        found.add(repr(sums.found()))
+    assert len(found) == 1
+
+
+def test_rows_with_nan_are_left_out():
+    """A row with NaN counts in no statistic, but in the numbers of the rows."""
+    measured = MEASURED.copy()
+    measured[::2, 0] = np.nan
+    found, half = ResidualSums(ARM), ResidualSums(ARM)
+    found.add(measured, MODEL)
+    half.add(measured[1::2], MODEL[1::2])
+    assert found.found().rows == ROWS // 2
+    for one, other in zip(found.found().joints, half.found().joints, strict=True):
+        assert one.row == 2 * other.row + 1
+        assert one.rms == other.rms
+
+
+def test_constant_torques_explain_nothing():
+    """Shares and correlations of constant torques are undefined, not NaN."""
+    still = robolin.residuals(ARM, np.zeros((3, 7)), 0.0, 0.0, np.ones((3, 7)))
+    assert {(each.correlation, each.explained) for each in still.joints} == {(None, None)}
+    assert still.verdict == "measured efforts are constant in 3 rows"
+
+
+def test_wrong_shapes_are_rejected():
+    """Times need one value per row, and rows without numbers have no residual."""
+    with pytest.raises(RobolinError, match="time"):
+        robolin.residuals(ARM, *MOTION, MEASURED, time=[0.0, 1.0])
+    with pytest.raises(RobolinError, match="no row"):
+        ResidualSums(ARM).found()
+
+
+def test_terms_of_the_model_are_named():
+    """The text states damping, friction, armature and payload of the model."""
+    assert "damping applied: 0.003 on all 7 joints" in model_terms(ARM)
+    assert "friction none in the description" in model_terms(ARM)
+    assert "damping applied" not in model_terms(robolin.load("panda", damping=False))
