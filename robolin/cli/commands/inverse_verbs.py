@@ -17,7 +17,7 @@ LIMITS = flag(
 )
 
 
-RESIDUAL = flag(
+_RESIDUAL = flag(
     "--residual",
     METHOD,
     "Compare measured efforts with the model\n"
@@ -29,7 +29,7 @@ RESIDUAL = flag(
 _SHORT = "q qd qdd trajectory differentiate residual limits payload gravity only output format"
 
 
-@query_command("inverse", [RESIDUAL], further=[LIMITS], short=_SHORT)
+@query_command("inverse", [_RESIDUAL], further=[LIMITS], short=_SHORT)
 def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """Compute the torques of a motion (RNEA).
 

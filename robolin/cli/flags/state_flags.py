@@ -27,17 +27,21 @@ from robolin.queries.option_specs import (
 )
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from robolin.batch.recordings import NamedRecording
     from robolin.queries.question import Question
 
 
-class MethodChoice(click.Choice[str]):
-    """A method with an optional width and order; the request checks them."""
+class MethodText(click.types.StringParamType):
+    """A method of differentiation with shell completion; the request checks its numbers."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        method, colon, _ = str(value).partition(":")
-        converted = super().convert(method, param, ctx)
-        return str(value) if colon else converted
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(each) for each in DIFFERENTIATIONS if each.startswith(incomplete)]
 
 
 READING_FLAGS = [
@@ -67,7 +71,7 @@ READING_FLAGS = [
         "width in s, such as savgol:0.1 (Savitzky-Golay filter for any time steps). "
         "savgol:0.1:4 sets their order (default 3). Default width: 11 even rows, else 0.1 s or "
         "ten median time steps.",
-        type=MethodChoice(DIFFERENTIATIONS),
+        type=MethodText(),
     ),
 ]
 
