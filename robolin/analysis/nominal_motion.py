@@ -172,7 +172,7 @@ def _require_known(arm: Arm, torques: str) -> None:
             "linearization along a trajectory does not support closed loops such as "
             f"'{arm.loops[0].name}'",
             where=arm.source,
-            hint="add --open-loops (open_loops=True) to remove the closures",
+            hint="add --open-loops (open_loops=True) to ignore the loop constraints",
         )
 
 

@@ -275,11 +275,11 @@ def _some_workers(client: Any) -> Collection[str]:
     """Remaining workers; an error without any."""
     left = _workers(client)
     if left is not None and not left:
-        raise cluster_gone("no worker is left")
+        raise cluster_gone("no workers remain")
     return left or ()
 
 
-def cluster_gone(message: str = "the scheduler is gone") -> RobolinError:
+def cluster_gone(message: str = "the scheduler has stopped") -> RobolinError:
     """Error for a lost cluster."""
     hint = "finished parts are kept; run the same command with --resume"
     return RobolinError(message, where="--cluster", hint=hint)

@@ -119,7 +119,8 @@ def chosen_question(
     if not independent_of_loops(verb):
         if arm.loops and f"{verb}-closed" in ALGORITHMS:
             hint = (
-                f"use {verb}-closed, or add --open-loops (open_loops=True) to remove the closures"
+                f"use {verb}-closed, or add --open-loops (open_loops=True) to ignore the loop "
+                "constraints"
             )
             raise RobolinError(
                 f"{verb} does not support closed loops in generated code",

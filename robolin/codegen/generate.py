@@ -176,8 +176,8 @@ def _require_choices(real: str, layout: str, extras: Sequence[str], states: int)
         )
     if not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(
-            f"states: must be a whole number from 1 to 100000, got {states!r}",
-            hint="a whole number from 1 to 100000",
+            f"states: must be an integer from 1 to 100000, got {states!r}",
+            hint="an integer from 1 to 100000",
         )
 
 

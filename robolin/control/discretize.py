@@ -161,7 +161,7 @@ def sampled_motion(
         raise UsageError("the gains are for continuous time, not for a zero-order hold", hint=hint)
     for name, count in (("samples", samples), ("steps", steps)):
         if not isinstance(count, int) or count < 1:
-            raise UsageError(f"{name}: must be a whole number ≥ 1, got {count!r}")
+            raise UsageError(f"{name}: must be an integer ≥ 1, got {count!r}")
     return simulate(
         regulator.model.arm,
         q,

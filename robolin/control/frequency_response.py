@@ -126,7 +126,7 @@ def _discretize_rows(model: StateSpace, duration: float, rows: int) -> tuple[Sta
     if not (is_real_number(duration) and isfinite(duration) and duration > 0.0):
         raise UsageError(f"duration: must be > 0, got {duration!r}", hint="give a time in s")
     if not isinstance(rows, int) or rows < 2:
-        raise UsageError(f"rows: must be a whole number ≥ 2, got {rows!r}")
+        raise UsageError(f"rows: must be an integer ≥ 2, got {rows!r}")
     if model.dt is not None:
         rows = int(duration / model.dt + 1e-9) + 1
         return model, model.dt * np.arange(rows, dtype=float)

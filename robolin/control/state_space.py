@@ -356,7 +356,7 @@ def require_mode(model: StateSpace, mode_index: tuple[int, ...]) -> None:
         for index, size in zip(mode_index, shape, strict=True)
     )
     if not inside:
-        hint = f"give {len(shape)} whole numbers, each below its own of {shape}"
+        hint = f"give {len(shape)} integers, each below its entry of {shape}"
         raise UsageError(f"mode {mode_index} not found", hint=hint)
 
 

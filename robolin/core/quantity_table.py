@@ -149,7 +149,9 @@ QUANTITIES: Mapping[str, Quantity] = {
     "P": Quantity(("number", _X, _X), "P", ("model state", "model state")),
     "Q": Quantity(("number", _X, _X), "Q", ("model state", "model state")),
     "R": Quantity(("number", _U, _U), "R", ("input", "input")),
-    "residual": Quantity(("number",), "what is left of the Riccati equation"),
+    "residual": Quantity(
+        ("number",), "residual of the Riccati equation, relative to its largest term"
+    ),
     "cost_to_go": Quantity(("number",), "xᵀPx"),
     "poles": Quantity(("pole",), "λ", ("mode",)),
     "frequency": Quantity(("angle", "time"), "abs λ", ("mode",)),

@@ -176,6 +176,6 @@ def _motion(entry: JointEntry, joint: Joint | None) -> str:
         return f"({entry.name}: {entry.kind}{normal}{'' if joint.actuated else ', passive'})"
     preposition = "about" if joint.turns else "along"
     axis = _row(joint.axis)
-    follows = f", follows {joint.mimic.leader}" if joint.mimic else ""
+    follows = f", mimics {joint.mimic.leader}" if joint.mimic else ""
     passive = "" if joint.actuated else ", passive"
     return f"({entry.name}: {joint.kind} {preposition} {axis}{follows}{passive})"

@@ -78,7 +78,7 @@ JOINT_TYPES: dict[EntryKind, JointType] = {
     "prismatic": JointType(),
     "floating": JointType(axes=(), motion="moves along and about all axes"),
     "planar": JointType(),
-    "spherical": JointType(axes=(), motion="turns about all axes"),
+    "spherical": JointType(axes=(), motion="rotates about all axes"),
     "fixed": JointType(axes=(), motion="does not move"),
     "universal": JointType(
         rotary=True,

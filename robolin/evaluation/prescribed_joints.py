@@ -58,7 +58,7 @@ def require_no_closures(arm: Arm, where: str = "prescribe") -> None:
         message = f"prescribed joints are not supported with closed loops ({names})"
         hint = (
             "use simulate --control pd with --follow to track a motion, or add --open-loops "
-            "(open_loops=True) to remove the closures"
+            "(open_loops=True) to ignore the loop constraints"
         )
         raise UsageError(message, where=where, hint=hint)
 

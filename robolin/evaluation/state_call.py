@@ -158,7 +158,7 @@ def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
         raise RobolinError(
             f"{verb} of a robot with closed loops has no kernel",
             where=arm.source,
-            hint="use robolin.forward, or add open_loops=True to remove the closures",
+            hint="use robolin.forward, or add open_loops=True to ignore the loop constraints",
         )
     name = select_algorithm(arm, verb, method)
     if arm.groups and any("link" in shape for shape in ALGORITHMS[name].gives.values()):

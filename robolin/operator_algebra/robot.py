@@ -144,7 +144,7 @@ class Operators(PoseOperators):
         one, H = self._one, self._links.H
         columns = [force_cross(H[k], one.f[k]) for k in self._numbered()]
         return self._from_joints(
-            "S[H*]f", [(), *columns], COLUMN_BLOCK, "is how hinges turn forces"
+            "S[H*]f", [(), *columns], COLUMN_BLOCK, "rotates forces with the hinges"
         )
 
     def _numbered(self) -> range:

@@ -229,7 +229,7 @@ def _meanings(expression: Expression) -> Iterator[str]:
                     yield f"{part.symbol} = (I - {formula(part.step)})⁻¹"
                     below += part.step.parts()
                 case Shift():
-                    yield f"{part.symbol} hands what a link has to the link it sits on"
+                    yield f"{part.symbol} shifts a value from a link to its parent link"
                 case Block() if part.meaning:
                     yield f"{part.symbol} {part.meaning}"
         level = list(dict.fromkeys(below))
@@ -301,4 +301,4 @@ class ExplainedSweeps:
     def _from_next(self, name: str, inward: bool) -> str:
         if self._serial:
             return f"{name}(k-1)" if inward else f"{name}(k+1)"
-        return f"Σ {name}(c) over the links c on k" if inward else f"{name}(p), k sits on p"
+        return f"Σ {name}(c) over the links c on k" if inward else f"{name}(p), p the parent of k"

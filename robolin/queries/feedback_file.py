@@ -264,8 +264,8 @@ def cost_text(
         abs(float(remaining - check.left)) if check else _UNKNOWN * abs(float(remaining)),
     )
     parts = (
-        f"{known_digits(float(total), total_error, 8)}, of which "
-        f"{known_digits(float(remaining), remaining_error, 3)} after its end",
+        f"{known_digits(float(total), total_error, 8)}, including "
+        f"{known_digits(float(remaining), remaining_error, 3)} after the end",
         f"xᵀPx at the beginning is {float(cost.predicted):.8g}",
     )
     text = "; ".join(parts)

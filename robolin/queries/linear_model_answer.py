@@ -255,10 +255,10 @@ class LinearModelTask:
             return given
         equilibrium = self.spec.trimmed(given["q"])
         farthest = int(np.abs(equilibrium.moved).argmax())
-        self.found["torque"] = "what holds the equilibrium"
+        self.found["torque"] = "holding the equilibrium"
         self.found["trim"] = (
-            f"{equilibrium.iterations} steps; {joints[farthest]} moved most, by "
-            f"{equilibrium.moved[farthest]:.4g}; {equilibrium.residual:.2g} left at passive joints"
+            f"{equilibrium.iterations} steps; largest change {equilibrium.moved[farthest]:.4g} of "
+            f"{joints[farthest]}; residual {equilibrium.residual:.2g} at passive joints"
         )
         return {"q": equilibrium.q, "tau": equilibrium.tau}
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 LOOP_FLAGS = frozenset({"loop-method", "close", "baumgarte"})
 LEAST = "least"
 TITLES = {
-    "kkt": "closed loops: tree and closures in one system, O(n³)",
-    "schur": "closed loops: forces of the closures first, O(n³)",
-    "null-space": "closed loops: motions that the closures leave free first, O(n³)",
+    "kkt": "closed loops: accelerations and constraint forces in one system, O(n³)",
+    "schur": "closed loops: constraint forces first, O(n³)",
+    "null-space": "closed loops: motion in the null space of the constraints first, O(n³)",
 }
 FORCE_DERIVATIVES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
 
@@ -58,7 +58,9 @@ class LoopOptions:
         if self.close is None:
             return {}
         rule = "changed as little as can be" if self.close == LEAST else f"{self.close} held"
-        return {"closed first": f"positions and velocities brought onto the closures, {rule}"}
+        return {
+            "closed first": f"positions and velocities projected onto the loop constraints, {rule}"
+        }
 
     def held(self, arm: Arm) -> list[str]:
         """Joints that --close keeps fixed during the projection."""

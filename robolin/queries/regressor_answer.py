@@ -47,7 +47,7 @@ def _rank(context: QueryContext) -> Result:
     identified = identifiable(context.arm, q, qd, qdd, jobs=context.settings.jobs)
     lines = {
         "state": states.origin,
-        "algorithm": "singular values of the stacked regressor, columns of length one",
+        "algorithm": "singular values of the stacked regressor with normalized columns",
         "identifiable": f"{identified.rank} numbers of {len(identified.names)} parameters",
         "condition": f"{identified.condition:.3g}",
     }

@@ -73,7 +73,11 @@ def answer_simulate(context: QueryContext) -> Result:
     q, qd, start_text = start.q, start.qd, start.start_text
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
-        q, qd, start_text = closed["q"], closed["qd"], f"{start_text}, brought onto the closures"
+        q, qd, start_text = (
+            closed["q"],
+            closed["qd"],
+            f"{start_text}, projected onto the loop constraints",
+        )
     monitor = StateMonitor(context, divides=True)
     monitor.update(q, lambda row: f"row {row + 1}" if q.ndim > 1 else "")
     monitor.report()
@@ -220,7 +224,7 @@ def _torque(context: QueryContext, files: dict[str, str]) -> tuple[AnyTorque, st
     if question.text("control") is not None:
         return 0.0, control_line(question)
     tau = np.array(constant_torque(question, context.arm))
-    parts = ["what carries weight and loads"] if compensates_gravity(question) else []
+    parts = ["compensation of gravity and loads"] if compensates_gravity(question) else []
     if tau.any():
         parts.append("constant, as given")
     return tau, " and ".join(parts) or "zero"
@@ -351,9 +355,9 @@ def control_line(question: Question) -> str:
         to = f"kp = {kp}, kd = {kd}, {goal}"
         law = "kp (q₀ - q) + kd (q̇₀ - q̇)" if follow else "kp (q₀ - q) - kd q̇"
         if question.text("control") == PD:
-            return f"{law} and what carries weight and loads; {to}"
+            return f"{law} and compensation of gravity and loads; {to}"
         return f"inverse dynamics of {'q̈₀ + ' if follow else ''}{law}; {to}"
-    more = "weight, loads and losses made up for"
+    more = "gravity, loads and dissipation compensated"
     gain = f"c = {question.text('gain') or '1'}"
     if question.text("control") == RATE:
         return f"control 8.1, ε = -c ν with {gain}; {more}"

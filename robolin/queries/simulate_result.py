@@ -164,7 +164,7 @@ def _closures(task: SimulationTask) -> dict[str, str]:
     else:
         alpha, beta = task.baumgarte
         stabilization = f"Baumgarte stabilisation with {alpha:g} and {beta:g} 1/s"
-    return {"velocities": "q̇, by tree and closures", "closures": stabilization}
+    return {"velocities": "q̇, with loop constraints", "closures": stabilization}
 
 
 def _saturation_text(arm: Arm, motion: Simulation) -> str:

@@ -98,7 +98,7 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
         (["inverse"], {"prefix": "2 arms"}, "is not a valid prefix of C functions"),
         (["inverse"], {"real": "half"}, "real: unknown value 'half'"),
         (["inverse"], {"layout": "round"}, "layout: unknown value 'round'"),
-        (["inverse"], {"states": 0}, "states: must be a whole number from 1 to 100000, got 0"),
+        (["inverse"], {"states": 0}, "states: must be an integer from 1 to 100000, got 0"),
         (["inverse"], {"extras": ["rust"]}, "extras"),
         (["forward"], {"extras": ["ros2"]}, "requires two functions"),
         (["inverse"], {"method": "magic"}, "unknown method 'magic'"),
@@ -289,7 +289,7 @@ def test_the_hint_for_closed_arms_names_the_verb() -> None:
     with pytest.raises(robolin.RobolinError) as caught:
         chosen_questions(robolin.load("four-bar"), ["forward"])
     assert caught.value.hint.startswith(
-        "use forward-closed, or add --open-loops (open_loops=True) to remove the closures"
+        "use forward-closed, or add --open-loops (open_loops=True) to ignore the loop constraints"
     )
 
 

@@ -112,7 +112,7 @@ def test_files_hold_deadbeat_poles(tmp_path: Path) -> None:
     assert found.arrays["stability"].tolist() == [0, 1]
     assert found.arrays["frequency"].tolist() == [0.0, -np.log(np.finfo(float).tiny)]
     assert found.arrays["decay"].tolist() == found.arrays["frequency"].tolist()
-    assert "2 stable, gone after one sample: hinge" in found.meta["contract"]["modes"]
+    assert "2 stable, vanishes after one sample: hinge" in found.meta["contract"]["modes"]
 
 
 def test_rounding_does_not_order_poles_as_fast_as_each_other() -> None:

@@ -78,6 +78,38 @@ PHRASES = {
         "flat in all 5 configurations tested; if flat everywhere, coordinates exist that make "
         "the mass"
     ),
+    "closed loops: tree and closures in one system, O(n³)": (
+        "closed loops: accelerations and constraint forces in one system, O(n³)"
+    ),
+    "closed loops: forces of the closures first, O(n³)": (
+        "closed loops: constraint forces first, O(n³)"
+    ),
+    "closed loops: motions that the closures leave free first, O(n³)": (
+        "closed loops: motion in the null space of the constraints first, O(n³)"
+    ),
+    "at rest at q = 0, brought onto the closures": (
+        "at rest at q = 0, projected onto the loop constraints"
+    ),
+    "q̇, by tree and closures": "q̇, with loop constraints",
+    "kp (q₀ - q) - kd q̇ and what carries weight and loads; kp = 1": (
+        "kp (q₀ - q) - kd q̇ and compensation of gravity and loads; kp = 1"
+    ),
+    "control 8.1, ε = -c ν with c = 1; weight, loads and losses made up for": (
+        "control 8.1, ε = -c ν with c = 1; gravity, loads and dissipation compensated"
+    ),
+    "singular values of the stacked regressor, columns of length one": (
+        "singular values of the stacked regressor with normalized columns"
+    ),
+    "what holds the equilibrium": "holding the equilibrium",
+    "3 steps; elbow moved most, by 0.2; 1e-15 left at passive joints": (
+        "3 steps; largest change 0.2 of elbow; residual 1e-15 at passive joints"
+    ),
+    "12.5, of which 0.1 after its end": "12.5, including 0.1 after the end",
+    "f1 0.25 m, f2 0 m (follows f1)": "f1 0.25 m, f2 0 m (mimics f1)",
+    "mechanicalReduction noted, not applied: 50": "mechanicalReduction is ignored: 50",
+    "mechanicalReduction noted, drake:gear_ratio is applied instead: 10 on 'j'": (
+        "mechanicalReduction is ignored, drake:gear_ratio is applied instead: 10 on 'j'"
+    ),
     "of 4 poles 2 stable, 2 edge": "4 poles: 2 stable, 2 marginal",
     "1 edge, neither decays nor grows within 3e-05/s: a; 2 stable, gone after one sample: b": (
         "1 marginal, rate below 3e-05/s: a; 2 stable, vanishes after one sample: b"

@@ -84,8 +84,8 @@ OPTIONS = [
     ("locked", {"base": "upper"}, "off the chain, at 0: shoulder"),
     ("tip", {"tip": "left"}, "link 'left'; joints off the chain are locked"),
     ("locked", {"lock": {"shoulder": 0.3}}, "shoulder 0.3 rad"),
-    ("locked", {"lock": {"f1": 0.25}}, "f1 0.25 m, f2 0 m (follows f1)"),
-    ("locked", {"tip": "upper"}, "f2 0.5 m (follows f1), off the chain, at 0: f1"),
+    ("locked", {"lock": {"f1": 0.25}}, "f1 0.25 m, f2 0 m (mimics f1)"),
+    ("locked", {"tip": "upper"}, "f2 0.5 m (mimics f1), off the chain, at 0: f1"),
     ("mimic", {"lock": {"f1": 0.25}}, "none"),
     ("damping", {"damping": False}, "ignored as requested: 0.1 on all 3 joints"),
     (
@@ -138,7 +138,7 @@ OPTIONS = [
         {"tip": "right"},
         ["joint 'f2' mimics 'f1', which is not on the chain, so it is locked"],
     ),
-    ("locked", {"tip": "right"}, "f2 0.5 m (follows f1), off the chain, at 0: f1"),
+    ("locked", {"tip": "right"}, "f2 0.5 m (mimics f1), off the chain, at 0: f1"),
     (
         "inertial_frame",
         {"base": "upper"},
@@ -162,7 +162,7 @@ def test_a_follower_on_the_chain_is_not_called_off_it():
         joint("turn", "right", "tip"),
     ]
     contract = build(describe(joints), ModelOptions(tip="tip")).contract
-    assert contract["locked"] == "f2 0 m (follows f1), off the chain, at 0: f1"
+    assert contract["locked"] == "f2 0 m (mimics f1), off the chain, at 0: f1"
 
 
 def test_omissions_of_the_reader_are_listed():

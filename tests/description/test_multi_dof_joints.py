@@ -107,7 +107,7 @@ WRONG = [
         "type: cylindrical, limits: {lower: -1, upper: 1}",
         "one number cannot limit",
     ),
-    ("type: spherical", "type: spherical, axis: [1, 0, 0]", "turns about all axes"),
+    ("type: spherical", "type: spherical, axis: [1, 0, 0]", "rotates about all axes"),
 ]
 
 

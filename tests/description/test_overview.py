@@ -35,7 +35,7 @@ def test_the_tree_shows_every_link_once():
         "└─ hand 1.5 kg  (turn: revolute about 0, 0, 1)",
         "   ├─ left  (f1: prismatic along 1, 0, 0)",
         "   │  └─ pad 1.5 kg  (fixed)",
-        "   └─ right  (f2: prismatic along 1, 0, 0, follows f1)",
+        "   └─ right  (f2: prismatic along 1, 0, 0, mimics f1)",
     ]
 
 

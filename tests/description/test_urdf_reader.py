@@ -201,7 +201,7 @@ def test_transmissions_are_noted_in_both_styles() -> None:
     old = f'<transmission name="u" type="T">{reduction}</transmission>'
     description = read(robot(A, new, old, old, "<transmission/>"))
 
-    assert description.notes == ("mechanicalReduction noted, not applied: 50 on 'j'; -7",)
+    assert description.notes == ("mechanicalReduction is ignored: 50 on 'j'; -7",)
     assert description.ignored == (
         "transmission (4): actuator (1), hardwareInterface Effort (2), joint (1), "
         "mechanicalReduction (3), transmission attribute type (2)",
@@ -233,7 +233,7 @@ def test_transmissions_are_noted_once(reductions: list[str], notes: tuple[str, .
     ]
     description = read(robot(A, *parts))
 
-    start = "mechanicalReduction noted, not applied: "
+    start = "mechanicalReduction is ignored: "
     assert description.notes == tuple(start + note for note in notes)
     n = len(reductions)
     inner = f"actuator ({n}), joint ({n}), mechanicalReduction ({n})"

@@ -107,7 +107,7 @@ def test_an_unsupported_interpreter_uses_the_fallback(monkeypatch: pytest.Monkey
     for name, value, why in (
         ("SUPPORTED_MINORS", (), "was not tested"),
         ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "hides functions"),
-        ("_arrays_are_as_expected", lambda: False, "laid out in another way"),
+        ("_arrays_are_as_expected", lambda: False, "another memory layout"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(call_table, name, value)

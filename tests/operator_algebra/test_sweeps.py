@@ -146,7 +146,7 @@ y = (I - H ψ K)* D⁻¹ (I - H ψ K) x
     ψ = (I - E_ψ)⁻¹
     K = E_φ G
     E_ψ = E_φ τ̄
-    E_φ hands what a link has to the link it sits on
+    E_φ shifts a value from a link to its parent link
     G = P H* D⁻¹
     τ̄ = I - G H
 sweep 1, tip to base, k = 1, 2, …, n
@@ -164,7 +164,7 @@ sweep 2, base to tip, k = n, …, 2, 1
 def test_trees_are_explained_as_trees() -> None:
     """On a tree what is carried inward is a sum over the links that sit on a link."""
     text = trees()[1].op.mass_matrix.explain()
-    assert "v1(k) = H*(k) x(k) + v1(p), k sits on p" in text
+    assert "v1(k) = H*(k) x(k) + v1(p), p the parent of k" in text
     assert "z1(k) = v2(k) + Σ z1(c) over the links c on k" in text
 
 

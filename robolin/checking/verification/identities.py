@@ -66,7 +66,7 @@ def _torques(on: CheckContext) -> Iterator[Check]:
     yield compared(FAMILY, "τ at rest = gradient of height", hold, weight, SUM, on.weight)
 
     extra, tau = dissipation_and_load_torques(on.arm, on.q, on.qd), on.result("inverse", "tau")
-    title = "τ = M q̈ + C q̇ + weight + losses + loads"
+    title = "τ = M q̈ + C q̇ + gravity + dissipation + loads"
     if reason := on.reason_unavailable("coriolis-matrix"):
         yield not_applicable(FAMILY, title, reason)
     else:
@@ -75,7 +75,7 @@ def _torques(on: CheckContext) -> Iterator[Check]:
         parts = _times(M, on.qdd) + _times(C, on.qd) + weight + extra
         yield compared(FAMILY, title, tau, parts, SUM, on.motion_terms)
 
-    title = "losses and loads = damping, friction, virtual work"
+    title = "dissipation and loads = damping, friction, virtual work"
     if not extra.any():
         yield not_applicable(FAMILY, title, "no damping, no friction, no wrench")
         return
@@ -141,7 +141,7 @@ def _diagonal(on: CheckContext) -> Iterator[Check]:
         "M = m m*",
         "νᵀν = q̇ᵀMq̇",
         "νᵀC(q, ν) = 0",
-        "εᵀν = power left for motion",
+        "εᵀν = power of the motion",
         "ν̇ + C(q, ν) = ε",
         "D ξ̇ + C(q, ξ) = κ",
         "undiagonalize undoes diagonalize",

@@ -177,7 +177,7 @@ def _motion(on: CheckContext) -> Iterator[Check]:
     lost = ((on.value("tau") - dissipation_and_load_torques(on.arm, on.q, on.qd)) * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, qdd)
     terms = on.speed * on.arm.n * (on.motion_terms + np.abs(tau).max(axis=-1))
-    yield compared(FAMILY, "energy grows by τ and losses alone", rate, lost, bound, terms)
+    yield compared(FAMILY, "energy changes by τ and dissipation only", rate, lost, bound, terms)
     yield from (_method(on, method, bound) for method in CHECKED_LOOP_METHODS)
 
 

@@ -113,7 +113,7 @@ START = [
             "--offset VALUES": "Initial offset from the start of --feedback or --follow",
             "--initial FILE": "Simulate from every row of a file\n"
             f"The file is {extensions(trajectory_formats())}. Returns the final state of each row; "
-            "with --every, --rows or an adaptive --dt, all rows.",
+            "with --every, --rows, or --dt of an adaptive integrator, all rows.",
         },
     ),
     flag(

@@ -130,7 +130,7 @@ def scheduled(
             raise UsageError(f"{name}: must be > 0, got {value:g}")
     for name, count, least in (("every", every, 1), ("rows", rows, 2)):
         if count is not None and (not isinstance(count, int) or count < least):
-            raise UsageError(f"{name}: must be a whole number ≥ {least}, got {count!r}")
+            raise UsageError(f"{name}: must be an integer ≥ {least}, got {count!r}")
     schedule = Schedule(duration, chosen, dt, rtol, atol, every, rows)
     _require_consistent(schedule)
     return schedule

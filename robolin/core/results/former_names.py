@@ -41,6 +41,26 @@ _PHRASES = {
         "positions and velocities projected onto the loop constraints in every step"
     ),
     r"^gaps drawn shut by Baumgarte's terms,": "Baumgarte stabilisation with",
+    r"tree and closures in one system": "accelerations and constraint forces in one system",
+    r"\bforces of the closures first": "constraint forces first",
+    r"motions that the closures leave free first": (
+        "motion in the null space of the constraints first"
+    ),
+    r"brought onto the closures": "projected onto the loop constraints",
+    r"^q̇, by tree and closures$": "q̇, with loop constraints",
+    r"what carries weight and loads": "compensation of gravity and loads",
+    r"weight, loads and losses made up for$": "gravity, loads and dissipation compensated",
+    r"^(singular values of the stacked regressor), columns of length one$": (
+        r"\1 with normalized columns"
+    ),
+    r"^what holds the equilibrium$": "holding the equilibrium",
+    r"^(\d+ steps); (.*) moved most, by (\S+); (\S+) left at passive joints$": (
+        r"\1; largest change \3 of \2; residual \4 at passive joints"
+    ),
+    r"^(.*), of which (.*) after its end": r"\1, including \2 after the end",
+    r"\(follows ([^)]*)\)": r"(mimics \1)",
+    r"^mechanicalReduction noted, not applied: ": "mechanicalReduction is ignored: ",
+    r"^mechanicalReduction noted, ": "mechanicalReduction is ignored, ",
     r"^(.*) left beside its largest term$": r"residual \1 of its largest term",
     r"^flat in (.*) looked at; if so everywhere, coordinates make": (
         r"flat in \1 tested; if flat everywhere, coordinates exist that make"

@@ -305,7 +305,7 @@ def _joints(
 # tolerated violation, in m or rad, of a closure whose joints are all locked
 CLOSED_WITHIN = 1e-6
 
-OPEN_LOOPS = "add --open-loops (open_loops=True) to remove the loop closures"
+OPEN_LOOPS = "add --open-loops (open_loops=True) to ignore the loop constraints"
 
 
 def loops_of(tree: Tree, frames: Mapping[str, Frame]) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:

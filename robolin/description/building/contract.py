@@ -122,7 +122,7 @@ def _standing(joint: JointEntry, position: float, mimic: Mapping[str, Mimic]) ->
     text = (
         f"{joint.name} {repr_number(position)} {joint_unit('position', joint.kind != 'prismatic')}"
     )
-    return f"{text} (follows {mimic[joint.name].leader})" if joint.name in mimic else text
+    return f"{text} (mimics {mimic[joint.name].leader})" if joint.name in mimic else text
 
 
 def _rule(follower: str, rule: Mimic) -> str:

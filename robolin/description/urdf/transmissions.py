@@ -211,8 +211,8 @@ def _reductions(transmissions: Sequence[Element], used: set[int]) -> Iterator[st
     for geared in (False, True):
         listed = _reductions_of([x for x in transmissions if _is_geared(x, used) is geared])
         if listed:
-            reason = f"{_RATIO} is applied instead" if geared else "not applied"
-            yield f"mechanicalReduction noted, {reason}: {listed}"
+            reason = f", {_RATIO} is applied instead" if geared else ""
+            yield f"mechanicalReduction is ignored{reason}: {listed}"
 
 
 def _is_geared(transmission: Element, used: set[int]) -> bool:

@@ -156,7 +156,7 @@ def fallback_reason() -> str:
     if not all(hasattr(ctypes.pythonapi, name) for name in FUNCTIONS.values()):
         return "the interpreter hides functions that are needed"
     if not (_arrays_are_as_expected() and _structures_are_as_expected()):
-        return f"arrays of NumPy {np.__version__} are laid out in another way"
+        return f"arrays of NumPy {np.__version__} have another memory layout"
     return ""
 
 

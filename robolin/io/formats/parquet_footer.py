@@ -66,7 +66,7 @@ def read_footer(stream: BinaryIO) -> ParquetFooter:
     length = int.from_bytes(tail[:4], "little")
     start = size - _TAIL - length
     if tail[4:] != _MAGIC or start < len(_MAGIC) or length > _LONGEST_FOOTER:
-        raise FooterError("its end is not that of a Parquet file")
+        raise FooterError("the file does not end as a Parquet file")
     return _footer(_bytes_at(stream, start, length))
 
 
@@ -79,7 +79,7 @@ def _footer(data: bytes) -> ParquetFooter:
         for each in _field(fields, 4, list)
     )
     if sum(group.rows for group in groups) != _count(fields, 3):
-        raise FooterError("its groups do not have its rows")
+        raise FooterError("the row counts of the row groups do not add up")
     pairs = _field({5: [], **fields}, 5, list)
     meta = {_text(pair, 1): _text(pair, 2) if 2 in pair else "" for pair in pairs}
     return ParquetFooter(groups, meta)
@@ -111,7 +111,7 @@ def require_pages(
             if len(chunk.name) == 1 and chunk.name[0] in names:
                 values = sum(_page_values(stream, chunk, most))
                 if values != group.rows:
-                    raise FooterError("a column has not as many numbers as there are rows")
+                    raise FooterError("a column has a wrong number of values")
 
 
 def _page_values(stream: BinaryIO, chunk: ColumnChunk, most: int) -> Iterator[int]:
@@ -121,7 +121,7 @@ def _page_values(stream: BinaryIO, chunk: ColumnChunk, most: int) -> Iterator[in
         header, size = read_structure(_bytes_at(stream, at, min(_LONGEST_PAGE_HEADER, end - at)))
         unpacked += _count(header, 2)
         if unpacked > most:
-            raise FooterError("the pages of a column unfold to more than its numbers")
+            raise FooterError("the pages of a column are larger than its values")
         at += size + _count(header, 3)
         kind = _count(header, 1)
         page = _field(header, _PAGES.get(kind, 0), dict)
@@ -159,7 +159,7 @@ def read_structure(data: bytes) -> tuple[ThriftFields, int]:
     try:
         return _structure(rest, 0), len(data) - length_hint(rest)
     except StopIteration:
-        raise FooterError("it ends too early") from None
+        raise FooterError("the footer is truncated") from None
 
 
 def _structure(rest: Iterator[int], depth: int) -> ThriftFields:
@@ -173,7 +173,7 @@ def _structure(rest: Iterator[int], depth: int) -> ThriftFields:
 
 def _value(rest: Iterator[int], kind: int, depth: int) -> Any:
     if depth > _DEEPEST:
-        raise FooterError("structures within structures")
+        raise FooterError("structures are nested too deeply")
     # most frequent kinds first
     if kind in (_I64, _I32, _I16):
         return _signed(rest)
@@ -192,7 +192,7 @@ def _value(rest: Iterator[int], kind: int, depth: int) -> Any:
         return _structure(rest, depth + 1)
     if kind in (_TRUE, _FALSE):
         return kind == _TRUE
-    raise FooterError(f"a field of kind {kind}")
+    raise FooterError(f"unknown field type {kind}")
 
 
 def _signed(rest: Iterator[int]) -> int:
@@ -209,4 +209,4 @@ def _varint(rest: Iterator[int]) -> int:
         value |= (byte & 127) << shift
         if byte < 128:
             return value
-    raise FooterError("a number without end")
+    raise FooterError("an integer is not terminated")

@@ -18,7 +18,7 @@ from robolin.errors import RobolinError, UsageError
 
 TIME_COLUMN = "time"
 # new name of a column 'time' if another column is the time
-_NOT_THE_TIME = "time (left aside)"
+_NOT_THE_TIME = "time (not used)"
 TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
 
 _WORDS = {word: short for short, word in COLUMN_WORDS.items()}

@@ -102,8 +102,8 @@ class LocalPolynomials:
             part = slice(begin, begin + _ROWS_TOGETHER)
             some = Windows(windows.first[part], windows.last[part], windows.enough[part])
             fitted = self._fit(ticks, columns, some, first + begin, degrees)
-            for values, each in zip(computed, fitted, strict=True):
-                values[part] = np.where(some.enough, each, np.nan).T
+            for target, each in zip(computed, fitted, strict=True):
+                target[part] = np.where(some.enough, each, np.nan).T
         return computed
 
     def _fit(

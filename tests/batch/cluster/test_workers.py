@@ -187,7 +187,7 @@ def test_workers_that_die_are_not_rejected(folder: Path) -> None:
         require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
     with pytest.raises(RobolinError, match="importing robolin failed"):
         require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)
-    with pytest.raises(RobolinError, match="the scheduler is gone"):
+    with pytest.raises(RobolinError, match="the scheduler has stopped"):
         require_fit(_Workers({}), job)
 
 

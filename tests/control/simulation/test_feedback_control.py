@@ -47,7 +47,7 @@ def test_sampled_gains_hold_their_torques() -> None:
         robolin.UsageError, match="the gains are for continuous time, not for a zero-order hold"
     ):
         robolin.lqr(robolin.state_space(arm, 0.0)).sampled_motion([0.0, 0.0], samples=1)
-    with pytest.raises(robolin.UsageError, match="samples: must be a whole number"):
+    with pytest.raises(robolin.UsageError, match="samples: must be an integer"):
         regulator.sampled_motion([np.pi, 0.0], samples=0)
 
 

@@ -145,7 +145,7 @@ WRONG = {
     "integrator": ({"integrator": "euler"}, "unknown integrator 'euler'"),
     "rows": ({"rows": 5}, "not a number of rows"),
     "rows and dt": ({"rows": 5, "rtol": 1e-6}, "dt and rows must not be given together"),
-    "every": ({"every": 0}, "every: must be a whole number"),
+    "every": ({"every": 0}, "every: must be an integer"),
     "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every: counts the steps of rk4 only"),
     "steps": ({"duration": 1e9}, "more than 100000000 steps"),
     "state": ({"state": "qd"}, "unknown state 'qd'"),
