@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import for_each
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     "README.md",
@@ -206,7 +208,7 @@ def test_messages_use_the_terms_of_the_field(package: str) -> None:
     assert sum(map(message_count, found)) == MESSAGE_BUDGET.get(package, 0), found
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_pages_use_the_terms_of_the_field(page: str) -> None:
     """A page has exactly the number of words, starts and long sentences of its budget."""
     texts = _page_sentences((ROOT / page).read_text("utf-8"))

@@ -43,7 +43,7 @@ def test_residuals_are_the_statistics_of_all_rows():
 
 
 def test_blocks_of_any_size_have_the_same_bits():
-    """The statistics do not depend on how many rows are added at once."""
+    """The statistics do not depend on the number of rows per block."""
     found = set()
     for size in (1, 7, 499, ROWS):
         sums = ResidualSums(ARM)

@@ -312,7 +312,7 @@ def wrapped(line: str, width: int) -> list[str]:
     if len(left) > width // 2:
         left = "…" + left[len(left) - width // 2 + 1 :]
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-    # the branches of a tree continue beside the wrapped text
+    # the branches of a tree continue to the left of the wrapped text
     under = left.replace("├─", "│ ").replace("└─", "  ") + "  "
     return textwrap.wrap(words, width, initial_indent=left, subsequent_indent=under, **options) or [
         line
