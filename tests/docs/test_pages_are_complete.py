@@ -22,6 +22,20 @@ ALGEBRAIC = [
     if module.name != "__init__.py"
 ]
 RESULTS = sorted({name for algorithm in ALGORITHMS.values() for name in algorithm.gives})
+SEARCH_TERMS = (
+    *("controllability", "observability", "degrees of freedom", "operational-space inertia"),
+    *(
+        "RNEA",
+        "ABA",
+        "CRBA",
+        "hash",
+        "residual",
+        "seed",
+        "quasi-velocities",
+        "gravity compensation",
+    ),
+    *("constraint forces", "identifiable", "Bryson's rule", "zero-order hold", "Baumgarte"),
+)
 
 
 def _quoted(page: str) -> set[str]:
@@ -145,3 +159,12 @@ def test_optional_packages_are_listed() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     groups = set(settings["project"]["optional-dependencies"])
     assert groups <= _quoted("start/install.md")
+
+
+@for_each("term", SEARCH_TERMS)
+def test_a_search_finds_the_terms_of_the_field(term: str) -> None:
+    """A page for users has the term as words of its text, so the search of the site finds it."""
+    users = [page for page in DOCS.rglob("*.md") if "dev" not in page.relative_to(DOCS).parts]
+    text = re.compile(rf"\b{re.escape(term)}\b", re.IGNORECASE)
+    code = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)", re.DOTALL)
+    assert any(text.search(code.sub(" ", page.read_text("utf-8"))) for page in users)

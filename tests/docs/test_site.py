@@ -11,6 +11,7 @@ import pytest
 import robolin
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.queries.verbs import VERBS
+from tests.docs.test_pages_are_complete import SEARCH_TERMS
 from tools.markdown import DOCS, ROOT
 from tools.reference import public_names, reference_page
 
@@ -64,6 +65,8 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere() -> None:
         assert "arithmatex" not in text, f"{page.name}: a formula that is not MathML"
     for sheet in site.rglob("*.css"):
         assert not re.findall(r"url\([\"']?(?:https?:)?//", sheet.read_text("utf-8")), sheet.name
+    index = (site / "search.json").read_text("utf-8").lower()
+    assert [term for term in SEARCH_TERMS if term.lower() not in index] == []
     reference = (site / "reference" / "api.html").read_text("utf-8")
     for name in public_names():
         # griffe's own name of what is imported from elsewhere
