@@ -44,7 +44,7 @@ ALLOWED = {
         ),
         "codegen": "core dynamics engine errors evaluation io version",
         "tables": "core errors io queries",
-        "cluster": "batch",
+        "cluster": "batch core errors io queries",
     }.items()
 }
 # modules that need no NumPy: descriptions are plain numbers, algorithms run on any scalar

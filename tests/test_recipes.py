@@ -15,7 +15,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.cli.commands import mass_matrix_verbs
+from robolin.cli.commands import matrix_verbs
 from robolin.cli.flags.flag import METHOD, flags
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
@@ -153,7 +153,7 @@ EIGENVALUES = DerivedArray("eigenvalues", ("mass_matrix",), np.linalg.eigvalsh)
 # robolin/core/quantity_table.py
 EIGENVALUES_QUANTITY = Quantity(("effort", "acceleration"), "λ(𝓜)", ("mode",))
 
-# robolin/cli/commands/mass_matrix_verbs.py
+# robolin/cli/commands/matrix_verbs.py
 FLAGS = '    VERBS["mass-matrix"].asks,\n    {\n'
 EIGENVALUES_FLAG = '        "--eigenvalues": "Also return eigenvalues",\n'
 
@@ -171,11 +171,11 @@ def eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = entry._replace(asks={**entry.asks, "eigenvalues": option})
     monkeypatch.setitem(verbs.VERBS, "mass-matrix", entry)
 
-    source = Path(mass_matrix_verbs.__file__).read_text("utf-8")
+    source = Path(matrix_verbs.__file__).read_text("utf-8")
     assert source.count(FLAGS) == 1
-    module = ModuleType(mass_matrix_verbs.__name__)
+    module = ModuleType(matrix_verbs.__name__)
     changed = source.replace(FLAGS, FLAGS + EIGENVALUES_FLAG)
-    exec(compile(changed, mass_matrix_verbs.__file__, "exec"), module.__dict__)
+    exec(compile(changed, matrix_verbs.__file__, "exec"), module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
 

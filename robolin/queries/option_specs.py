@@ -244,11 +244,10 @@ _SHARED_MODULES = {
     for module, verbs in (
         ("bench_verbs", "bench count"),
         ("forward_verbs", "forward linearize-forward simulate"),
-        ("frame_verbs", "jacobian momentum"),
         ("help_verbs", "help completion"),
         ("inverse_verbs", "inverse linearize-inverse"),
         ("linear_model_verbs", "state-space poles response lqr"),
-        ("mass_matrix_verbs", "mass-matrix diagonalize"),
+        ("matrix_verbs", "mass-matrix diagonalize jacobian momentum"),
         ("nested_verbs", "sweep record plan"),
         ("parameter_verbs", "regressor sensitivity"),
         ("parts_verbs", "batch status merge"),

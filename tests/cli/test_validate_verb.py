@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robolin.cli.commands.validate_verb import command
-from robolin.cli.output.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS
+from robolin.cli.report import VALIDATE_EXTENSIONS, VALIDATE_FORMS
 from tests.cli.command import robolin, run_ok
 
 ODD = """\

@@ -18,7 +18,7 @@ import pytest
 from rich.cells import cell_len
 
 from robolin.cli.main import main
-from robolin.cli.output.report import ReportSection, render_report
+from robolin.cli.report import ReportSection, render_report
 from robolin.core.arm import Arm
 from robolin.core.results.result import Array, Result
 from robolin.display.terminal.table import render_table
@@ -99,7 +99,7 @@ def drawing(*args: str) -> Drawing:
 
     with (
         patch("robolin.display.terminal.table.render_table", table),
-        patch("robolin.cli.output.report.render_report", report),
+        patch("robolin.cli.report.render_report", report),
     ):
         terminal_output(80, *args)
     assert drawn

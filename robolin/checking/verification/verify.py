@@ -22,8 +22,7 @@ from robolin.checking.verification.checks import (
     worst,
 )
 from robolin.checking.verification.digits import digits
-from robolin.checking.verification.identities import identities
-from robolin.checking.verification.loop_checks import closed_loops
+from robolin.checking.verification.identities import closed_loops, identities
 from robolin.checking.verification.peers import PeerComparison, compared_with, require_peer
 from robolin.core.arm import Arm, Joint
 from robolin.core.array_checks import require_arm

@@ -13,7 +13,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag, validated_path
 from robolin.cli.flags.output_flags import BLOCK_FLAGS
-from robolin.cli.output.report import (
+from robolin.cli.report import (
     CHECK_EXTENSIONS,
     CHECK_FORMS,
     Report,
@@ -138,7 +138,7 @@ def command(options: CheckOptions) -> None:
     """
     from robolin.checking.check_results import check_in_parallel
     from robolin.checking.outcome import worst_exit_code
-    from robolin.cli.output.diff_report import write_check_report
+    from robolin.cli.commands.diff_verb import write_check_report
 
     options.require_sense()
     reports = options.reports()
@@ -179,7 +179,7 @@ def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
 def _require_inputs_kept(options: CheckOptions) -> None:
     """Reject a report path that is an input of a case or of a stored result."""
     from robolin.checking.suite import nearest_suite, suite_file
-    from robolin.cli.output.report import require_no_robot
+    from robolin.cli.report import require_no_robot
     from robolin.io.paths import require_output_is_no_input
 
     if options.path is None or not Path(options.path).exists():

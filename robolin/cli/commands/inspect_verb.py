@@ -10,7 +10,7 @@ import click
 
 from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_option_flags
-from robolin.cli.output.report import (
+from robolin.cli.report import (
     Report,
     ReportSection,
     ReportTable,

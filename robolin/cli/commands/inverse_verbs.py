@@ -50,13 +50,13 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
       tau (n)    joint torques [N m], forces of prismatic joints [N]
     """
     if inquiry.question.asked("residual"):
-        from robolin.cli.output.residual_report import run_with_residuals
+        from robolin.cli.residual_report import run_with_residuals
 
         if limits:
             raise conflict("residual", EXCLUDES, ["limits"], "run the command once for each")
         run_with_residuals(inquiry, out)
     elif limits:
-        from robolin.cli.output.limits_report import run_with_limits
+        from robolin.cli.limits_report import run_with_limits
 
         run_with_limits(inquiry, out)
     else:

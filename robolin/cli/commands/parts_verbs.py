@@ -8,7 +8,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, validated_path
 from robolin.cli.flags.output_flags import OUTPUT_PARAMS, output_of
-from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines, report_options
+from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.core.text import pluralize
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
-from robolin.cli.output.report import Report, ReportTable, long_report_options
+from robolin.cli.report import Report, ReportTable, long_report_options
 from robolin.core.text import did_you_mean
 from robolin.errors import FileError, UsageError
 

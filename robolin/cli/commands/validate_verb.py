@@ -1,14 +1,22 @@
-"""robolin validate: errors, warnings and notes about robot files."""
+"""robolin validate: errors, warnings and notes about robot files.
+
+Findings are written as lines, JSON, GitHub annotations, JUnit XML or SARIF.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
+from robolin.checking.outcome import github_command, xml_attribute, xml_lines
+from robolin.checking.validate_settings import KNOWN_IDS
 from robolin.cli.flags.flag import (
     METHOD,
     RobotFile,
@@ -18,14 +26,26 @@ from robolin.cli.flags.flag import (
     validated_path,
 )
 from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
-from robolin.cli.output.report import ALL_FLAG, VALIDATE_EXTENSIONS, VALIDATE_FORMS, report_flags
+from robolin.cli.report import (
+    ALL_FLAG,
+    VALIDATE_EXTENSIONS,
+    VALIDATE_FORMS,
+    Report,
+    TextLines,
+    report_flags,
+)
+from robolin.core.text import pluralize, printable, printable_json
 from robolin.core.text_parsing import parse_names
+from robolin.description.model import Finding
+from robolin.display.report.shared_findings import shared_finding
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
+from robolin.io.paths import shared_name
+from robolin.version import __version__
 
 if TYPE_CHECKING:
     from robolin.checking.validate_settings import ValidateSettings
-    from robolin.cli.output.validate_report import ValidatedFile
     from robolin.description.building.option_texts import ModelOptions
+
 
 _PATTERN = frozenset("*?[")
 
@@ -116,8 +136,7 @@ def command(options: ValidateOptions) -> None:
       robolin validate 'robots/**/*.urdf' --ignore massless-link
       robolin validate arm.urdf --format github -o found.sarif
     """
-    from robolin.cli.output.report import reports_for
-    from robolin.cli.output.validate_report import write_validate_report
+    from robolin.cli.report import reports_for
 
     reports = reports_for(
         options.path, options.form, options.color, VALIDATE_EXTENSIONS, options.everything
@@ -139,7 +158,7 @@ def command(options: ValidateOptions) -> None:
 
 def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
     """Reject an output that is an input; only a baseline may be updated."""
-    from robolin.cli.output.report import require_no_robot
+    from robolin.cli.report import require_no_robot
     from robolin.io.paths import require_output_is_no_input
 
     if options.path is not None:
@@ -150,7 +169,6 @@ def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources:
 
 
 def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> ValidatedFile:
-    from robolin.cli.output.validate_report import ValidatedFile
     from robolin.description.load import read
     from robolin.description.validate.validate import validate
 
@@ -170,3 +188,200 @@ def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) ->
     everything = {file.source: [*file.findings, *file.ignored] for file in files}
     with atomic_write(path) as stream:
         stream.write(baseline_text(everything, settings.folder).encode())
+
+
+_LEVELS = ("error", "warning", "note")
+# findings of one kind on a terminal, and lines of further ones
+_SHOWN, _LINES = 2, 8
+_GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+@dataclass(frozen=True)
+class ValidatedFile:
+    """A robot file by its given name, and its findings."""
+
+    source: str
+    findings: Sequence[Finding]
+    ignored: Sequence[Finding] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of findings of each level that count."""
+        levels = Counter(str(finding.level) for finding in self.findings)
+        return {level: levels[level] for level in _LEVELS}
+
+
+def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> None:
+    """Write the findings in the requested format."""
+    texts = {"github": github_findings, "junit": junit_findings, "sarif": sarif}
+    if report.form in texts:
+        # these documents leave the machine: remove absolute paths
+        report.write_text(texts[report.form]([_shared(file) for file in files]))
+    else:
+        screen = [TextLines(list(_screen_lines(files)))] if report.shows_screen else None
+        report.write(screen or [TextLines(list(_lines(files)))], validate_document(files))
+
+
+def _shared(file: ValidatedFile) -> ValidatedFile:
+    """The file and its findings without absolute paths."""
+    findings = map(shared_finding, file.findings)
+    ignored = map(shared_finding, file.ignored)
+    return ValidatedFile(shared_name(file.source), [*findings], [*ignored])
+
+
+def _screen_lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
+    """The verdict of each file first, then errors, warnings and notes; equal kinds together."""
+    for file in files:
+        yield f"{file.source}: {_summary(file)}"
+        by_kind: dict[tuple[str, str], list[Finding]] = {}
+        for finding in file.findings:
+            by_kind.setdefault((finding.level, finding.id), []).append(finding)
+        for level in _LEVELS:
+            for (its_level, name), findings in by_kind.items():
+                if its_level == level:
+                    yield from _kind_lines(name, findings)
+    if len(files) > 1:
+        yield _clean_files(files)
+
+
+def _kind_lines(name: str, findings: Sequence[Finding]) -> Iterator[str]:
+    """The first findings of one kind, and the lines of the others."""
+    shown = findings if findings[0].level == "error" else findings[:_SHOWN]
+    for finding in shown:
+        yield from _finding_lines(finding)
+    if rest := findings[len(shown) :]:
+        lines = [str(finding.location.line) for finding in rest if finding.location.line]
+        where = f", line{'s' * (len(lines) > 1)} {', '.join(lines[:_LINES])}" if lines else ""
+        more = ", …" if len(lines) > _LINES else ""
+        yield f"  … {len(rest)} more {name}{where}{more} (--all)"
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    yield f"{finding.location}: {finding.level} {finding.id}: {finding.message}"
+    if finding.hint:
+        yield f"    hint: {finding.hint}"
+
+
+def _clean_files(files: Sequence[ValidatedFile]) -> str:
+    clean = sum(not any(file.counts.values()) for file in files)
+    return f"{len(files)} files: {clean} without findings"
+
+
+def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
+    for file in files:
+        for finding in file.findings:
+            yield from _finding_lines(finding)
+        yield f"{file.source}: {_summary(file)}"
+    if len(files) > 1:
+        yield _clean_files(files)
+
+
+def _summary(file: ValidatedFile) -> str:
+    counts = [pluralize(n, level) for level, n in file.counts.items() if n]
+    counts = counts or ["no findings"]
+    return ", ".join([*counts, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
+
+
+def validate_document(files: Sequence[ValidatedFile]) -> dict[str, Any]:
+    """A document for one file, or a list of several files with total counts."""
+    if len(files) == 1:
+        return _document(files[0])
+    counts: Counter[str] = Counter()
+    for file in files:
+        counts.update(file.counts)
+    totals = {level: counts[level] for level in _LEVELS}
+    return {"counts": totals, "files": [_document(file) for file in files]}
+
+
+def _document(file: ValidatedFile) -> dict[str, Any]:
+    ignored = {"ignored": [_plain(finding) for finding in file.ignored]} if file.ignored else {}
+    findings = [_plain(finding) for finding in file.findings]
+    return {"source": file.source, "counts": file.counts, "findings": findings, **ignored}
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "level": finding.level,
+        "file": finding.location.file,
+        "line": finding.location.line,
+        "column": finding.location.column,
+        "message": finding.message,
+        "hint": finding.hint,
+    }
+
+
+def github_findings(files: Sequence[ValidatedFile]) -> str:
+    """One workflow command for each finding, and a line for each file."""
+    lines = []
+    for file in files:
+        for finding in file.findings:
+            text = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
+            title, location = f"robolin validate: {finding.id}", finding.location
+            where = {"line": location.line, "col": location.column}
+            level = _GITHUB[finding.level]
+            lines.append(github_command(level, text, file=location.file, **where, title=title))
+        lines.append(f"{file.source}: {_summary(file)}")
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def junit_findings(files: Sequence[ValidatedFile]) -> str:
+    """A JUnit document with one test case per file; notes do not count as failures."""
+    failed = [file for file in files if file.counts["error"] or file.counts["warning"]]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name="robolin validate" tests="{len(files)}" failures="{len(failed)}" '
+        'errors="0">',
+    ]
+    for file in files:
+        head = f'  <testcase name={xml_attribute(file.source)} classname="validate"'
+        if file in failed:
+            message = xml_attribute(_summary(file))
+            lines += [
+                f"{head}>",
+                f"    <failure message={message}>{xml_lines(_lines([file]))}</failure>",
+            ]
+            lines.append("  </testcase>")
+        else:
+            lines.append(f"{head}/>")
+    return "".join(f"{line}\n" for line in (*lines, "</testsuite>"))
+
+
+def sarif(files: Sequence[ValidatedFile]) -> str:
+    """A SARIF 2.1.0 log for code scanning services; ignored findings are suppressed."""
+    ids = sorted({finding.id for file in files for finding in (*file.findings, *file.ignored)})
+    rules = [
+        {
+            "id": each,
+            "shortDescription": {"text": KNOWN_IDS[each][1]},
+            "defaultConfiguration": {"level": KNOWN_IDS[each][0]},
+        }
+        for each in ids
+    ]
+    results = [_sarif_result(finding, ids) for file in files for finding in file.findings]
+    for finding in (finding for file in files for finding in file.ignored):
+        results.append({**_sarif_result(finding, ids), "suppressions": [{"kind": "external"}]})
+    driver = {"name": "robolin", "semanticVersion": __version__, "rules": rules}
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return printable_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
+
+
+def _sarif_result(finding: Finding, ids: Sequence[str]) -> dict[str, Any]:
+    text = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+    location: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.location.file)}}
+    if finding.location.line:
+        region = {"startLine": finding.location.line}
+        location["region"] = region | (
+            {"startColumn": finding.location.column} if finding.location.column else {}
+        )
+    return {
+        "ruleId": finding.id,
+        "ruleIndex": ids.index(finding.id),
+        "level": finding.level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": location}],
+    }

@@ -96,7 +96,7 @@ class Output:
 
     def _write_summary(self, result: Result | ResultStream, spread: bool) -> None:
         """Show the extremes of the result; write the result itself only with -o."""
-        from robolin.cli.output.report import Report, summary_document, summary_sections
+        from robolin.cli.report import Report, summary_document, summary_sections
         from robolin.core.results.result import ResultStream
         from robolin.core.results.summary import Summary
 
@@ -114,7 +114,7 @@ class Output:
         """Draw the result with block characters; write the result itself only with -o."""
         import shutil
 
-        from robolin.cli.output.report import Report
+        from robolin.cli.report import Report
         from robolin.core.results.result import Result
         from robolin.display.plots.result_panels import panels_of
         from robolin.display.terminal.text_plot import text_plot

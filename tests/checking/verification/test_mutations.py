@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.checking.verification import checks, loop_checks
+from robolin.checking.verification import checks
+from robolin.checking.verification import identities as identity_checks
 from robolin.checking.verification.algorithms import algorithms, engines
 from robolin.checking.verification.check_context import CheckContext
 from robolin.checking.verification.checks import Check
@@ -135,17 +136,17 @@ def test_a_slightly_wrong_closure_fails(
     name: str, array: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error of one part in 10⁹ in a result of a closed loop exceeds some bound."""
-    monkeypatch.setattr(loop_checks, "same_bits", lambda *_: ())
-    monkeypatch.setattr(loop_checks, "digits_of", lambda *_: ())
+    monkeypatch.setattr(identity_checks, "same_bits", lambda *_: ())
+    monkeypatch.setattr(identity_checks, "digits_of", lambda *_: ())
     arm = closed(1, 7, ("rigid", 1, 0)).arm
     mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
-    found = loop_checks.closed_loops(CheckContext(arm, checked_states(arm, 2, 0)))
+    found = identity_checks.closed_loops(CheckContext(arm, checked_states(arm, 2, 0)))
     assert any(check.verdict == "failed" for check in found)
 
 
 def test_every_derivative_of_a_closed_motion_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of one part in 10⁹ in the linearization fails exactly six checks."""
-    real = loop_checks.evaluate_any_arm_rows
+    real = identity_checks.evaluate_any_arm_rows
 
     def wrong(arm: Arm, verb: str, *given: Any, **options: Any) -> Any:
         arrays, unanswered = real(arm, verb, *given, **options)
@@ -153,10 +154,10 @@ def test_every_derivative_of_a_closed_motion_is_checked(monkeypatch: pytest.Monk
         return {name: array * by for name, array in arrays.items()}, unanswered
 
     for name in ("same_bits", "digits_of"):
-        monkeypatch.setattr(loop_checks, name, lambda *_: ())
-    monkeypatch.setattr(loop_checks, "evaluate_any_arm_rows", wrong)
+        monkeypatch.setattr(identity_checks, name, lambda *_: ())
+    monkeypatch.setattr(identity_checks, "evaluate_any_arm_rows", wrong)
     arm = closed(1, 7, ("rigid", 1, 0)).arm
-    found = loop_checks.closed_loops(CheckContext(arm, checked_states(arm, 1, 0)))
+    found = identity_checks.closed_loops(CheckContext(arm, checked_states(arm, 1, 0)))
     assert [check.name for check in found if check.verdict == "failed"] == [
         f"d{name}_d{along} = ∂{name}/∂{along}"
         for along in ("tau", "qd", "q")

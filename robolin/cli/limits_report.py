@@ -13,8 +13,8 @@ import numpy as np
 
 from robolin.analysis.limits import ClosestApproach, JointLimits, Margin
 from robolin.cli.flags.output_flags import Output, standard_output
-from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines
 from robolin.cli.query_command import run_and_write
+from robolin.cli.report import Report, ReportSection, ReportTable, TextLines
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.text import pluralize

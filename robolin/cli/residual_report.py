@@ -9,9 +9,9 @@ from typing import Any
 
 from robolin.analysis.residuals import JointResidual, Residuals, ResidualSums, model_terms
 from robolin.cli.flags.output_flags import Output, standard_output
-from robolin.cli.output.limits_report import drain
-from robolin.cli.output.report import Report, ReportSection, ReportTable, TextLines
+from robolin.cli.limits_report import drain
 from robolin.cli.query_command import run_and_write
+from robolin.cli.report import Report, ReportSection, ReportTable, TextLines
 from robolin.core.results.result import Result
 from robolin.queries.request import Request
 from robolin.queries.values import Values

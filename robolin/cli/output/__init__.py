@@ -1,1 +1,0 @@
-"""Layout of results as text and tables."""
