@@ -15,9 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from robolin.batch.column_compatibility import mixed_columns
 from robolin.batch.recordings import NamedRecording
-from robolin.batch.survey import SurveyedRecording, surveyed_recording
+from robolin.batch.survey import SurveyedRecording, mixed_columns, surveyed_recording
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, RECORDINGS, extensions, format_named
@@ -25,7 +24,7 @@ from robolin.io.paths import split_part, uncompressed_name
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS
-from robolin.io.trajectories.row_slice import RowSlice
+from robolin.io.trajectories.row_options import RowSlice
 from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import Request
 from robolin.queries.states import require_nan_support, rules_of_file

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from robolin.batch.batch_plan import PartsPlan
-from robolin.batch.column_compatibility import with_fractions
 from robolin.batch.parts_folder import (
     DAMAGED,
     FOREIGN,
@@ -22,7 +21,7 @@ from robolin.batch.parts_folder import (
     part_state,
     parts_there,
 )
-from robolin.batch.survey import SurveyedRecording, require_unchanged
+from robolin.batch.survey import SurveyedRecording, require_unchanged, with_fractions
 from robolin.core.arm import Arm
 from robolin.core.results.result import Footer, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError, raise_all

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from robolin.batch.column_compatibility import (
+from robolin.batch.compute import MessageDeduplicator
+from robolin.batch.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
+from robolin.batch.recordings import NamedRecording
+from robolin.batch.survey import (
     THE_TIME,
     columns_of_all,
     mixed_columns,
     with_fractions,
 )
-from robolin.batch.compute import MessageDeduplicator
-from robolin.batch.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
-from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.results.result import Array, Footer, Result, ResultStream

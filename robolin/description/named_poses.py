@@ -1,12 +1,13 @@
-"""Named poses of a description: which names are possible, and whether joints are within limits."""
+"""Named poses of a description: usable names, positions within limits, and keyframes of MJCF."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import atan2, cos, hypot, inf, isfinite, sin
+from typing import TYPE_CHECKING, Any
 
 from robolin.core.arm import Limits, Matrix3, Pose, Vector3
-from robolin.core.arm_parts import rotation_from_quaternion
+from robolin.core.arm_parts import compose, inverse_rotation, rotation_from_quaternion
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text_parsing import is_number
 from robolin.description.finding_ids import finding
@@ -19,6 +20,10 @@ from robolin.description.model import (
     PoseEntry,
 )
 from robolin.description.tree import coordinate_names, group_kind
+
+if TYPE_CHECKING:
+    from robolin.description.mjcf.mjcf_files import ModelFiles
+
 
 _TURNS, _SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
 
@@ -125,3 +130,39 @@ def movable(joints: Iterable[JointEntry]) -> Mapping[str, bool]:
         if joint.kind != "fixed"
         for name in coordinate_names(joint)
     }
+
+
+def keyframe_poses(
+    model: Mapping[str, Any],
+    joints: Sequence[JointEntry],
+    files: ModelFiles,
+    findings: list[Finding],
+) -> tuple[PoseEntry, ...]:
+    """The positions of every <key>; an unnamed one is 'key' and its number, from 0."""
+    entries = {joint.name: joint for joint in joints}
+    poses = [
+        PoseEntry(key["name"], files.at("key", key["name"]), _positions(model, key, entries))
+        for key in model["key"]
+    ]
+    return usable_poses(poses, joints, "warning", findings)
+
+
+def _positions(
+    model: Mapping[str, Any], key: Mapping[str, Any], entries: Mapping[str, JointEntry]
+) -> dict[str, float]:
+    positions: dict[str, float] = {}
+    for joint in model["joint"]:
+        positions |= _of_joint(entries[joint["name"]], key["qpos"][joint["qposadr"] :])
+    return positions
+
+
+def _of_joint(joint: JointEntry, qpos: Sequence[float]) -> Mapping[str, float]:
+    """Positions of one joint; MuJoCo stores quaternions as w, x, y, z."""
+    if joint.kind == "spherical":
+        return rotation_positions(joint.name, qpos[:4])
+    if joint.kind == "floating":
+        x, y, z, *quaternion = qpos[:7]
+        # MuJoCo has the pose in the world, a floating joint relative to where the body is at 0
+        there = Pose(rotation_from_quaternion(*normalized(quaternion)), (x, y, z))
+        return pose_positions(joint.name, compose(inverse_rotation(joint.pose), there))
+    return {joint.name: qpos[0]}

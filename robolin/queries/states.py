@@ -18,8 +18,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import FORMATS, extensions, with_nan
 from robolin.io.paths import base_name
 from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
-from robolin.io.trajectories.differentiation import parse_differentiation
-from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice
+from robolin.io.trajectories.row_options import ALL_ROWS, RowSlice, parse_differentiation
 from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import (
     EXCLUDES,

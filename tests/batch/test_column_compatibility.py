@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robolin.batch.column_compatibility import THE_TIME, with_fractions
 from robolin.batch.compute import compute_parts
 from robolin.batch.joined import answered_recordings, merged_parts
+from robolin.batch.survey import THE_TIME, with_fractions
 from robolin.core.results.result import Array, Result
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS

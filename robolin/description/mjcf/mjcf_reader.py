@@ -40,7 +40,6 @@ from robolin.description.mjcf.mjcf_files import (
     model_files,
     not_finite,
 )
-from robolin.description.mjcf.mjcf_poses import keyframe_poses
 from robolin.description.mjcf.mjcf_unused import unused_parts
 from robolin.description.model import (
     Description,
@@ -53,6 +52,7 @@ from robolin.description.model import (
     limit_findings,
     sorted_counts,
 )
+from robolin.description.named_poses import keyframe_poses
 from robolin.description.robot_source import RobotText
 from robolin.description.structure import check_structure
 from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process

@@ -11,8 +11,8 @@ import numpy as np
 from robolin.core.arrays import Floats, Integers, Mask, Numbers
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
-from robolin.io.trajectories.differentiation import DerivativeMethod
 from robolin.io.trajectories.local_polynomials import LocalPolynomials, Windows
+from robolin.io.trajectories.row_options import DerivativeMethod
 from robolin.io.trajectories.trajectory import (
     PER_SECOND,
     Chunk,

@@ -24,7 +24,6 @@ from robolin.io.trajectories.derivatives import (
     derivative_sources,
     plan_windows,
 )
-from robolin.io.trajectories.differentiation import CENTRAL, parse_differentiation
 from robolin.io.trajectories.open_table import (
     can_be_reopened,
     derivable,
@@ -33,7 +32,14 @@ from robolin.io.trajectories.open_table import (
     read_errors,
     require_units,
 )
-from robolin.io.trajectories.row_slice import ALL_ROWS, RowSlice, chosen_rows, no_row
+from robolin.io.trajectories.row_options import (
+    ALL_ROWS,
+    CENTRAL,
+    RowSlice,
+    chosen_rows,
+    no_row,
+    parse_differentiation,
+)
 from robolin.io.trajectories.trajectory import (
     Chunk,
     Trajectory,
