@@ -33,10 +33,21 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > BYTES_OF_TEST
 # number of cases that a quick run takes of one test
 QUICK_CASES = 4
 
+# where the ids of skipped tests, and of files skipped whole, are kept until the next run
+SKIPPED = "robolin/skipped"
+skipped: set[str] = set()
+
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark most cases of a test with many cases as slow; keep the first, the last, some between."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark most cases of a test with many cases as slow; keep the first, the last, some between.
+
+    Mark what the last run skipped.
+    """
+    before = set(config.cache.get(SKIPPED, [])) if config.cache else set()
+    for item in items:
+        if before & {item.nodeid, item.nodeid.partition("::")[0]}:
+            item.add_marker(pytest.mark.skipped)
     cases: dict[tuple[Path, str], list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("slow") is None:
@@ -48,6 +59,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for index, item in enumerate(same):
             if last >= QUICK_CASES and index not in quick:
                 item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep the id of a skipped test."""
+    if report.skipped:
+        skipped.add(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Keep the name of a file that is skipped whole."""
+    if report.skipped:
+        skipped.add(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Store what was skipped, once for all workers."""
+    if session.config.cache and not hasattr(session.config, "workerinput"):
+        session.config.cache.set(SKIPPED, sorted(skipped))
 
 
 def pytest_collection_finish() -> None:
@@ -73,3 +102,13 @@ def kernel_folder(
         patch.setitem(os.environ, "ROBOLIN_CACHE", str(folder))
         patch.setitem(os.environ, "ROBOLIN_OPTIMIZE", "0")
         yield folder
+
+
+@pytest.fixture
+def forked_readers() -> Iterator[None]:
+    """Read xacro and MJCF in forks: a new process imports MuJoCo for half a second."""
+    pytest.importorskip("resource", reason="forks need POSIX")
+    from tests.forked_readers import forked_readers
+
+    with forked_readers():
+        yield

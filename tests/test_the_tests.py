@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases import for_each
+from tests.cli.command import forked, python
 
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "robolin"
@@ -153,3 +154,23 @@ def test_each_failed_case_is_named() -> None:
         check()
     notes = [note for error in caught.value.exceptions for note in error.__notes__]
     assert notes == ["case: {'number': 1}", "case: {'number': 3}"]
+
+
+SHOWN = """
+import os, signal, sys
+print(sys.argv, os.getcwd(), sys.stdin.read(), sys.stdout.encoding, sys.stdout.isatty(), __name__)
+print(signal.getsignal(signal.SIGINT), sorted(os.environ), sys.path[0], file=sys.stderr)
+"""
+# a fork's traceback has one line more
+ENDS = ("", "sys.exit(3)", "sys.tracebacklimit = 0; 1 / 0", "os.kill(os.getpid(), signal.SIGTERM)")
+
+
+@for_each("end", ENDS)
+def test_a_fork_is_like_a_new_process(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streams, arguments, folder, environment, signals and exit code are the same."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OF_THIS_TEST", "1")
+    program = f"{SHOWN}sys.stdout.flush()\n{end}"
+    assert forked(program, "a", "b ü") == python(program, "a", "b ü")

@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from robolin.cli.main import main
+from tests.fork_server import run_forked
 
 ROOT = Path(__file__).parents[2]
 START = "from robolin.cli.main import run; run()"
@@ -56,6 +57,12 @@ def python(program: str, *args: str) -> CommandRun:
     run = subprocess.run(
         [sys.executable, "-c", program, *args], env=environment(), capture_output=True, timeout=120
     )
+    return CommandRun(run.returncode, run.stdout.decode(), run.stderr.decode())
+
+
+def forked(program: str, *args: str, **variables: str) -> CommandRun:
+    """Run a program in a process that has robolin imported, with variables of the environment."""
+    run = run_forked(program, args, environment(**variables))
     return CommandRun(run.returncode, run.stdout.decode(), run.stderr.decode())
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from itertools import cycle
 from pathlib import Path
@@ -19,7 +17,7 @@ from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm
 from robolin.engine.compiled import kernels
 from robolin.io.stored import read_result
-from tests.cli.command import START, CommandRun, environment, process, robolin, run_ok
+from tests.cli.command import START, CommandRun, forked, process, robolin, run_ok
 from tests.work import count_calls
 
 STATE = ("--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4")
@@ -588,14 +586,7 @@ def test_an_invalid_width_is_reported(project: Path) -> None:
 
 def run_with_width(width: str, *args: str) -> CommandRun:
     """Run a command in a new process, on registers of this width."""
-    done = subprocess.run(
-        [sys.executable, "-c", START, *args],
-        env=environment(ROBOLIN_WIDTH=width),
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    return CommandRun(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return forked(START, *args, ROBOLIN_WIDTH=width)
 
 
 @pytest.mark.slow

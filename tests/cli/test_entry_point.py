@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import START, environment, process, python
+from tests.cli.command import START, environment, forked, process, python
+from tests.fork_server import run_forked
 
 HEAVY = ("numpy", "rich", "yaml", "polars", "llvmlite", "scipy")
 LIST_MODULES = """
@@ -137,7 +138,7 @@ TURNED = {
 @pytest.mark.parametrize("body", TURNED.values(), ids=TURNED)
 def test_an_interruption_that_a_library_turns_into_something_else(body: str) -> None:
     """Ctrl-C ends with 130 although what it interrupted raises another exception, or none."""
-    ran = python("import os, signal, time\n" + BROKEN.format(body=body), "inverse", "two-link")
+    ran = forked("import os, signal, time\n" + BROKEN.format(body=body), "inverse", "two-link")
     assert (ran.code, ran.err) == (130, "error: interrupted\n")
 
 
@@ -194,13 +195,7 @@ def test_a_closed_pipe_ends_quietly(args: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", START, *args],
-            env=environment(),
-            stdout=write,
-            stderr=subprocess.PIPE,
-            timeout=120,
-        )
+        done = run_forked(START, args, environment(), stdout=write)
     finally:
         os.close(write)
 
@@ -212,13 +207,7 @@ def test_a_closed_pipe_ends_quietly(args: list[str]) -> None:
 def test_a_full_disk_is_reported_once(args: list[str]) -> None:
     """Output that cannot be written gives exit code 4 and one line."""
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", START, *args],
-            env=environment(),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            timeout=120,
-        )
+        done = run_forked(START, args, environment(), stdout=full)
 
     assert done.returncode == 4
     assert done.stderr.decode() == "error: No space left on device\n"
@@ -247,7 +236,7 @@ def test_a_signal_leaves_no_half_written_file(
 ) -> None:
     """Terminated or interrupted in the middle of a file, no part of it stays behind."""
     program = STOPPED_WRITING.format(module=module, function=function, name=name)
-    ran = python(program, "inverse", "two-link", "-o", str(tmp_path / file))
+    ran = forked(program, "inverse", "two-link", "-o", str(tmp_path / file))
 
     assert ran.code == code, ran.err
     assert "Traceback" not in ran.err
@@ -256,7 +245,7 @@ def test_a_signal_leaves_no_half_written_file(
 
 def test_a_bug_is_called_one() -> None:
     """An exception of ours is exit code 70, one line, and a way to see the traceback."""
-    ran = python(BROKEN.format(body="1 / 0"), "inverse", "two-link")
+    ran = forked(BROKEN.format(body="1 / 0"), "inverse", "two-link")
 
     assert (ran.code, ran.out) == (70, "")
     assert ran.err.splitlines()[0] == (
@@ -269,7 +258,7 @@ def test_a_bug_is_called_one() -> None:
 def test_the_traceback_of_a_bug_can_be_seen() -> None:
     """ROBOLIN_DEBUG=1 shows where it happened."""
     debug = "import os\nos.environ['ROBOLIN_DEBUG'] = '1'\n"
-    ran = python(debug + BROKEN.format(body="1 / 0"), "inverse", "two-link")
+    ran = forked(debug + BROKEN.format(body="1 / 0"), "inverse", "two-link")
 
     assert ran.code == 70
     assert "Traceback (most recent call last)" in ran.err
@@ -277,7 +266,7 @@ def test_the_traceback_of_a_bug_can_be_seen() -> None:
 
 def test_too_little_memory_is_not_a_bug() -> None:
     """A MemoryError is reported as such."""
-    ran = python(BROKEN.format(body="raise MemoryError"), "inverse", "two-link")
+    ran = forked(BROKEN.format(body="raise MemoryError"), "inverse", "two-link")
 
     assert ran.code == 3
     assert ran.err.startswith("error: not enough memory")

@@ -18,7 +18,7 @@ import pytest
 import robolin as library
 from robolin.io.formats import csv_reader as csv_sheet
 from robolin.io.stored import read_result
-from tests.cli.command import START, environment, python, robolin, run_ok
+from tests.cli.command import START, environment, forked, python, robolin, run_ok
 
 JOINTS = ("shoulder", "elbow")
 WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration"}
@@ -436,13 +436,9 @@ def test_warnings_of_the_library_are_one_line(tmp_path: Path) -> None:
     """A cache folder that cannot be used is mentioned once, without a place in our sources."""
     (tmp_path / "file").write_text("")
     file = stored(tmp_path / "motion.npz", motion(1000))
-    done = subprocess.run(
-        [sys.executable, "-c", START, "inverse", "two-link", "--trajectory", str(file)],
-        env=environment(ROBOLIN_CACHE=str(tmp_path / "file")),
-        capture_output=True,
-        timeout=120,
-    )
+    words = ("inverse", "two-link", "--trajectory", str(file))
+    ran = forked(START, *words, ROBOLIN_CACHE=str(tmp_path / "file"))
 
-    assert done.returncode == 0
-    assert done.stderr.decode().startswith("warning: compiled kernels cannot be cached in ")
-    assert done.stderr.count(b"\n") == 1
+    assert ran.code == 0
+    assert ran.err.startswith("warning: compiled kernels cannot be cached in ")
+    assert ran.err.count("\n") == 1

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from robolin.core.threads import close_generator, in_background, prefetch
-from tests.cli.command import python
+from tests.cli.command import forked
 from tests.work import TIMEOUT
 
 
@@ -96,7 +96,7 @@ WAITING = {
 @pytest.mark.parametrize("waiting", WAITING.values(), ids=WAITING)
 def test_a_signal_ends_the_wait_even_if_system_calls_restart(waiting):
     """Libraries with signal handlers, such as polars, restart interrupted system calls."""
-    done = python(
+    done = forked(
         "import os, signal, threading, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.siginterrupt(signal.SIGINT, False)\n"

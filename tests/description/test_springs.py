@@ -16,6 +16,8 @@ from robolin.description.validate.validate import validate
 from robolin.errors import RobolinError
 from tests.dynamics.running import gap
 
+pytestmark = pytest.mark.usefixtures("forked_readers")
+
 SWING = """\
 robolin: 1
 name: swing

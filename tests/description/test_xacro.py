@@ -152,6 +152,7 @@ WRONG = [
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_readers")
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=range(len(WRONG)))
 def test_invalid_xacro_files_are_reported(workspace, text, message):
     """A xacro file that cannot be expanded, or reads outside its packages, is rejected by name."""

@@ -14,7 +14,7 @@ from robolin.core.arm import Arm, Frame, Inertia, Joint, Link, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_STATES, evaluate, evaluate_rows
-from tests.cli.command import python
+from tests.cli.command import forked
 from tests.engine.guarded import Guarded
 from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
 from tests.robots import arm_name, random_arm, random_states
@@ -42,14 +42,14 @@ def copy_of(arm: Arm) -> Arm:
 @pytest.mark.slow
 def test_kernels_stay_within_their_memory() -> None:
     """With 1 to 17 rows, only the caller's arrays and the scratch memory are touched."""
-    ran = python(f"from tests.engine.guarded import main; main({list(WIDTHS)})")
+    ran = forked(f"from tests.engine.guarded import main; main({list(WIDTHS)})")
     assert (ran.code, ran.out, ran.err) == (0, "intact\n", "")
 
 
 @pytest.mark.slow
 def test_kernels_run_at_any_stack_alignment() -> None:
     """Registers are spilled as if the stack were aligned: the entry code has to align it."""
-    ran = python(f"from tests.engine.deep import main; main({list(WIDTHS)})")
+    ran = forked(f"from tests.engine.deep import main; main({list(WIDTHS)})")
     same = "".join(f"{width}: True\n" for width in WIDTHS)
     assert (ran.code, ran.out, ran.err) == (0, same, "")
 
@@ -57,7 +57,7 @@ def test_kernels_run_at_any_stack_alignment() -> None:
 @pytest.mark.slow
 def test_the_guard_would_notice() -> None:
     """Reading one number beyond guarded memory ends the process; writing before it shows."""
-    beyond = python(
+    beyond = forked(
         "import ctypes; from tests.engine.guarded import Guarded; g = Guarded(3);"
         "print(ctypes.c_double.from_address(g.address + 24).value)"
     )

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.cli.command import python
+from tests.cli.command import forked
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 
@@ -34,7 +34,7 @@ states = [[0.1, 0.2]] * 100
 @pytest.mark.slow
 def test_a_fork_while_another_thread_compiles() -> None:
     """The child compiles and runs kernels though a thread of its parent was compiling one."""
-    ran = python(
+    ran = forked(
         FORKED + "begun = threading.Event()\n"
         "compile_it = kernels._compiled\n"
         "def slowly(recipe):\n"
@@ -53,7 +53,7 @@ def test_a_fork_while_another_thread_compiles() -> None:
 @pytest.mark.slow
 def test_a_fork_by_the_thread_that_compiles() -> None:
     """A signal handler may fork, or request a kernel, while its own thread compiles one."""
-    ran = python(
+    ran = forked(
         FORKED + "compile_it, statuses = kernels._compiled, []\n"
         "def interrupted(recipe):\n"
         "    kernels._compiled = compile_it\n"
@@ -69,7 +69,7 @@ def test_a_fork_by_the_thread_that_compiles() -> None:
 
 def test_a_fork_while_another_thread_looks_for_memory() -> None:
     """The child gets memory for its results though a thread of its parent was getting some."""
-    ran = python(
+    ran = forked(
         FORKED + "robolin.mass_matrix(arm, states)\n"
         "begun = threading.Event()\n"
         "def hold():\n"
@@ -86,7 +86,7 @@ def test_a_fork_while_another_thread_looks_for_memory() -> None:
 
 def test_a_stream_prefetched_by_the_parent_is_an_error_in_the_child() -> None:
     """A child that continues its parent's stream gets an error and does not wait forever."""
-    ran = python(
+    ran = forked(
         FORKED + "stream = prefetch(iter([1, 2, 3]))\n"
         "first = next(stream)\n"
         "time.sleep(0.3)\n"

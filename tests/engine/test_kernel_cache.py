@@ -23,7 +23,7 @@ from robolin.engine.compiled import kernels
 from robolin.engine.compiled.kernels import KernelSpec
 from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
-from tests.cli.command import START, environment
+from tests.cli.command import START, environment, forked
 from tests.engine.on_lanes import on_lanes
 from tests.robots import random_arm
 
@@ -349,16 +349,11 @@ def test_a_command_says_so_in_one_line(tmp_path: Path) -> None:
     motion.write_text("shoulder/position,elbow/position\n" + "0.1,0.2\n" * 100)
     blocked = tmp_path / "blocked"
     blocked.write_text("a file, not a folder")
-    done = subprocess.run(
-        [sys.executable, "-c", START, "mass-matrix", "two-link", "--trajectory", str(motion)],
-        env=environment(ROBOLIN_CACHE=str(blocked)),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 101
-    [line] = done.stderr.splitlines()
+    words = ("mass-matrix", "two-link", "--trajectory", str(motion))
+    done = forked(START, *words, ROBOLIN_CACHE=str(blocked))
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 101
+    [line] = done.err.splitlines()
     assert line.startswith("warning: ")
     assert str(blocked) in line
 

@@ -17,7 +17,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import thread_pool
 from robolin.engine.compiled.thread_pool import run_in_threads
 from tests.cases import for_each
-from tests.cli.command import python
+from tests.cli.command import forked
 from tests.engine.on_lanes import plan_for
 from tests.robots import random_arm, random_states
 from tests.work import TIMEOUT
@@ -229,7 +229,7 @@ def test_what_is_done_meanwhile_comes_back() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_forked_process_has_helpers_of_its_own() -> None:
-    ran = python(
+    ran = forked(
         "import os; from robolin.engine.compiled.thread_pool import run_in_threads\n"
         "run_in_threads(lambda worker: None, 3)\n"
         "child = os.fork()\n"

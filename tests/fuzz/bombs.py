@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 import zlib
@@ -18,14 +16,18 @@ import numpy as np
 import polars
 
 from tests.cli.command import environment
+from tests.fork_server import run_forked
 
 MOST_MEGABYTES, MOST_SECONDS = 500, 8
 MOTION = ["mass-matrix", "two-link", "--format", "csv", "--trajectory"]
 NAMES = ["shoulder/position", "elbow/position"]
 
-# the child prints its peak memory as the last line of stderr
+# the child prints its peak memory and its CPU time as the last line of stderr
 MEASURED = """
 import resource, sys
+limits = {"RLIMIT_CPU": MOST_SECONDS, "RLIMIT_AS": 4 << 30, "RLIMIT_FSIZE": 1 << 26}
+for kind, most in limits.items():
+    resource.setrlimit(getattr(resource, kind), (most, most))
 from robolin.cli.main import main
 seconds, *words = sys.argv[1:]
 if seconds:
@@ -35,7 +37,9 @@ code = main(words)
 with open("/proc/self/status") as lines:
     most = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-sys.stderr.write(f"{max(most, children)}\\n")
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+seconds = sum(each.ru_utime + each.ru_stime for each in used)
+sys.stderr.write(f"{max(most, children)} {seconds}\\n")
 raise SystemExit(code)
 """
 
@@ -217,27 +221,16 @@ def measured(bomb: Bomb, folder: Path) -> Measured:
     path = folder / bomb.name
     bomb.make(path)
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
-
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with open(folder / "stdout", "wb") as out:
-        ran = subprocess.run(
-            [sys.executable, "-c", MEASURED, str(bomb.seconds or ""), *bomb.words, str(path)],
-            env=environment(),
-            stdout=out,
-            stderr=subprocess.PIPE,
-            preexec_fn=limit,
-        )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    words = [str(bomb.seconds or ""), *bomb.words, str(path)]
+    ran = run_forked(f"MOST_SECONDS = {MOST_SECONDS}\n{MEASURED}", words, environment())
     *lines, most = ran.stderr.decode(errors="replace").splitlines() or [""]
     path.unlink()
-    kilobytes = int(most) if most.isdigit() else 0
-    text = "\n".join([*lines, (folder / "stdout").read_text(errors="replace")])
-    return Measured(ran.returncode, text, kilobytes >> 10, seconds)
+    kilobytes, _, seconds = most.partition(" ")
+    text = "\n".join([*lines, ran.stdout.decode(errors="replace")])
+    if not kilobytes.isdigit():
+        # the system has ended the process
+        return Measured(ran.returncode, f"{text}\n{most}", 0, 0.0)
+    return Measured(ran.returncode, text, int(kilobytes) >> 10, float(seconds))
 
 
 def main() -> None:

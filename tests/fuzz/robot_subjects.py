@@ -13,8 +13,8 @@ import numpy as np
 import robolin
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError
+from tests.forked_readers import forked_readers
 from tests.fuzz import mutators
-from tests.fuzz.forked import forked_readers
 from tests.fuzz.subject import Subject
 
 XACRO = b"""<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
