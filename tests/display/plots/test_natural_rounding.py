@@ -51,6 +51,7 @@ def test_torques_of_a_free_fall_are_zero(name: str) -> None:
 
 def test_pictures_of_a_free_fall_have_the_scale_of_weight() -> None:
     """The axis of matplotlib extends to weight times reach, and its label states it."""
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
     _, torques = fallen("two-link")
     for axes in torques.plot().axes:
         # 2 kg, 9.81 m/s² and a reach of 2.5 m
