@@ -245,5 +245,5 @@ def _frequencies(question: Question) -> Floats:
     values, count = parse_frequencies(typed)
     omega = np.array(values) if count is None else np.geomspace(values[0], values[1], count)
     if not (omega > 0.0).all() or not (np.diff(omega) > 0.0).all():
-        raise typed.wrong("frequencies must be > 0 and increasing", f"use {FREQUENCIES}")
+        raise typed.wrong("frequencies must be > 0 and increasing", FREQUENCIES)
     return omega

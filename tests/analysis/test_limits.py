@@ -153,7 +153,12 @@ def test_wrong_input_is_refused() -> None:
     """An arm's name, and a wrong number of joints or times, are RobolinErrors."""
     with pytest.raises(robolin.UsageError):
         robolin.limits("panda", 0.0)  # type: ignore[arg-type]
-    with pytest.raises(robolin.RobolinError, match="got 2"):
+    with pytest.raises(
+        robolin.RobolinError,
+        match="q: must have 3 values along its last axis, one per joint of 'chain-3-2', got 2",
+    ):
         robolin.limits(ARM, [0.0, 1.0])
-    with pytest.raises(robolin.RobolinError, match="time: must have one value per row"):
+    with pytest.raises(
+        robolin.RobolinError, match=r"time: must have one value per row \(1\), got 2"
+    ):
         robolin.limits(ARM, [0.0, 1.0, 2.0], time=[0.0, 1.0])

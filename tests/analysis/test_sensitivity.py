@@ -341,18 +341,24 @@ BAD = [
     ),
     ({"parameters": {"elbow/friction": 0.1}}, "--friction-velocity"),
     ({"payload": [("tipp", 0.1, (0, 0, 0))]}, "did you mean 'tip'"),
-    ({"payload": [("base", 0.1, (0, 0, 0))]}, "is fixed to the base"),
+    ({"payload": [("base", 0.1, (0, 0, 0))]}, "payload: link 'base' is fixed to the base"),
     ({"dtau": np.zeros((7, 2))}, "dtau: has shape 7x2, but the trajectory has 401 rows"),
     ({"torques": "smooth"}, "continuous or stepwise"),
-    ({"time": np.zeros(401)}, "time: must increase, but row"),
+    ({"time": np.zeros(401)}, "time: must increase, but row 1 has 0 s and row 2 has 0 s"),
     ({"tau": None}, "the trajectory requires torques tau or accelerations qdd"),
-    ({"dq": [0.1]}, "along its last axis, one per joint of"),
+    (
+        {"dq": [0.1]},
+        "dq: must have 2 values along its last axis, one per joint of 'two-link', got 1",
+    ),
     ({"dq": np.zeros((3, 2))}, "dq: must have one axis, got 2"),
     ({"dqd": [0.1, np.nan]}, "dqd: must be finite, got another value at joint 'elbow'"),
-    ({"parameters": {"lower/mass": np.inf}}, "the change must be finite, got inf"),
-    ({"parameters": {"lower/mass": "0.1"}}, "the change must be a number, got '0.1'"),
+    ({"parameters": {"lower/mass": np.inf}}, "lower/mass: the change must be finite, got inf"),
+    ({"parameters": {"lower/mass": "0.1"}}, "lower/mass: the change must be a number, got '0.1'"),
     ({"payload": [("tip",)]}, "give (link, mass) or (link, mass, (x, y, z))"),
-    ({"payload": [("tip", 0.1, (0, 0))]}, "payload: the position must be three numbers, got"),
+    (
+        {"payload": [("tip", 0.1, (0, 0))]},
+        "payload: the position must be three numbers, got (0, 0)",
+    ),
 ]
 
 
@@ -371,6 +377,6 @@ def test_closed_loops_are_refused() -> None:
     arm = robolin.load("four-bar")
     with pytest.raises(
         robolin.RobolinError,
-        match="linearization along a trajectory does not support closed loops such as",
+        match="linearization along a trajectory does not support closed loops such as 'pin'",
     ):
         robolin.sensitivity(arm, [0.0, 1.0], np.zeros((2, arm.n)), 0.0, 0.0, dq=0.1)

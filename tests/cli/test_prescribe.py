@@ -181,7 +181,10 @@ def test_arrays_without_names_count_every_joint(tmp_path: Path) -> None:
     found = json.loads(run_ok(*ELBOW, "--prescribe-from", path, "--format", "json").out)
     assert found["results"]["qdd"][0][1] == 0.2
     np.savez(path, time=[0.0, 1.0], qdd=[[0.2], [0.2]])
-    assert "must have shape (rows, 2)" in robolin(*ELBOW, "--prescribe-from", path).err
+    assert (
+        "'qdd' must have shape (rows, 2), got (2, 1)"
+        in robolin(*ELBOW, "--prescribe-from", path).err
+    )
     led(path.with_suffix(".csv"), "time,qdd1", "0,0.2", "1,0.2")
     ran = robolin(*ELBOW, "--prescribe-from", path.with_suffix(".csv"))
     assert (ran.code, "'elbow/acceleration' is missing" in ran.err) == (3, True)
@@ -330,23 +333,32 @@ def test_incomplete_files_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "timeless.csv"
     text = shaken(tmp_path / "base.csv").read_text().splitlines()
     path.write_text("\n".join(line.partition(",")[2] for line in text))
-    assert "column 'time' is missing" in robolin(*command, path).err
+    assert "timeless.csv: column 'time' is missing" in robolin(*command, path).err
     path.write_text("\n".join([text[0], *(f"{i}{line}" for i, line in enumerate(text[1:], 5))]))
-    assert "the simulation 0 s to 0.01 s" in robolin(*command, path).err
+    assert (
+        "timeless.csv: the file covers 50 s to 150.1 s, the simulation 0 s to 0.01 s"
+        in robolin(*command, path).err
+    )
 
 
 REFUSED = [
     (("forward", "two-link", "--prescribe", "base"), "--prescribe: the base is fixed"),
-    (("forward", *PRESCRIBED_BASE, "--qdd", "elbow=1"), "joint 'elbow' is free"),
+    (
+        ("forward", *PRESCRIBED_BASE, "--qdd", "elbow=1"),
+        "--qdd: joint 'elbow' is free: its acceleration is a result, not an input",
+    ),
     (
         ("forward", "panda-fingers", "--prescribe", "panda_finger_joint2"),
         "joint 'panda_finger_joint2' mimics 'panda_finger_joint1'\nhint: name 'panda_finger_",
     ),
-    (("forward", *PRESCRIBED_BASE, "--tau", "base:x=1"), "joint 'base:x' is prescribed"),
+    (
+        ("forward", *PRESCRIBED_BASE, "--tau", "base:x=1"),
+        "--tau: joint 'base:x' is prescribed: its torque is a result, not an input",
+    ),
     (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect here"),
     (
         ("forward", "four-bar", "--prescribe", "drive"),
-        "prescribed joints are not supported with closed loops ('pin')",
+        "--prescribe: prescribed joints are not supported with closed loops ('pin')",
     ),
 ]
 

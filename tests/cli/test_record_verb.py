@@ -60,11 +60,20 @@ def test_recording_twice_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     "words, message",
     [
-        ((), "requires a COMMAND"),
-        (("inspect", "two-link"), "'inspect' is not a command with results to store"),
-        (("inverze", "two-link"), "'inverze' is not a command with results to store"),
-        (("inverse", "two-link"), "requires an output file"),
-        (("inverse", "two-link", "--wrong", "-o", "a.npz"), "no such option '--wrong'"),
+        ((), "robolin record: requires a COMMAND"),
+        (
+            ("inspect", "two-link"),
+            "robolin record: 'inspect' is not a command with results to store",
+        ),
+        (
+            ("inverze", "two-link"),
+            "robolin record: 'inverze' is not a command with results to store",
+        ),
+        (("inverse", "two-link"), "robolin record: requires an output file"),
+        (
+            ("inverse", "two-link", "--wrong", "-o", "a.npz"),
+            "robolin inverse: no such option '--wrong'",
+        ),
         (("inverse", "two-link", "-o", "a.npz", "--rtol", "-1"), "must be finite and >= 0"),
         (("inverse", "two-link", "--suite", "s.toml"), "--suite: cannot be used with COMMAND"),
     ],

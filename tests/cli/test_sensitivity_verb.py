@@ -137,12 +137,20 @@ def test_geometric_parameters(file: Path, tmp_path: Path) -> None:
 
 WRONG = [
     ([], 2, "robolin sensitivity: requires --perturb or --perturb-torque"),
-    (["--perturb", "dqdd=1,1"], 2, "must be one of dq, dqd, dtau, got 'dqdd'"),
-    (["--parameter", "lower/mass"], 2, "must have the form NAME=CHANGE"),
+    (["--perturb", "dqdd=1,1"], 2, "--perturb=dqdd=1,1: must be one of dq, dqd, dtau, got 'dqdd'"),
+    (
+        ["--parameter", "lower/mass"],
+        2,
+        "--parameter=lower/mass: 'lower/mass' must have the form NAME=CHANGE",
+    ),
     (["--parameter", "lower/mass=1deg"], 2, "is not an angle"),
-    (["--parameter", "lower/mass=1,lower/mass=2"], 2, "twice"),
-    (["--parameter", "forearm/mass=1"], 2, "parameter not found"),
-    (["--payload-change", "tip"], 2, "must have the form LINK:MASS[@X,Y,Z]"),
+    (
+        ["--parameter", "lower/mass=1,lower/mass=2"],
+        2,
+        "--parameter=lower/mass=1,lower/mass=2: 'lower/mass' is given twice",
+    ),
+    (["--parameter", "forearm/mass=1"], 2, "forearm/mass: parameter not found"),
+    (["--payload-change", "tip"], 2, "--payload-change=tip: must have the form LINK:MASS[@X,Y,Z]"),
     (["--parameter", "elbow/orign_x=1"], 2, "did you mean 'elbow/origin_x'?"),
     (["--parameter", "elbow/origin_x=1deg"], 2, "is not an angle"),
 ]
@@ -167,12 +175,12 @@ def test_a_motion_must_be_complete(tmp_path: Path, motion: Motion) -> None:
         assert (ran.code, ran.out) == (3, "")
         return ran.err
 
-    assert "effort or acceleration columns are missing" in error_for("q", "qd")
+    assert "part.csv: effort or acceleration columns are missing" in error_for("q", "qd")
     assert "'shoulder/velocity'" in error_for("q", "tau")
     path = tmp_path / "timeless.csv"
     path.write_text("q1,q2,qd1,qd2,tau1,tau2\n0,0,0,0,0,0\n")
     assert (
-        "column 'time' is missing"
+        "error: timeless.csv: column 'time' is missing"
         in robolin("sensitivity", "two-link", "--trajectory", path, *change).err
     )
 
@@ -184,7 +192,10 @@ def test_torques_must_last(file: Path, motion: Motion, tmp_path: Path) -> None:
     ran = robolin("sensitivity", "two-link", "--trajectory", file, "--perturb-torque", torques)
 
     assert ran.code == 3
-    assert "short.csv: the torques cover 0 s to 0.008 s" in ran.err
+    assert (
+        "short.csv: the torques cover 0 s to 0.008 s, but the trajectory covers 0 s to 0.05 s"
+        in ran.err
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,49 +17,184 @@ USAGE, REJECTED, UNREADABLE = 2, 3, 4
 
 # command line, exit code, part of the error, part of the hint
 WRONG = [
-    ("state-space two-link --actuated elbwo", USAGE, "joint 'elbwo' not", "did you mean 'elbow'"),
-    ("state-space two-link --passive sholder", USAGE, "joint 'sholder' not found", "'shoulder'"),
-    ("poles two-link --trim --passive elbow --keep elbwo", USAGE, "joint 'elbwo'", "'elbow'"),
-    ("state-space two-link --outputs tool9", USAGE, "outputs: joint or frame", "choose one of"),
-    ("state-space two-link --outputs elbow", USAGE, "outputs: 'elbow'", "position, velocity"),
-    ("lqr two-link --integral nose", USAGE, "integral: output 'nose' not", "'elbow/position'"),
-    ("lqr two-link --weight nose=1", USAGE, "state 'nose' not found", "'elbow/q'"),
+    (
+        "state-space two-link --actuated elbwo",
+        USAGE,
+        "--actuated: joint 'elbwo' not found",
+        "did you mean 'elbow'?",
+    ),
+    (
+        "state-space two-link --passive sholder",
+        USAGE,
+        "--passive: joint 'sholder' not found",
+        "did you mean 'shoulder'?",
+    ),
+    (
+        "poles two-link --trim --passive elbow --keep elbwo",
+        USAGE,
+        "--keep: joint 'elbwo' not found",
+        "'elbow'",
+    ),
+    (
+        "state-space two-link --outputs tool9",
+        USAGE,
+        "--outputs: joint or frame 'tool9' not found",
+        "choose one of 'shoulder', 'tau', 'tip', 'elbow', 'lower', 'q', 'qd', 'qdd' and 2 more",
+    ),
+    (
+        "state-space two-link --outputs elbow",
+        USAGE,
+        "--outputs: 'elbow' needs a quantity",
+        "choose one of position, velocity, acceleration, effort",
+    ),
+    (
+        "lqr two-link --integral nose",
+        USAGE,
+        "--integral: output 'nose' not found",
+        "one of 'elbow/position', 'shoulder/position', 'shoulder/velocity', 'elbow/velocity'",
+    ),
+    (
+        "lqr two-link --weight nose=1",
+        USAGE,
+        "Q: state 'nose' not found",
+        "'shoulder/velocity', 'elbow/q', 'elbow/qd', 'elbow/velocity' and 2 more",
+    ),
     ("lqr two-link --effort nose=1", USAGE, "R: actuated joint 'nose' not found", "'elbow'"),
-    ("simulate two-link --duration 1 --disturb nose=1", USAGE, "joint 'nose'", "'elbow'"),
-    ("state-space two-link --passive elbow --q 0.3,0.2", REJECTED, "4.305 N·m", "--trim"),
-    ("state-space two-link --passive shoulder,elbow", USAGE, "no joint is actuated", "--actuated"),
-    ("poles two-link --passive shoulder --trim --keep shoulder,elbow", REJECTED,
-     "no equilibrium found near this pose: the best one requires",
-     "actuate more"),
-    ("lqr cart-pole --actuated pivot", REJECTED,
-     "the mode at 0 (joints 'slide', 'pivot') is uncontrollable", "actuate more joints"),
-    ("lqr two-link --gravity 0,0,0 --weight q=0,qd=0", REJECTED,
-     "the mode at 0 (joint 'elbow') is marginally stable", "a weight > 0"),
-    ("lqr two-link --weight q=-1", USAGE, "the weight of 'q' must be ≥ 0, got", "use weights ≥ 0"),
-    ("lqr two-link --weight elbow/qd=-2", USAGE, "the weight of 'elbow' must", "use weights ≥ 0"),
-    ("lqr two-link --weight q=1,q=2", USAGE, "is given twice", "keep one"),
-    ("lqr two-link --weight q=much", USAGE, "'much' is not a number", "0.5"),
-    ("lqr two-link --effort 0", USAGE, "must be positive definite", "weight > 0"),
+    (
+        "simulate two-link --duration 1 --disturb nose=1",
+        USAGE,
+        "--disturb=nose=1: 'two-link' has no movable joint 'nose'",
+        "'elbow'",
+    ),
+    (
+        "state-space two-link --passive elbow --q 0.3,0.2",
+        REJECTED,
+        "4.305 N·m",
+        "use trim (--trim) to find an equilibrium nearby, or --actuated all",
+    ),
+    (
+        "state-space two-link --passive shoulder,elbow",
+        USAGE,
+        "actuated: no joint is actuated",
+        "name an actuated joint: --actuated JOINT, or --actuated all",
+    ),
+    (
+        "poles two-link --passive shoulder --trim --keep shoulder,elbow",
+        REJECTED,
+        "no equilibrium found near this pose: the best one requires",
+        "start at another pose, fix fewer joints, or actuate more joints",
+    ),
+    (
+        "lqr cart-pole --actuated pivot",
+        REJECTED,
+        "the model is not stabilizable: the mode at 0 (joints 'slide', 'pivot') is uncontrollable",
+        "actuate more joints, or linearize at another operating point",
+    ),
+    (
+        "lqr two-link --gravity 0,0,0 --weight q=0,qd=0",
+        REJECTED,
+        "solution: the mode at 0 (joint 'elbow') is marginally stable and has no weight",
+        "give the positions of these joints a weight > 0",
+    ),
+    (
+        "lqr two-link --weight q=-1",
+        USAGE,
+        "the weight of 'q' must be ≥ 0, got -1",
+        "use weights ≥ 0",
+    ),
+    (
+        "lqr two-link --weight elbow/qd=-2",
+        USAGE,
+        "the weight of 'elbow' must be ≥ 0, got -2",
+        "use weights ≥ 0",
+    ),
+    (
+        "lqr two-link --weight q=1,q=2",
+        USAGE,
+        "--weight=q=1,q=2: 'q' is given twice",
+        "keep one of them",
+    ),
+    ("lqr two-link --weight q=much", USAGE, "--weight=q=much: 'much' is not a number", "0.5"),
+    (
+        "lqr two-link --effort 0",
+        USAGE,
+        "R: must be positive definite; its smallest eigenvalue is 0",
+        "give every torque a weight > 0",
+    ),
     ("lqr two-link --effort -1", USAGE, "the weight of 'shoulder' must be ≥", "use weights ≥ 0"),
-    ("lqr two-link --effort 1,2", USAGE, "'1,2' is not a number", "0.5"),
-    ("lqr two-link --bryson", REJECTED, "the position limit of joint 'shoulder'", "weights"),
+    ("lqr two-link --effort 1,2", USAGE, "--effort=1,2: '1,2' is not a number", "0.5"),
+    (
+        "lqr two-link --bryson",
+        REJECTED,
+        "Bryson's rule requires the position limit of joint 'shoulder', which is not set",
+        "add the limit to the robot file, or give the weights",
+    ),
     ("state-space two-link --dt 0", USAGE, "must be > 0 s", "--dt 0.01"),
     ("poles two-link --dt -0.01", USAGE, "must be > 0 s", "--dt 0.01"),
-    ("lqr two-link --dt nan", USAGE, "'nan' is not a number", "0.5"),
-    ("state-space two-link --discretize foh", USAGE, "no effect without --dt", "--dt 0.01"),
-    ("poles two-link --actuated elbow --passive elbow", USAGE, "used with --passive", "actuated"),
-    ("state-space two-link --only E", USAGE, "unknown matrix 'E'", "'drift'"),
-    ("lqr two-link --time-varying", USAGE, "requires --trajectory", "--trajectory FILE"),
-    ("lqr two-link --time-varying --trajectory a.csv", USAGE, "requires --dt", "time step"),
-    ("response two-link", USAGE, "requires --frequencies or --duration", "0.1:100:200"),
-    ("response two-link --frequencies 1:0.1:5", USAGE, "increasing", "FIRST:LAST:COUNT"),
+    ("lqr two-link --dt nan", USAGE, "--dt=nan: 'nan' is not a number", "0.5"),
+    (
+        "state-space two-link --discretize foh",
+        USAGE,
+        "--discretize: has no effect without --dt",
+        "--dt 0.01",
+    ),
+    (
+        "poles two-link --actuated elbow --passive elbow",
+        USAGE,
+        "--actuated: cannot be used with --passive",
+        "name the actuated or the passive joints",
+    ),
+    (
+        "state-space two-link --only E",
+        USAGE,
+        "--only=E: unknown matrix 'E'",
+        "choose one of 'A', 'B', 'C', 'D', 'drift', 'y'",
+    ),
+    (
+        "lqr two-link --time-varying",
+        USAGE,
+        "--time-varying: requires --trajectory",
+        "add --trajectory FILE",
+    ),
+    (
+        "lqr two-link --time-varying --trajectory a.csv",
+        USAGE,
+        "--time-varying: requires --dt",
+        "add the time step of the rows in s, for example --dt 0.01",
+    ),
+    (
+        "response two-link",
+        USAGE,
+        "robolin response: requires --frequencies or --duration",
+        "add --frequencies 0.1:100:200, or --duration 2",
+    ),
+    (
+        "response two-link --frequencies 1:0.1:5",
+        USAGE,
+        "--frequencies=1:0.1:5: frequencies must be > 0 and increasing",
+        "write FIRST:LAST:COUNT (logarithmic) or a comma-separated list, in rad/s",
+    ),
     ("response two-link --duration 0", USAGE, "must be > 0 s", "--duration"),
-    ("simulate two-link --duration 1 --control pd --follow none.csv", UNREADABLE,
-     "no such file", "path"),
+    (
+        "simulate two-link --duration 1 --control pd --follow none.csv",
+        UNREADABLE,
+        "no such file",
+        "path",
+    ),
     ("simulate two-link --duration 1 --feedback none.npz", UNREADABLE, "no such file", "path"),
-    ("simulate two-link --duration 1 --disturb 1,2@3:1", USAGE, "the end time must", "@0.5:0.7"),
-    ("simulate two-link --duration 1 --disturb 1,2@3", USAGE, "the time must have", "@0.5:0.7"),
-]  # fmt: skip
+    (
+        "simulate two-link --duration 1 --disturb 1,2@3:1",
+        USAGE,
+        "--disturb=1,2@3:1: the end time must be after the start time, both ≥ 0",
+        "@0.5:0.7",
+    ),
+    (
+        "simulate two-link --duration 1 --disturb 1,2@3",
+        USAGE,
+        "--disturb=1,2@3: the time must have the form FROM:TO",
+        "@0.5:0.7",
+    ),
+]
 
 
 @pytest.mark.parametrize("command, code, message, hint_part", WRONG, ids=[row[0] for row in WRONG])
@@ -79,22 +214,40 @@ MODEL = robolin.state_space(TWO, [0.3, -0.7])
 ROW = robolin.tvlqr(robolin.state_space(TWO, np.zeros((3, 2))), dt=0.01)
 FALL = robolin.simulate(TWO, 0.0, duration=0.02, dt=0.01)
 WRONG_CALLS = [
-    (lambda: robolin.state_space(TWO, 0.0, actuated="elbwo"), "joint 'elbwo' not found"),
+    (lambda: robolin.state_space(TWO, 0.0, actuated="elbwo"), "actuated: joint 'elbwo' not found"),
     (lambda: robolin.state_space(TWO, [0.3, 0.2], passive="elbow"), "4.305 N·m"),
     (lambda: robolin.state_space(TWO, 0.0, dt=0.0), "dt: must be > 0, got 0.0"),
     (lambda: robolin.state_space(TWO, 0.0, dt=-0.01), "dt: must be > 0, got -0.01"),
     (lambda: MODEL.discretize(float("nan")), "dt: must be > 0, got nan"),
-    (lambda: MODEL.discretize(0.01, "zho"), "unknown discretization 'zho'"),
+    (lambda: MODEL.discretize(0.01, "zho"), "method: unknown discretization 'zho'"),
     (lambda: robolin.lqr(MODEL, np.eye(3)), "Q: has shape (3, 3)"),
     (lambda: robolin.lqr(MODEL, [1.0, 1.0]), "Q: has shape (2,)"),
-    (lambda: robolin.lqr(MODEL, -np.eye(4)), "Q: must be positive semidefinite"),
+    (
+        lambda: robolin.lqr(MODEL, -np.eye(4)),
+        "Q: must be positive semidefinite; its smallest eigenvalue is -1",
+    ),
     (lambda: robolin.lqr(MODEL, np.triu(np.ones((4, 4)))), "Q: must be symmetric"),
     (lambda: robolin.lqr(MODEL, R=np.eye(3)), "R: has shape (3, 3)"),
-    (lambda: robolin.lqr(MODEL, R=0.0), "R: must be positive definite; its smallest eigenvalue is"),
-    (lambda: robolin.lqr(MODEL, N=np.zeros((2, 4))), "got (2, 4)"),
-    (lambda: robolin.lqr(MODEL, N=10.0 * np.ones((4, 2))), "[[Q, N], [Nᵀ, R]]: must be positive"),
-    (lambda: robolin.tvlqr(MODEL, dt=0.01), "a trajectory requires a batch of models with one"),
-    (lambda: robolin.kalman(MODEL, measurement=-1.0), "measurement: must be positive definite;"),
+    (
+        lambda: robolin.lqr(MODEL, R=0.0),
+        "R: must be positive definite; its smallest eigenvalue is 0",
+    ),
+    (
+        lambda: robolin.lqr(MODEL, N=np.zeros((2, 4))),
+        "N: must be finite and of shape (4, 2), got (2, 4)",
+    ),
+    (
+        lambda: robolin.lqr(MODEL, N=10.0 * np.ones((4, 2))),
+        "[[Q, N], [Nᵀ, R]]: must be positive semidefinite; its smallest eigenvalue is -27.3",
+    ),
+    (
+        lambda: robolin.tvlqr(MODEL, dt=0.01),
+        "a trajectory requires a batch of models with one axis, got ()",
+    ),
+    (
+        lambda: robolin.kalman(MODEL, measurement=-1.0),
+        "measurement: must be positive definite; its smallest eigenvalue is -1",
+    ),
     (lambda: MODEL.poles().joints(4), "mode (4,) not found"),
     (lambda: MODEL.controllability().joints(), "mode () not found"),
     (lambda: ROW.model.poles().joints(2), "mode (2,) not found"),
@@ -102,10 +255,13 @@ WRONG_CALLS = [
     (lambda: MODEL.frequency_response(1.0), "give one or more frequencies in rad/s"),
     (lambda: robolin.lqr(MODEL).cost([1.0, 2.0]), "x: has shape (2,)"),
     (lambda: robolin.lqr(MODEL).motion_cost(3), "3 is not a simulated trajectory"),
-    (lambda: robolin.lqr(MODEL, integral="elbow/position").motion_cost(FALL), "0 integrals"),
+    (
+        lambda: robolin.lqr(MODEL, integral="elbow/position").motion_cost(FALL),
+        "the trajectory has 2 joints and 0 integrals, unlike the regulator",
+    ),
     (lambda: ROW.motion_cost(FALL, float("nan")), "start: must be a time in s, got nan"),
     (lambda: ROW.feedback("now"), "start: must be a time in s, got 'now'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("call, message", WRONG_CALLS, ids=[row[1] for row in WRONG_CALLS])
@@ -123,12 +279,24 @@ def test_gains_of_another_arm_are_rejected(tmp_path: Path) -> None:
     run_ok("lqr", "two-link", "-o", gains)
     run_ok("state-space", "two-link", "-o", model)
     for arm, path, message in (
-        (("cart-pole",), gains, "another robot, 'two-link' with the joints shoulder, elbow"),
+        (
+            ("cart-pole",),
+            gains,
+            "the gains are for another robot, 'two-link' with the joints shoulder, elbow",
+        ),
         (("acrobot",), gains, "another robot, 'two-link': "),
         (("acrobot",), gains, "links upper com: ("),
-        (("two-link", "--payload", "lower:0.1"), gains, "payload: none there, 0.1 kg on link"),
-        (("two-link", "--gravity", "0,0,0"), gains, "gravity: 0, -9.81, 0 m/s²"),
-        (("two-link",), model, "must be a result of lqr, got one of state-space"),
+        (
+            ("two-link", "--payload", "lower:0.1"),
+            gains,
+            "the gains are for another robot: payload: none there, 0.1 kg on link 'lower' here",
+        ),
+        (
+            ("two-link", "--gravity", "0,0,0"),
+            gains,
+            "for another robot: gravity: 0, -9.81, 0 m/s² in the root link's axes there, none here",
+        ),
+        (("two-link",), model, "model.npz: must be a result of lqr, got one of state-space"),
     ):
         ran = command_line("simulate", *arm, "--feedback", path, "--duration", "0.002")
         assert ran.code == REJECTED
@@ -174,7 +342,7 @@ def test_gains_without_effect_are_rejected(tmp_path: Path) -> None:
     way.write_text(f"{header}5,0.1,0.2\n6,0.1,0.2\n", "utf-8")
     ran = command_line(*run, "--control", "pd", "--follow", way)
     assert ran.code == REJECTED
-    assert "way.csv: the file covers 5 s to 6 s" in ran.err
+    assert "error: way.csv: the file covers 5 s to 6 s, the simulation 0 s to 1 s" in ran.err
     way.write_text(f"{header}0,0.1,0.2\n0.5,0.1,0.2\n", "utf-8")
     ran = run_ok(*run, "--control", "pd", "--follow", way, "-o", tmp_path / "motion.csv")
     assert "the file covers 0 s to 0.5 s; outside, the nearest row is used" in ran.err
@@ -223,7 +391,7 @@ def test_a_trajectory_without_any_result_is_an_error() -> None:
     """If no row has a result, there is nothing to write."""
     states = States(q=np.full((5, 2), 1.0), on_bad_row="nan")
     question = Question("state-space", passive="shoulder")
-    with pytest.raises(robolin.RobolinError, match="no row has a result"):
+    with pytest.raises(robolin.RobolinError, match="arrays: no row has a result"):
         robolin.answer(robolin.load("acrobot"), question, states)
 
 

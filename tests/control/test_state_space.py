@@ -129,23 +129,43 @@ def test_everything_has_a_name_and_a_unit() -> None:
 WRONG = [
     ({"actuated": ["elbo"]}, "actuated: joint 'elbo' not found", "did you mean 'elbow'?"),
     ({"passive": "wrist"}, "passive: joint 'wrist' not found", ""),
-    ({"actuated": "elbow", "passive": "elbow"}, "actuated and passive must not be given", ""),
-    ({"passive": ["shoulder", "elbow"]}, "no joint is actuated", ""),
-    ({"passive": "shoulder"}, "joint 'shoulder' is passive, but equilibrium requires", "trim"),
-    ({"tau": "rest"}, "got 'rest'", "'hold'"),
+    (
+        {"actuated": "elbow", "passive": "elbow"},
+        "passive: actuated and passive must not be given together",
+        "",
+    ),
+    ({"passive": ["shoulder", "elbow"]}, "actuated: no joint is actuated", ""),
+    (
+        {"passive": "shoulder"},
+        "acrobot: joint 'shoulder' is passive, but equilibrium requires 20.64 N·m here",
+        "use trim (--trim) to find an equilibrium nearby, or --actuated all",
+    ),
+    (
+        {"tau": "rest"},
+        "tau: must be torques or 'hold', got 'rest'",
+        "give torques, or 'hold' for the torques of qdd",
+    ),
     ({"tau": 0.0, "qdd": 1.0}, "tau and qdd must not be given together", ""),
-    ({"tau": [1.0, 0.0], "actuated": "elbow"}, "joint 'shoulder' is passive, but equilibrium", ""),
+    (
+        {"tau": [1.0, 0.0], "actuated": "elbow"},
+        "acrobot: joint 'shoulder' is passive, but equilibrium requires 1 N·m here",
+        "",
+    ),
     ({"outputs": []}, "give q, qd, or a frame", ""),
     ({"outputs": ["q", "elbow/position"]}, "outputs: 'elbow/position' is given twice", ""),
-    ({"outputs": "elbow/speed"}, "'elbow' has no 'speed'", "position, velocity"),
+    ({"outputs": "elbow/speed"}, "outputs: 'elbow' has no 'speed'", "position, velocity"),
     ({"outputs": "elbow"}, "outputs: 'elbow' needs a quantity", "position, velocity"),
     ({"outputs": "tipp"}, "outputs: joint or frame 'tipp' not found", "did you mean 'tip'?"),
-    ({"outputs": "tip/speed"}, "'tip' has no 'speed'", "displacement"),
+    ({"outputs": "tip/speed"}, "outputs: 'tip' has no 'speed'", "displacement"),
     ({"reference": "tip"}, "reference: must be 'world' or 'frame', got 'tip'", ""),
     ({"dt": 0.0}, "dt: must be > 0, got 0.0", "a time in s"),
     ({"dt": float("nan")}, "dt: must be > 0, got nan", "a time in s"),
-    ({"dt": 0.1, "method": "zoo"}, "unknown discretization 'zoo'", "zoh, foh, tustin, euler"),
-]  # fmt: skip
+    (
+        {"dt": 0.1, "method": "zoo"},
+        "method: unknown discretization 'zoo'",
+        "discretizations: zoh, foh, tustin, euler",
+    ),
+]
 
 
 @pytest.mark.parametrize("wrong, message, hint", WRONG, ids=[row[1] for row in WRONG])
@@ -164,7 +184,9 @@ def test_an_output_that_is_a_joint_and_a_frame_is_rejected() -> None:
     from dataclasses import replace
 
     both = replace(arm, frames={**arm.frames, "joint0": arm.frames["link0"]})
-    with pytest.raises(robolin.UsageError, match="both a joint and a frame"):
+    with pytest.raises(
+        robolin.UsageError, match="outputs: 'joint0/velocity' is both a joint and a frame"
+    ):
         robolin.state_space(both, 0.0, outputs="joint0/velocity")
     assert len(robolin.state_space(both, 0.0, outputs="joint:joint0/velocity").outputs) == 1
     assert len(robolin.state_space(both, 0.0, outputs="frame:joint0/velocity").outputs) == 6

@@ -179,9 +179,9 @@ def test_the_same_zero() -> None:
         (lambda arm: robolin.difference(arm, 0.0, np.zeros(3)), "^q1: must have 6 values .* got 3"),
         (
             lambda arm: robolin.kinematic_block(arm, "still"),
-            "qd: must be an array of real numbers, got type",
+            "qd: must be an array of real numbers, got type <U5",
         ),
-        (lambda _: robolin.kinematic_block("ur5", 0.0), "arm: must be a loaded robot, got"),
+        (lambda _: robolin.kinematic_block("ur5", 0.0), "arm: must be a loaded robot, got 'ur5'"),
     ],
     ids=["advanced", "difference", "kinematic_block", "name"],
 )

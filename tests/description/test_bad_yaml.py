@@ -139,7 +139,10 @@ def test_a_finding_has_a_column() -> None:
             "(as an angle it would be 6.283185307179586)",
         ),
         (damping("1_000"), "write it without underscores: 1000"),
-        (damping("'0.1'"), "remove the quotes: 0.1"),
+        (
+            damping("'0.1'"),
+            "remove the quotes: 0.1",
+        ),
         (damping("-010"), "leading zeros can mean octal: write -10"),
     ],
 )

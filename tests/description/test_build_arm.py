@@ -334,7 +334,7 @@ def test_cancelling_masses_are_refused():
     description = chain("revolute", "fixed")
     links = (*description.links[:2], replace(description.links[2], inertia=Inertia(-1.0)))
     with pytest.raises(
-        RobolinError, match="joint 'j1': the masses of its child links sum to zero"
+        RobolinError, match=r"arm\.urdf:101: joint 'j1': the masses of its child links sum to zero"
     ) as caught:
         build(replace(description, links=links))
     assert caught.value.where == "arm.urdf:101"
@@ -351,21 +351,46 @@ LIMITED = describe(
 )
 
 BAD_OPTIONS = [
-    ("lock unknown", {"lock": {"elbo": 0.0}}, "joint 'elbo' not found", "mean 'elbow'?"),
+    (
+        "lock unknown",
+        {"lock": {"elbo": 0.0}},
+        "arm.urdf: lock: joint 'elbo' not found",
+        "mean 'elbow'?",
+    ),
     (
         "lock a link",
         {"lock": {"upper": 0.0}},
-        "joint 'upper' not found",
+        "arm.urdf: lock: joint 'upper' not found",
         "moved by joint 'shoulder'",
     ),
-    ("lock fixed", {"lock": {"mount": 0.0}}, "'mount' is fixed", "remove 'mount'"),
-    ("lock follower", {"lock": {"twin": 0.0}}, "'twin' mimics 'side'", "lock 'side' instead"),
-    ("lock nan", {"lock": {"elbow": math.nan}}, "lock: the position of joint", ""),
-    ("base unknown", {"base": "uper"}, "link 'uper' not found", "did you mean 'upper'?"),
+    (
+        "lock fixed",
+        {"lock": {"mount": 0.0}},
+        "arm.urdf:100: lock: joint 'mount' is fixed and does not move",
+        "remove 'mount'",
+    ),
+    (
+        "lock follower",
+        {"lock": {"twin": 0.0}},
+        "arm.urdf:100: lock: joint 'twin' mimics 'side' and has no position of its own",
+        "lock 'side' instead",
+    ),
+    (
+        "lock nan",
+        {"lock": {"elbow": math.nan}},
+        "lock: the position of joint 'elbow' must be finite, got nan",
+        "",
+    ),
+    (
+        "base unknown",
+        {"base": "uper"},
+        "arm.urdf: base: link 'uper' not found",
+        "did you mean 'upper'?",
+    ),
     (
         "tip a joint",
         {"tip": "elbow"},
-        "tip: link 'elbow' not found",
+        "arm.urdf: tip: link 'elbow' not found",
         "is a joint; it moves link 'lower'",
     ),
     (
@@ -389,7 +414,7 @@ BAD_OPTIONS = [
     (
         "leader inboard",
         {"base": "camera"},
-        "mimics 'side', which is not on the chain, so it is locked",
+        "no movable joint: joint 'twin' mimics 'side', which is not on the chain, so it is locked",
         "omit base or tip, or choose them so that 'side' moves too",
     ),
     (
@@ -401,7 +426,7 @@ BAD_OPTIONS = [
     (
         "payload frame",
         {"payload": (Payload("tol", 1.0),)},
-        "payload: link 'tol' not found",
+        "arm.urdf: payload: link 'tol' not found",
         "mean 'tool'?",
     ),
     (
@@ -412,22 +437,42 @@ BAD_OPTIONS = [
     ),
     ("payload nan", {"payload": (Payload("tool", math.nan),)}, "payload: the mass on link", ""),
     ("payload place", {"payload": (Payload("tool", 1, (math.inf, 0, 0)),)}, "must be finite", ""),
-    ("wrench_frame:", {"wrenches": (Wrench("toll", "dead", (0,) * 3, (0,) * 3),)}, "not found", ""),
-    ("wrench nan", {"wrenches": (Wrench("tool", "dead", (math.nan, 0, 0), (0,) * 3),)}, "nan", ""),
+    (
+        "wrench_frame:",
+        {"wrenches": (Wrench("toll", "dead", (0,) * 3, (0,) * 3),)},
+        "arm.urdf: wrench: link 'toll' not found",
+        "",
+    ),
+    (
+        "wrench nan",
+        {"wrenches": (Wrench("tool", "dead", (math.nan, 0, 0), (0,) * 3),)},
+        "wrench: the wrench on link 'tool' must be finite, got nan, 0, 0, 0, 0, 0",
+        "",
+    ),
     (
         "wrench model",
         {"wrenches": (Wrench("tool", "x", (0,) * 3, (0,) * 3),)},
-        "'x' not found",
+        "wrench_frame: 'x' not found",
         "dead",
     ),
     (
         "armature name",
         {"armature": {"elbows": 1.0}},
-        "joint 'elbows' not found",
+        "arm.urdf: armature: joint 'elbows' not found",
         "mean 'elbow'?",
     ),
-    ("armature sign", {"armature": {"elbow": -1.0}}, "must have a value ≥ 0, got", "rotor"),
-    ("friction speed", {"friction_velocity": 0.0}, "friction_velocity: must be > 0, got", "tanh"),
+    (
+        "armature sign",
+        {"armature": {"elbow": -1.0}},
+        "armature: joint 'elbow' must have a value ≥ 0, got -1.0",
+        "rotor",
+    ),
+    (
+        "friction speed",
+        {"friction_velocity": 0.0},
+        "friction_velocity: must be > 0, got 0.0",
+        "tanh",
+    ),
     ("gravity", {"gravity": (0.0, 0.0, math.inf)}, "must be finite", ""),
     (
         "give the inertia from CAD, or of a box or cylinder of the link's size",
@@ -435,13 +480,28 @@ BAD_OPTIONS = [
         "must be finite",
         "",
     ),
-    ("order missing", {"joints": ("elbow", "side")}, "'shoulder' missing", "lock"),
-    ("order twice", {"joints": ("elbow", "side", "shoulder", "side")}, "more than once", "once"),
-    ("order follower", {"joints": ("shoulder", "elbow", "side", "twin")}, "follows 'side'", ""),
+    (
+        "order missing",
+        {"joints": ("elbow", "side")},
+        "arm.urdf: joints: 'shoulder' missing",
+        "lock",
+    ),
+    (
+        "order twice",
+        {"joints": ("elbow", "side", "shoulder", "side")},
+        "arm.urdf: joints: 'side' named more than once",
+        "arm.urdf: joints: 'side' named more than once",
+    ),
+    (
+        "order follower",
+        {"joints": ("shoulder", "elbow", "side", "twin")},
+        "arm.urdf:100: joints: joint 'twin' follows 'side'",
+        "",
+    ),
     (
         "order unknown",
         {"joints": ("shoulder", "elbow", "sid")},
-        "joint 'sid' not found",
+        "arm.urdf: joints: joint 'sid' not found",
         "mean 'side'",
     ),
 ]
@@ -469,5 +529,7 @@ def test_all_bad_options_are_reported_together():
 
 
 def test_a_description_without_moving_joints_is_rejected():
-    with pytest.raises(RobolinError, match="all joints are fixed"):
+    with pytest.raises(
+        RobolinError, match=r"arm\.urdf: the robot has no movable joint: all joints are fixed"
+    ):
         build(chain("fixed", "fixed"))

@@ -99,7 +99,7 @@ def refusing(_size):
 @pytest.mark.parametrize(
     ("stdin", "message"),
     [
-        (None, "is closed"),
+        (None, "<stdin>: standard input is closed"),
         (SimpleNamespace(buffer=SimpleNamespace(read=refusing)), "Is a directory"),
     ],
 )
@@ -173,27 +173,42 @@ def test_an_installed_package_has_its_models_inside(tmp_path, monkeypatch):
 MISSING = [
     ("pand", FileError, "no bundled robot", "did you mean 'panda'"),
     ("PANDA", FileError, "no bundled robot", "did you mean 'panda'"),
-    ("Ur5", FileError, "no bundled robot", "did you mean 'ur5'?"),
+    ("Ur5", FileError, "no bundled robot", "did you mean 'ur5'? (`robolin models` lists all)"),
     ("Panda.urdf", FileError, "file not found", "bare name: 'panda'"),
     ("panda.urdf", FileError, "file not found", "bare name: 'panda'"),
-    ("qwzx", FileError, "no bundled robot", "robolin models"),
-    ("nowhere/arm.urdf", FileError, "file not found", "check the path"),
+    ("qwzx", FileError, "no bundled robot", "(`robolin models` lists all)"),
+    (
+        "nowhere/arm.urdf",
+        FileError,
+        "file not found",
+        "check the path; `robolin models` lists the bundled robots",
+    ),
     ("./on.urdf", FileError, "file not found", "did you mean 'one.urdf'?"),
-    (".", FileError, "is a folder", "give the path of a robot file in this folder"),
-    ("notes.txt", RobolinError, "'.txt' is not an extension of robot files", ".urdf"),
+    (
+        ".",
+        FileError,
+        ".: is a folder, not a robot file",
+        "give the path of a robot file in this folder",
+    ),
+    ("notes.txt", RobolinError, "notes.txt: '.txt' is not an extension of robot files", ".urdf"),
     ("xml.yaml", RobolinError, "xml.yaml:1: this is XML, not YAML", ".urdf"),
-    ("yaml.urdf", RobolinError, "yaml.urdf:1: this is YAML, not XML", ".yaml"),
+    (
+        "yaml.urdf",
+        RobolinError,
+        "yaml.urdf:1: this is YAML, not XML",
+        "name YAML files .yaml or .yml",
+    ),
     (None, UsageError, "None is neither a path nor the name of a bundled robot", "'panda'"),
     (3, UsageError, "3 is neither a path nor the name of a bundled robot", "'panda'"),
-    (b"panda", RobolinError, "<text>:1", ""),
+    (b"panda", RobolinError, "<text>:1:1: the arm must be a mapping, got a single value", ""),
     (
         ["panda"],
         UsageError,
         "['panda'] is neither a path nor the name of a bundled robot",
         "'panda'",
     ),
-    ("", UsageError, "no robot given", "bundled name"),
-    ("a\0b", UsageError, "is not a valid file name", "null byte"),
+    ("", UsageError, "no robot given", "give a URDF, Xacro, MJCF or YAML file, or a bundled name"),
+    ("a\0b", UsageError, "is not a valid file name", "remove the null byte"),
     ("x" * 5000, FileError, "", ""),
 ]
 
@@ -224,7 +239,9 @@ def test_an_endless_file_is_refused(here):
     """A file above the size limit is rejected before it is parsed."""
     with open("a.urdf", "wb") as stream:
         stream.truncate(LARGEST_FILE + 1)
-    with pytest.raises(FileError, match="larger than 64 MiB"):
+    with pytest.raises(
+        FileError, match=r"a\.urdf: is larger than 64 MiB, the limit of robot files"
+    ):
         read("a.urdf")
 
 
@@ -304,45 +321,51 @@ def test_arrays_are_taken():
 
 
 BAD_KEYWORDS = [
-    ({"gravity": -9.81}, "a single number must be ≥ 0, got"),
-    ({"gravity": [1, 2]}, "must have 3 numbers, got 2 in"),
-    ({"gravity": "down"}, "must be a number, got 'down'"),
+    ({"gravity": -9.81}, "gravity: a single number must be ≥ 0, got -9.81"),
+    ({"gravity": [1, 2]}, "gravity: must have 3 numbers, got 2 in [1, 2]"),
+    ({"gravity": "down"}, "gravity: must be a number, got 'down'"),
     ({"payload": ("tool",)}, "payload: must be (link, mass[, position]), got"),
     ({"payload": ("tool", "heavy")}, "must be a number, got 'heavy'"),
-    ({"payload": "tool"}, "must be a sequence, got 'tool'"),
+    ({"payload": "tool"}, "payload: must be a sequence, got 'tool'"),
     ({"payload": [3]}, "must be a sequence, got 3"),
-    ({"wrench": {"tool": [1, 2, 3]}}, "needs 6 numbers, got 3"),
+    ({"wrench": {"tool": [1, 2, 3]}}, "wrench: link 'tool' needs 6 numbers, got 3"),
     ({"wrench": [1, 2, 3, 4, 5, 6]}, "must be a dictionary, got"),
-    ({"lock": {"a": None}}, "must be a number, got None"),
+    ({"lock": {"a": None}}, "lock: must be a number, got None"),
     ({"lock": ["a"]}, "must be a dictionary, got"),
-    ({"joints": "a,b"}, "joints: must be a list of names, got the string"),
+    ({"joints": "a,b"}, "joints: must be a list of names, got the string 'a,b'"),
     ({"joints": [1, 2]}, "joints: names must be strings, got 1"),
     ({"joints": 3}, "must be a sequence, got 3"),
     ({"base": 3}, "base: names must be strings, got 3"),
     ({"tip": 3}, "tip: names must be strings, got 3"),
     ({"tip": b"tool"}, "tip: names must be strings, got b'tool'"),
     ({"lock": {3: 1.0}}, "lock: names must be strings, got 3"),
-    ({"lock": {"a": "0.5"}}, "must be a number, got '0.5'"),
+    ({"lock": {"a": "0.5"}}, "lock: must be a number, got '0.5'"),
     ({"lock": {"a": 10**400}}, "must be a number, got"),
     ({"lock": "a=1"}, "must be a dictionary, got"),
     ({"armature": {None: 1.0}}, "armature: names must be strings, got None"),
     ({"armature": 0.1}, "must be a dictionary, got"),
-    ({"gravity": True}, "must be a number, got True"),
+    ({"gravity": True}, "gravity: must be a number, got True"),
     ({"gravity": {0, 1, 2}}, "must be a number, got"),
-    ({"gravity": [0, 0, [1]]}, "must be a number, got [1]"),
-    ({"gravity": 1j}, "must be a number, got 1j"),
-    ({"payload": {"tool": 1}}, "must be a sequence, got"),
+    ({"gravity": [0, 0, [1]]}, "gravity: must be a number, got [1]"),
+    ({"gravity": 1j}, "gravity: must be a number, got 1j"),
+    ({"payload": {"tool": 1}}, "payload: must be a sequence, got {'tool': 1}"),
     ({"payload": Payload("tool", "heavy")}, "must be a number, got 'heavy'"),
     ({"payload": Payload(3, 1.0)}, "payload: must be (link, mass[, position]), got"),
-    ({"payload": ("tool", 1, 2)}, "must be a sequence, got 2"),
+    ({"payload": ("tool", 1, 2)}, "payload: must be a sequence, got 2"),
     ({"wrench": {3: [0] * 6}}, "wrench: names must be strings, got 3"),
-    ({"wrench": {"tool": 1}}, "must be a sequence, got 1"),
-    ({"wrench_frame": "deed"}, "must be one of 'follower', 'dead', 'world', got 'deed'"),
-    ({"wrench_frame": ["dead"]}, "wrench_frame: must be one of"),
-    ({"damping": "no"}, "must be True or False, got 'no'"),
-    ({"damping": None}, "must be True or False, got None"),
-    ({"strict": 1}, "must be True or False, got 1"),
-    ({"friction_velocity": "slow"}, "must be a number, got 'slow'"),
+    ({"wrench": {"tool": 1}}, "wrench: must be a sequence, got 1"),
+    (
+        {"wrench_frame": "deed"},
+        "wrench_frame: must be one of 'follower', 'dead', 'world', got 'deed'",
+    ),
+    (
+        {"wrench_frame": ["dead"]},
+        "wrench_frame: must be one of 'follower', 'dead', 'world', got ['dead']",
+    ),
+    ({"damping": "no"}, "damping: must be True or False, got 'no'"),
+    ({"damping": None}, "damping: must be True or False, got None"),
+    ({"strict": 1}, "strict: must be True or False, got 1"),
+    ({"friction_velocity": "slow"}, "friction_velocity: must be a number, got 'slow'"),
     ({"gravty": 0}, "load has no option 'gravty'"),
 ]
 
@@ -402,7 +425,9 @@ def test_a_text_itself_is_an_arm(here):
 
 def test_errors_of_a_text_name_the_line():
     """Errors in a text without a file name its line."""
-    with pytest.raises(RobolinError, match="<text>:4"):
+    with pytest.raises(
+        RobolinError, match="<text>:4: link 'arm': mass value 'one' is not a number"
+    ):
         load(URDF.replace('value="1"', 'value="one"'))
 
 

@@ -46,10 +46,14 @@ def test_a_robot_by_name_tells_where_it_is_from(package, capsys):
     [
         (
             "robot_descriptions:mien",
-            "robot_descriptions has no robot of this name",
+            "robot_descriptions:mien: robot_descriptions has no robot of this name",
             "did you mean 'mine'?",
         ),
-        ("robot_descriptions:far", "no route to host", "network"),
+        (
+            "robot_descriptions:far",
+            "robot_descriptions:far: cannot be downloaded: no route to host",
+            "check the network and git: the first use downloads the robot",
+        ),
     ],
 )
 def test_unavailable_robots_are_reported(package, name, message, hint):

@@ -185,14 +185,22 @@ def in_the_world(q: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.nd
 
 
 BAD = {
-    "lock": ({"lock": {"base": 1.0}}, "one number cannot set its position", "--floating-base"),
+    "lock": (
+        {"lock": {"base": 1.0}},
+        "panda.urdf:9: lock: joint 'base' is floating; one number cannot set its position",
+        "--floating-base",
+    ),
     "lock one freedom": (
         {"lock": {"base:x": 1.0}},
-        "joint 'base:x' not found",
+        "panda.urdf: lock: joint 'base:x' not found",
         "is one degree of freedom of joint",
     ),
-    "unknown base": ({"base": "nowhere"}, "base: link 'nowhere' not found", ""),
-    "order": ({"joints": ["base", "base:x"]}, "'base:x' named more than once", ""),
+    "unknown base": ({"base": "nowhere"}, "panda.urdf: base: link 'nowhere' not found", ""),
+    "order": (
+        {"joints": ["base", "base:x"]},
+        "panda.urdf: joints: 'base:x' named more than once",
+        "",
+    ),
 }
 
 

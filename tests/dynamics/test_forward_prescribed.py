@@ -143,18 +143,34 @@ def test_costs_are_lines_in_n() -> None:
 
 
 REFUSED = [
-    ({"prescribe": "base"}, "the base is fixed", "--floating-base"),
-    ({"prescribe": "base"}, "the base is fixed", "floating_base=True"),
+    (
+        {"prescribe": "base"},
+        "the base is fixed",
+        "add --floating-base or --base-joint (in Python floating_base=True or base_joint=)",
+    ),
+    (
+        {"prescribe": "base"},
+        "the base is fixed",
+        "add --floating-base or --base-joint (in Python floating_base=True or base_joint=)",
+    ),
     ({"prescribe": True}, "True is not a joint name", "['base', 'elbow']"),
-    ({"prescribe": np.array(3)}, "is not a joint name", "['base', 'elbow']"),
+    ({"prescribe": np.array(3)}, "array(3) is not a joint name", "['base', 'elbow']"),
     ({"prescribe": "elbow", "tau": "hols"}, "got 'hols'", "'hold'"),
     ({"tau": "hols"}, "got 'hols'", "'hold'"),
     ({"prescribe": "elbw"}, "movable joint 'elbw' not found", "did you mean 'elbow'?"),
     ({"prescribe": ""}, "movable joint '' not found", ""),
-    ({"prescribe": []}, "no joint given", "shoulder"),
-    ({"qdd": 1.0}, "no effect without prescribe", "prescribe="),
-    ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "joint 'shoulder' is free", "omit"),
-    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' is prescribed", "omit"),
+    ({"prescribe": []}, "no joint given", "name at least one joint, for example shoulder"),
+    ({"qdd": 1.0}, "has no effect without prescribe", "name the prescribed joints with prescribe="),
+    (
+        {"prescribe": "elbow", "qdd": [1.0, 0.0]},
+        "joint 'shoulder' is free: its acceleration is a result, not an input",
+        "omit",
+    ),
+    (
+        {"prescribe": "elbow", "tau": [0.0, 1.0]},
+        "joint 'elbow' is prescribed: its torque is a result, not an input",
+        "omit",
+    ),
     (
         {"prescribe": "elbow", "method": "a"},
         "cannot be used with prescribe",
@@ -175,7 +191,10 @@ def test_invalid_options_are_rejected(options: dict, message: str, hint: str) ->
 
 def test_loops_are_refused() -> None:
     """Prescribed joints are not supported with closed loops."""
-    with pytest.raises(robolin.RobolinError, match="closed loops"):
+    with pytest.raises(
+        robolin.RobolinError,
+        match=r"prescribe: prescribed joints are not supported with closed loops \('pin'\)",
+    ):
         robolin.forward(robolin.load("four-bar"), 0.0, prescribe="drive")
 
 

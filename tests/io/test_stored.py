@@ -135,7 +135,9 @@ def test_another_format_version_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     """A file of a later robolin is rejected for its format, not as damaged."""
     monkeypatch.setattr("robolin.io.provenance_writer.FORMAT", 99)
     path = written("json", tmp_path, None, 1)
-    with pytest.raises(RobolinError, match="format 99 is not supported; this robolin reads format"):
+    with pytest.raises(
+        RobolinError, match="format 99 is not supported; this robolin reads formats 2 and 3"
+    ):
         read_result(path)
 
 
@@ -152,7 +154,10 @@ def test_the_provenance_of_another_result_does_not_fit(tmp_path: Path) -> None:
     """A valid provenance file of other numbers is rejected."""
     path, other = (written("csv", tmp_path, None, seed) for seed in (1, 2))
     Path(f"{path}.meta.json").write_bytes(Path(f"{other}.meta.json").read_bytes())
-    with pytest.raises(RobolinError, match="was changed after it was stored"):
+    with pytest.raises(
+        RobolinError,
+        match=r"changed after it was stored, or '1\.csv\.meta\.json' belongs to another CSV file",
+    ):
         read_result(path)
 
 
@@ -178,7 +183,7 @@ def test_a_foreign_parquet_file_is_rejected(tmp_path: Path) -> None:
     import polars
 
     polars.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(RobolinError, match="not a Parquet file written by robolin"):
+    with pytest.raises(RobolinError, match="not a Parquet file written by robolin, or damaged"):
         read_result(tmp_path / "a.parquet")
 
 
@@ -234,17 +239,23 @@ def test_other_objects_are_not_written(tmp_path: Path) -> None:
 NAMED = (("shoulder", "elbow"),)
 TAU = robolin.Array("tau", np.zeros(2), NAMED, "N·m", "effort")
 UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
-    ((), "no array"),
-    ((TAU, TAU), "two arrays have the same name"),
+    ((), "the result has no arrays"),
+    ((TAU, TAU), "two arrays have the same name: tau, tau"),
     ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
     ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
-    ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "must be numbers"),
-    ((TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")), "different numbers of rows"),
-    ((robolin.Array("tau", np.zeros((0, 2)), NAMED, "N·m"),), "no rows"),
+    (
+        (robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),),
+        "array 'tau': the values must be numbers, got <U1",
+    ),
+    (
+        (TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")),
+        "the arrays have different numbers of rows: tau: None, g: 3",
+    ),
+    ((robolin.Array("tau", np.zeros((0, 2)), NAMED, "N·m"),), "the result has no rows"),
     ((robolin.Array("meta", np.zeros(2), NAMED, "N·m"),), "array name 'meta' is reserved"),
     (
         (robolin.Array("tau", np.zeros(2), ((1, 2),), "N·m"),),
-        "1 is not a string",
+        "array 'tau': 1 is not a string",
     ),  # type: ignore
     (("tau",), "'tau' is not a robolin.Array"),  # type: ignore
 ]

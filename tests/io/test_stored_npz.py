@@ -68,9 +68,9 @@ def _set(name, value):
 
 
 CHANGES = [
-    ("one bit of one number", _bump, "was changed after it was stored"),
-    ("an array gone", lambda a: a.pop("dqdd_dq"), "'dqdd_dq' is missing"),
-    ("an array too many", _set("extra", np.zeros(2)), "'extra' is not in the provenance"),
+    ("one bit of one number", _bump, "the list of arrays was changed after it was stored"),
+    ("an array gone", lambda a: a.pop("dqdd_dq"), "array 'dqdd_dq' is missing"),
+    ("an array too many", _set("extra", np.zeros(2)), "array 'extra' is not in the provenance"),
     ("another shape", lambda a: a.update(qdd=a["qdd"][:2]), "'qdd' does not have its stored shape"),
     (
         "another type",
@@ -82,7 +82,7 @@ CHANGES = [
     ("no meta", lambda a: a.pop("meta"), "not a robolin result"),
     ("meta no text", _set("meta", np.zeros(3)), "not a robolin result"),
     ("meta no JSON", _set("meta", np.array("{")), "'meta' is not JSON"),
-    ("meta empty", _set("meta", np.array("{}")), "no description of the arrays"),
+    ("meta empty", _set("meta", np.array("{}")), "'meta' has no description of the arrays"),
 ]
 
 

@@ -105,8 +105,13 @@ def test_format_helps_a_name_without_known_extension(tmp_path):
 
 BAD = [
     ("r.xlsx", None, "unknown file extension '.xlsx'", ".csv, .json, .npz, .parquet"),
-    ("result", None, "no extension", ".csv, .json, .npz, .parquet"),
-    ("r.csv", "json", "--format json contradicts the file extension .csv", "omit --format"),
+    ("result", None, "the file name has no extension", ".csv, .json, .npz, .parquet"),
+    (
+        "r.csv",
+        "json",
+        "--format json contradicts the file extension .csv",
+        "omit --format; the extension sets the format",
+    ),
 ]
 
 

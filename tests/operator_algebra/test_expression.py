@@ -186,17 +186,25 @@ class TestErrors:
         op = chains()[1].op
         with pytest.raises(robolin.RobolinError, match="cannot precede") as caught:
             op.H @ op.H
-        assert "transpose" in caught.value.hint
+        assert (
+            "check for a missing transpose, or operators of different robots" in caught.value.hint
+        )
 
     def test_sums_that_do_not_fit(self) -> None:
         op = chains()[1].op
-        with pytest.raises(robolin.RobolinError, match="cannot be added"):
+        with pytest.raises(
+            robolin.RobolinError,
+            match="to 5 links and cannot be added to an operator that maps 5 links to 5 joints",
+        ):
             op.H + op.phi
         with pytest.raises(robolin.RobolinError, match="cannot be added to int"):
             op.phi + 1
         with pytest.raises(robolin.RobolinError, match="cannot be added to int") as caught:
             1 - op.phi
-        assert "identity" in caught.value.hint
+        assert (
+            "use I for the identity, or `diagonal` to make an operator from numbers"
+            in caught.value.hint
+        )
 
     def test_numbers_are_not_operators(self) -> None:
         op = chains()[1].op
@@ -206,14 +214,19 @@ class TestErrors:
         for divisor, type_name in ((op.M, "Block"), (0, "0")):
             with pytest.raises(robolin.RobolinError, match=f"not by {type_name}") as caught:
                 op.phi / divisor
-            assert ".inv" in caught.value.hint
+            assert "use .inv for the inverse of an operator" in caught.value.hint
 
     def test_loops(self) -> None:
-        with pytest.raises(robolin.RobolinError, match="closed loops: 'pin'"):
+        with pytest.raises(
+            robolin.RobolinError,
+            match="operators supports kinematic trees only; this robot has closed loops: 'pin'",
+        ):
             robolin.operators(robolin.load("four-bar"), np.zeros(3))
 
     def test_no_position(self) -> None:
-        with pytest.raises(robolin.RobolinError, match="q: must be an array of real numbers"):
+        with pytest.raises(
+            robolin.RobolinError, match="q: must be an array of real numbers, got type object"
+        ):
             robolin.operators(chains()[1].arm, None)
 
     def test_vectors_that_do_not_fit(self) -> None:
@@ -229,19 +242,24 @@ class TestErrors:
 
     def test_mimic_joints(self) -> None:
         arm = with_follower(random_arm(4, 5))
-        with pytest.raises(robolin.RobolinError, match="'joint4' mimics '"):
+        with pytest.raises(
+            robolin.RobolinError,
+            match="spatial operators require independent joints, but 'joint4' mimics 'joint0'",
+        ):
             robolin.operators(arm, np.zeros(arm.n))
 
     def test_several_states(self) -> None:
         arm = chains()[1].arm
-        with pytest.raises(robolin.UsageError, match="one state"):
+        with pytest.raises(
+            robolin.UsageError, match=r"q has shape \(3, 5\), but operators are for one state"
+        ):
             robolin.operators(arm, np.zeros((3, arm.n)))
 
     def test_velocities_that_are_missing(self) -> None:
         at = chains()[1]
         with pytest.raises(robolin.RobolinError, match=r"requires qd\n") as caught:
             _ = robolin.operators(at.arm, at.q).Hd
-        assert "operators(arm, q, qd)" in caught.value.hint
+        assert "robolin.operators(arm, q, qd)" in caught.value.hint
         with pytest.raises(robolin.RobolinError, match=r"requires qdd\n"):
             _ = robolin.operators(at.arm, at.q, at.qd).Hdd
 
@@ -250,13 +268,18 @@ class TestErrors:
         with pytest.raises(robolin.UsageError, match="frame 'nose' not found"):
             at.op.pick_off("nose")
         panda = chains()[3]
-        with pytest.raises(robolin.RobolinError, match="on the base"):
+        with pytest.raises(
+            robolin.RobolinError, match="the frame is on the base, which does not move"
+        ):
             panda.op.pick_off("panda_link0")
 
     def test_blocks_that_do_not_fit(self) -> None:
-        with pytest.raises(robolin.RobolinError, match="do not form a block-diagonal operator of"):
+        with pytest.raises(
+            robolin.RobolinError,
+            match=r"blocks of shape \(5, 4\) do not form a block-diagonal operator of 5 links",
+        ):
             chains()[1].op.diagonal(np.zeros((5, 4)))
-        with pytest.raises(robolin.RobolinError, match="diagonal requires numbers, got"):
+        with pytest.raises(robolin.RobolinError, match="diagonal requires numbers, got <U1"):
             chains()[1].op.diagonal(["a", "b", "c", "d", "e"])
         with pytest.raises(robolin.RobolinError, match="array of numbers"):
             chains()[1].op.diagonal([[1.0], [1.0, 2.0]])
@@ -271,5 +294,8 @@ class TestErrors:
         op = robolin.operators(replace(arm, links_tip_to_base=links), np.zeros(arm.n))
         assert np.isfinite(op.mass_matrix.dense()).all()
         assert op.phi.inv == op.I - op.E_phi
-        with pytest.raises(robolin.RobolinError, match="moves no inertia"):
+        with pytest.raises(
+            robolin.RobolinError,
+            match=r"joint 'joint4' moves no inertia \(D = 0\), so forward dynamics is undefined",
+        ):
             _ = op.psi.dense()

@@ -233,14 +233,25 @@ def test_results_that_cannot_be_repeated_are_not_recorded():
     by_hand = robolin.answer(
         robolin.Arm(arm.name, arm.links_tip_to_base, arm.frames, arm.joint_names), "inverse"
     )
-    for result, message in ((rows, "given as arrays"), (by_hand, "has no file")):
+    for result, message, refusal in (
+        (
+            rows,
+            "states given as arrays are not stored and cannot be used again",
+            "written.npz: the states were given as arrays and are not stored",
+        ),
+        (
+            by_hand,
+            "the robot has no file and cannot be loaded again",
+            "written.npz: the robot has no file",
+        ),
+    ):
         with pytest.raises(RobolinError, match=message):
             robolin.record(result, "stored.npz")
         assert not Path("stored.npz").exists()
         robolin.write(result, "written.npz")
         outcome = robolin.check("written.npz")
         assert outcome.status == "refused"
-        assert message in str(outcome.error)
+        assert refusal in str(outcome.error)
 
 
 def test_partial_results_are_not_recorded(here: Path):
@@ -250,9 +261,9 @@ def test_partial_results_are_not_recorded(here: Path):
     robolin.write(full, "written.npz")
     read = robolin.read_result("written.npz").result
     for result, message in (
-        (full.rows(1, 2), "or part of one"),
-        (full - full, "a difference"),
-        (read, "a result read from a file"),
+        (full.rows(1, 2), "a result read from a file, or part of one, cannot be recorded"),
+        (full - full, "a difference of results cannot be computed again"),
+        (read, "a result read from a file, or part of one, cannot be recorded"),
     ):
         with pytest.raises(RobolinError, match=message):
             robolin.record(result, "stored.npz")

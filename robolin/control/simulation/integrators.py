@@ -219,7 +219,7 @@ def steps_between(schedule: Schedule, dt: float) -> int:
     count = max(1, round(dt / step))
     if abs(count * step - dt) > _ROUNDING * dt:
         fitting = dt / max(1, ceil(dt / step))
-        message = f"dt: steps of {step:g} s do not divide the sample time of {dt:g} s"
+        message = f"steps of {step:g} s do not divide the sample time of {dt:g} s"
         raise UsageError(message, where="dt", hint=f"use {fitting:g} s")
     return count
 

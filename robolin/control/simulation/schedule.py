@@ -150,6 +150,6 @@ def _require_consistent(schedule: Schedule) -> None:
         raise UsageError("dt and rows must not be given together", where="rows")
     if not schedule.fixed and schedule.relative < _TIGHTEST:
         hint = f"use at least {_TIGHTEST:g}, the limit of double precision"
-        raise UsageError(f"rtol: must be ≥ {{_TIGHTEST}}, got {schedule.relative:g}", hint=hint)
+        raise UsageError(f"rtol: must be ≥ {_TIGHTEST:g}, got {schedule.relative:g}", hint=hint)
     if schedule.duration / schedule._dt > MOST_STEPS:
         raise UsageError(f"more than {MOST_STEPS} steps", where="dt", hint="use a larger dt")

@@ -101,13 +101,19 @@ def test_a_disturbance_is_not_part_of_motor_torques() -> None:
 
 
 REFUSED = [
-    ({"qdd": 1.0}, "without prescribe"),
+    ({"qdd": 1.0}, "qdd: has no effect without prescribe"),
     ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "'shoulder' is free"),
     ({"prescribe": "elbow", "qdd": lambda t: [1.0, 0.0]}, "'shoulder' is free"),
-    ({"prescribe": "elbow", "qdd": lambda t: [0.0, np.nan]}, "nan"),
+    (
+        {"prescribe": "elbow", "qdd": lambda t: [0.0, np.nan]},
+        "at t = 0 s: qdd: must be finite, got nan at joint 'elbow'",
+    ),
     ({"prescribe": "elbow", "qdd": np.ones((3, 2))}, "shape"),
-    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' is prescribed"),
-    ({"prescribe": "elbow", "state": "xi"}, "prescribed joints are not supported in xi"),
+    (
+        {"prescribe": "elbow", "tau": [0.0, 1.0]},
+        "tau: joint 'elbow' is prescribed: its torque is a result, not an input",
+    ),
+    ({"prescribe": "elbow", "state": "xi"}, "prescribe: prescribed joints are not supported in xi"),
     (
         {"prescribe": "shoulder,elbow", "qdd": 2.0},
         "one number for several joints is ambiguous",
@@ -140,5 +146,8 @@ def test_a_scalar_is_for_one_joint_or_zero_for_all() -> None:
 
 def test_loops_are_rejected() -> None:
     """A loop moves as its closures let it."""
-    with pytest.raises(robolin.RobolinError, match="closed loops"):
+    with pytest.raises(
+        robolin.RobolinError,
+        match=r"prescribe: prescribed joints are not supported with closed loops \('pin'\)",
+    ):
         robolin.simulate(robolin.load("four-bar"), 0.0, duration=0.01, prescribe="drive")

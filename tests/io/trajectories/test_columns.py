@@ -81,21 +81,26 @@ BAD = [
     (
         "a column twice",
         ["q1", "q2", "q2"],
-        "column 'q2' occurs 2 times",
+        r"motion\.csv: column 'q2' occurs 2 times",
         "keep one",
     ),
     (
         "two styles for one thing",
         ["q1", "q2", "elbow/position"],
-        "the columns 'q2', 'elbow/position' have the same meaning",
+        r"motion\.csv: the columns 'q2', 'elbow/position' have the same meaning",
         "keep one",
     ),
-    ("time twice", ["time", "q1", "q2", "time"], "'time' occurs 2 times", "keep one"),
+    (
+        "time twice",
+        ["time", "q1", "q2", "time"],
+        r"motion\.csv: column 'time' occurs 2 times",
+        "keep one",
+    ),
     (
         "a typo",
         ["shoulder/position", "elbwo/position"],
-        "the column 'elbow/position' is missing",
-        "--columns 'elbow/position=elbwo/position'",
+        r"motion\.csv: the column 'elbow/position' is missing",
+        "if 'elbwo/position' is 'elbow/position', add --columns 'elbow/position=elbwo/position'",
     ),
     (
         "nothing to read",
@@ -112,10 +117,15 @@ BAD = [
     (
         "counted from q0",
         ["q0", "q1"],
-        "column 'q0' exceeds the number of joints, 2",
-        "from q1 to q2, or from q[0] to q[1]",
+        r"motion\.csv: column 'q0' exceeds the number of joints, 2",
+        "number columns from q1 to q2, or from q[0] to q[1]",
     ),
-    ("another arm", ["q1", "q2", "q3"], "'q3' exceeds the number of joints", "from q1 to q2"),
+    (
+        "another arm",
+        ["q1", "q2", "q3"],
+        r"motion\.csv: column 'q3' exceeds the number of joints, 2",
+        "from q1 to q2",
+    ),
     (
         "brackets from one",
         ["q[1]", "q[2]"],
@@ -140,7 +150,10 @@ def test_bad_headers_are_named(columns, message, hint):
     ("last", "hint"),
     [
         ("elbwo", "if 'left/elbwo/position' is 'left/elbow/position', rename it"),
-        ("tool", "--columns 'elbow/position=COLUMN'"),
+        (
+            "tool",
+            "add --columns 'position=left/{joint}/position' --columns 'elbow/position=COLUMN'",
+        ),
     ],
 )
 def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> None:
@@ -157,7 +170,10 @@ def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> 
 
 def test_a_column_with_two_meanings_is_refused():
     """A name that matches two joints is an error."""
-    with pytest.raises(RobolinError, match="is ambiguous: the position of"):
+    with pytest.raises(
+        RobolinError,
+        match="'q_a/position' is ambiguous: the position of 'a/position' or the position of 'q_a'",
+    ):
         match(["q_a/position"], ["a/position", "q_a"], ["q"])
 
 

@@ -102,15 +102,30 @@ BAD_CSV = [
     ("no header", "0,1,2\n1,2,3\n", "m.csv:1", "header with column names is missing"),
     ("blank first line", "\nq1,q2\n1,2\n", "m.csv:1", "header with column names is missing"),
     ("no rows", HEADER, "m.csv", "no row after the header"),
-    ("text", HEADER + "0,1,2\n1,two,3\n", "m.csv:3", "'two' in column 'q1' is not a finite"),
+    ("text", HEADER + "0,1,2\n1,two,3\n", "m.csv:3", "'two' in column 'q1' is not a finite number"),
     ("an empty cell", HEADER + "0,1,\n", "m.csv:2", "column 'q2' has an empty cell"),
     ("a blank cell", HEADER + "0,1,  \n", "m.csv:2", "column 'q2' has an empty cell"),
     ("NaN", HEADER + "0,nan,2\n", "m.csv:2", "'nan' in column 'q1' is not a finite number"),
-    ("infinity", HEADER + "0,1,-inf\n", "m.csv:2", "'-inf' in column 'q2' is not a finite"),
-    ("overflow", HEADER + "0,1,1e999\n", "m.csv:2", "'1e999' in column 'q2' is not a finite"),
-    ("bad time", HEADER + "noon,1,2\n", "m.csv:2", "'noon' in column 'time' is not a finite"),
-    ("digit groups", HEADER + "0,1_000,2\n", "m.csv:2", "'1_000' in column 'q1'"),
-    ("degrees", HEADER + "0,30deg,2\n", "m.csv:2", "'30deg' in column 'q1'"),
+    ("infinity", HEADER + "0,1,-inf\n", "m.csv:2", "'-inf' in column 'q2' is not a finite number"),
+    (
+        "overflow",
+        HEADER + "0,1,1e999\n",
+        "m.csv:2",
+        "'1e999' in column 'q2' is not a finite number",
+    ),
+    (
+        "bad time",
+        HEADER + "noon,1,2\n",
+        "m.csv:2",
+        "'noon' in column 'time' is not a finite number",
+    ),
+    (
+        "digit groups",
+        HEADER + "0,1_000,2\n",
+        "m.csv:2",
+        "'1_000' in column 'q1' is not a finite number",
+    ),
+    ("degrees", HEADER + "0,30deg,2\n", "m.csv:2", "'30deg' in column 'q1' is not a finite number"),
     ("a short row", HEADER + "0,1\n", "m.csv:2", "must have 3 cells like the header, got 2"),
     ("a long row", HEADER + "0,1,2,3\n", "m.csv:2", "must have 3 cells like the header, got 4"),
     (
@@ -119,9 +134,14 @@ BAD_CSV = [
         "m.csv:2",
         "must have 3 cells like the header, got 2",
     ),
-    ("after a blank line", HEADER + "0,1,2\n\n0,x,2\n", "m.csv:4", "'x' in column 'q1'"),
+    (
+        "after a blank line",
+        HEADER + "0,1,2\n\n0,x,2\n",
+        "m.csv:4",
+        "'x' in column 'q1' is not a finite number",
+    ),
     ("an open quote", HEADER + '0,"1,2\n', "m.csv:2", "not well-formed CSV"),
-    ("not text", b"q1,q2\n\xff\xfe,2\n", "m.csv:2", "not UTF-8"),
+    ("not text", b"q1,q2\n\xff\xfe,2\n", "m.csv:2", "not UTF-8 text"),
     ("a missing column", "time,q1\n0,1\n", "m.csv", "the column 'elbow/position' is missing"),
 ]
 
@@ -169,7 +189,7 @@ def test_npz_without_names_is_taken_in_order_and_says_so(tmp_path):
     save_npz(tmp_path / "m.npz", q=[[1, 2]], qd=[[3.0, 4.0]], time=[0])
     read = read_trajectory(tmp_path / "m.npz", ARM, ["q"], ["qd"])
     assert (read.q.tolist(), read.qd.tolist()) == ([[1, 2]], [[3, 4]])
-    assert "shoulder, elbow" in read.notes[0]
+    assert "columns are numbered; order of the joints: shoulder, elbow" in read.notes[0]
 
 
 VECTORS = {
@@ -200,7 +220,10 @@ def test_npz_with_a_vector_per_column_is_read_as_csv(tmp_path, names):
 def test_npz_vectors_of_several_lengths_are_refused(tmp_path):
     """Vectors of other lengths are errors; none is truncated or ignored silently."""
     save_npz(tmp_path / "m.npz", **{**VECTORS, "elbow/velocity": [7.0]})
-    with pytest.raises(RobolinError, match="elbow/velocity has 1"):
+    with pytest.raises(
+        RobolinError,
+        match="has 2, shoulder/position has 2, shoulder/velocity has 2, elbow/velocity has 1",
+    ):
         read_trajectory(tmp_path / "m.npz", ARM, ["q"])
 
 
@@ -221,24 +244,36 @@ def test_npz_names_may_be_more_than_the_arm_has(tmp_path):
 BAD_NPZ = [
     ("one state", {"q": [1.0, 2.0]}, "'q' must have shape (rows, 2), got (2,)"),
     ("wrong width", {"q": [[1.0, 2.0, 3.0]]}, "'q' must have shape (rows, 2), got (1, 3)"),
-    ("other rows", {"q": [[1.0, 2.0]], "qd": [[1.0, 2.0]] * 2}, "q has 1, qd has 2"),
-    ("time of another length", {"q": [[1.0, 2.0]], "time": [1.0, 2.0]}, "the same number of rows"),
+    (
+        "other rows",
+        {"q": [[1.0, 2.0]], "qd": [[1.0, 2.0]] * 2},
+        "all arrays must have the same number of rows: q has 1, qd has 2",
+    ),
+    (
+        "time of another length",
+        {"q": [[1.0, 2.0]], "time": [1.0, 2.0]},
+        "all arrays must have the same number of rows: q has 1, time has 2",
+    ),
     (
         "time as a table",
         {"q": [[1.0, 2.0]], "time": [[1.0]]},
         "'time' must have shape (rows,), got (1, 1)",
     ),
     ("text", {"q": [["a", "b"]]}, "'q' must hold real numbers, got <U1"),
-    ("complex", {"q": [[1j, 2j]]}, "must hold real numbers"),
+    ("complex", {"q": [[1j, 2j]]}, "'q' must hold real numbers, got complex128"),
     ("NaN", {"q": [[1.0, 2.0], [np.nan, 1.0]]}, "'nan' in column 'q[0]' is not a finite number"),
-    ("joints as numbers", {"q": [[1.0, 2.0]], "joints": [1, 2]}, "'joints' must be a list"),
+    (
+        "joints as numbers",
+        {"q": [[1.0, 2.0]], "joints": [1, 2]},
+        "'joints' must be a list of names",
+    ),
     (
         "a joint twice",
         {"q": [[1.0, 2.0]], "joints": ["elbow", "elbow"]},
-        "'elbow/position' occurs 2 times",
+        "column 'elbow/position' occurs 2 times",
     ),
     ("no q", {"tau": [[1.0, 2.0]]}, "'shoulder/position', 'elbow/position' are missing"),
-    ("no rows", {"q": np.zeros((0, 2))}, "no row"),
+    ("no rows", {"q": np.zeros((0, 2))}, "no row after the header"),
 ]
 
 
