@@ -87,7 +87,10 @@ def test_the_difference_of_plans_is_reported(folder: Path) -> None:
     plan, _, _ = make_plan(folder)
     for other, words in (
         (make_plan(folder, gravity="0,0,-1")[0], "gravity"),
-        (make_plan(folder, 41)[0], "split"),
+        (
+            make_plan(folder, 41)[0],
+            "the folder has parts of another plan: the recordings were split differently",
+        ),
         (replace(plan, version="0.0.0"), r"0\.0\.0"),
         (replace(plan, sources=plan.sources[:-1]), r"c\.npz"),
     ):
@@ -139,7 +142,9 @@ def test_colliding_names_are_rejected(folder: Path) -> None:
     """Two recordings do not become one file."""
     shutil.copy(folder / "c.npz", folder / "run_1" / "a.npz")
     found = all_recordings(folder)
-    with pytest.raises(UsageError, match=r"a\.npz"):
+    with pytest.raises(
+        UsageError, match=r"-o: 2 recordings would have the same result 'run_1/a\.npz'"
+    ):
         planned_parts(*make_request(found), found, Division(None, "npz"))
 
 

@@ -31,7 +31,7 @@ def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.Mon
             ["inverse", "two-link", "--trajectory", "a.csv", "-o", "b.csv"],
             "requires recordings and a folder",
         ),
-        (["inverse", "two-link", "--estimate"], "no such option '--estimate'"),
+        (["inverse", "two-link", "--estimate"], "robolin inverse: no such option '--estimate'"),
     ],
 )
 def test_invalid_plans_are_rejected(words: list[str], message: str) -> None:

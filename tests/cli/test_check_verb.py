@@ -193,7 +193,7 @@ def test_a_result_is_not_taken_for_its_recording() -> None:
     run_ok("inverse", "two-link", "--trajectory", "in", "-o", "res/", "-q")
     ran = robolin("check", "res/m.csv")
     assert ran.code == 4
-    assert "the trajectory 'm.csv' does not exist; looked for 'm.csv'" in ran.out
+    assert "res/m.csv: the trajectory 'm.csv' does not exist; looked for 'm.csv'" in ran.out
     assert "--root FOLDER" in ran.out
     run_ok("check", "res/m.csv", "--root", "in")
 
@@ -274,7 +274,7 @@ def test_an_arm_that_lost_a_joint_is_reported() -> None:
     assert ran.code == 3
     assert "2 values" in ran.out
     assert "joint elbow: type revolute → fixed" in ran.out
-    assert "refused  stored/a.npz  inverse arm.yaml" in ran.out
+    assert "refused  stored/a.npz  inverse arm.yaml  " in ran.out
     (case,) = json.loads(robolin("check", path, "--format", "json").out)["cases"]
     assert "2 values" in case["errors"][0]["message"]
     assert ("elbow", "type") in {(change["name"], change["quantity"]) for change in case["model"]}
@@ -451,7 +451,9 @@ def test_a_wrong_case_is_reported_with_its_line(project: Path) -> None:
         "recorded more: stored/more.npz",
         "recorded other: new/other.csv",
     ]
-    assert "robolin.toml:2: case 'holding': --q=0.3: 1 value" in ran.err
+    assert (
+        "robolin.toml:2: case 'holding': --q=0.3: 1 value, but 'two-link' has 2 joints" in ran.err
+    )
     assert "robolin.toml:9: case 'fall': --gravity=-1" in ran.err
 
 
@@ -477,7 +479,10 @@ def test_a_missing_suite_is_reported(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     ran = robolin("check")
     assert ran.code == 4
-    assert "no robolin.toml in this folder" in ran.err
+    assert (
+        "no robolin.toml in this folder or its parents, and no [tool.robolin] in a pyproject.toml"
+        in ran.err
+    )
 
 
 def scaled(text: str, start: int) -> str:

@@ -304,7 +304,12 @@ REFUSED = [
     (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "choose one: --time t"),
     (NATIVE, ("--time", "tme"), 3, "did you mean 'time'?"),
     (NATIVE, ("--columns", "position=x"), 2, "{joint}"),
-    (NATIVE, ("--columns", "place={joint}"), 2, "use position"),
+    (
+        NATIVE,
+        ("--columns", "place={joint}"),
+        2,
+        "--columns=place={joint}: must have the form QUANTITY",
+    ),
     (NATIVE, ("--columns", "position=/js/{joint}/position"), 3, "did you mean"),
     (shape("{joint}/{word}", separator="\t", point=","), (), 3, "commas"),
     (DECIMAL_COMMAS.replace("0,25", "1.234,25"), (), 3, "r.csv:3: '1.234,25' may have a point"),

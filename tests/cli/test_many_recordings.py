@@ -69,15 +69,15 @@ def test_parts_are_resumed_and_merged(logs: Path) -> None:
         (("--part-rows", "5"), "--part-rows"),
         (("--resume", "-o", "x.npz"), "--resume"),
         (("--shard", "1/2", "-o", "x.csv"), "--shard"),
-        (("-o", "run_1"), "is in the output folder"),
-        (("-o", "run_1/a.csv"), "must not be the input"),
+        (("-o", "run_1"), "run_1: the recording 'run_1/a.csv' is in the output folder"),
+        (("-o", "run_1/a.csv"), "run_1/a.csv: the output must not be the input 'run_1/a.csv'"),
         (("--limits",), "--limits"),
         (("--live",), "--live"),
         (("--format", "npz"), "--format"),
-        (("--trajectory", "none*.csv"), "none"),
-        (("--trajectory", "-"), "cannot be used with other recordings"),
+        (("--trajectory", "none*.csv"), "--trajectory=none*.csv: no recording found"),
+        (("--trajectory", "-"), "--trajectory -: cannot be used with other recordings"),
         (("--trajectory", "rns/"), "rns/: no such folder"),
-        (("-o", "out/", "--part-rows", "3k"), "'3k' is not an integer"),
+        (("-o", "out/", "--part-rows", "3k"), "--part-rows: '3k' is not an integer"),
     ],
 )
 def test_invalid_combinations_are_rejected(logs: Path, args: tuple[str, ...], words: str) -> None:
@@ -96,7 +96,7 @@ def test_recordings_that_do_not_go_together_are_named(logs: Path) -> None:
     path.write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
     ran = robolin(*ASK)
     assert ran.code == 3
-    assert "run_1/b.csv: no time" in ran.err
+    assert "run_1/b.csv: no time, but numbers as time in 'run_1/a.csv'" in ran.err
 
 
 def test_dates_mixed_with_numbers_are_rejected(logs: Path) -> None:
@@ -108,7 +108,7 @@ def test_dates_mixed_with_numbers_are_rejected(logs: Path) -> None:
     for options in (("-o", "one.csv"), ("-o", "out/", "--part-rows", "50")):
         ran = robolin(*ASK, *options)
         assert ran.code == 3
-        assert "b.csv: dates" in ran.err
+        assert "run_1/b.csv: dates in s as time, but numbers as time in 'run_1/a.csv'" in ran.err
         assert "hint: use the same number type" in ran.err
         assert not list(logs.glob("o*"))
 

@@ -246,12 +246,12 @@ def test_text_is_an_error_even_where_nan_is_allowed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "flags, says",
     [
-        (["--on-bad-row", "nan", "--q", "0,0"], "requires --trajectory"),
-        (["--on-bad-row", "skip"], "'skip' is not one of"),
+        (["--on-bad-row", "nan", "--q", "0,0"], "--on-bad-row nan: requires --trajectory"),
+        (["--on-bad-row", "skip"], "--on-bad-row: 'skip' is not one of 'error', 'nan'"),
         (["--jobs", "0"], "--jobs"),
         (["--chunk-rows", "0"], "--chunk-rows"),
-        (["-o", "result"], "no extension"),
-        (["-o", "result.txt"], "unknown file extension"),
+        (["-o", "result"], "result: the file name has no extension"),
+        (["-o", "result.txt"], "result.txt: unknown file extension '.txt'"),
     ],
 )
 def test_wrong_flags_are_wrong_usage(flags: list[str], says: str) -> None:
@@ -269,7 +269,7 @@ def test_json_has_no_nan(tmp_path: Path, output: list[str]) -> None:
     ran = robolin(*command, *output)
 
     assert (ran.code, ran.out) == (2, "")
-    assert "JSON cannot represent NaN" in ran.err
+    assert "--on-bad-row=nan: JSON cannot represent NaN" in ran.err
 
 
 def test_json_of_many_rows_reads_back(tmp_path: Path) -> None:

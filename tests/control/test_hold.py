@@ -19,7 +19,7 @@ def test_linearize_forward_holds_as_models_do(name: str) -> None:
     given = robolin.linearize_forward(arm, q, tau=model.tau)
     assert np.array_equal(held.dqdd_dq, given.dqdd_dq)
     assert np.abs(held.qdd).max() < 1e-10
-    with pytest.raises(robolin.UsageError, match="got 'rest'"):
+    with pytest.raises(robolin.UsageError, match="tau: must be torques or 'hold', got 'rest'"):
         robolin.linearize_forward(arm, q, tau="rest")
 
 

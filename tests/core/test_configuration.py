@@ -175,8 +175,14 @@ def test_the_same_zero() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda arm: robolin.advanced(arm, np.zeros(3), 0.0), "^q: must have 6 values .* got 3"),
-        (lambda arm: robolin.difference(arm, 0.0, np.zeros(3)), "^q1: must have 6 values .* got 3"),
+        (
+            lambda arm: robolin.advanced(arm, np.zeros(3), 0.0),
+            "^q: must have 6 values along its last axis, one per joint of .*, got 3",
+        ),
+        (
+            lambda arm: robolin.difference(arm, 0.0, np.zeros(3)),
+            "^q1: must have 6 values along its last axis, one per joint of .*, got 3",
+        ),
         (
             lambda arm: robolin.kinematic_block(arm, "still"),
             "qd: must be an array of real numbers, got type <U5",

@@ -115,7 +115,7 @@ INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
     (parse_shard, "0/3", "NUMBER must be from 1 to 3, got 0"),
     (parse_shard, "1/0", "COUNT must be ≥ 1"),
     (parse_shard, "three", "must have the form NUMBER/COUNT"),
-    (parse_frequencies, "1:2:3.5", "COUNT an integer"),
+    (parse_frequencies, "1:2:3.5", "FIRST and LAST must be > 0, COUNT an integer ≥ 2"),
     (lambda typed: numbers(typed, "two", 2), "1,2,3", "must have 2 numbers, got 3"),
 ]
 

@@ -125,11 +125,15 @@ def test_diff_compares_end_with_end(here):
         (
             "[4, -3]",
             "effort-limits-inverted",
-            "limits.effort has the lower limit 4 above the upper limit -3",
+            "joint 'pivot': limits.effort has the lower limit 4 above the upper limit -3",
         ),
-        ("[1, 2, 3]", "wrong-count", "limits.effort must have 2 values, got 3"),
-        ("[1, x]", "number-malformed", "limits.effort[1] is 'x', which is not a decimal number"),
-        ("{a: 1}", "wrong-kind", "limits.effort must be a number, got a mapping"),
+        ("[1, 2, 3]", "wrong-count", "joint 'pivot': limits.effort must have 2 values, got 3"),
+        (
+            "[1, x]",
+            "number-malformed",
+            "joint 'pivot': limits.effort[1] is 'x', which is not a decimal number",
+        ),
+        ("{a: 1}", "wrong-kind", "joint 'pivot': limits.effort must be a number, got a mapping"),
     ],
 )
 def test_wrong_ranges_are_reported(effort, finding, message):

@@ -513,7 +513,7 @@ def test_kernels_are_optimized_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ROBOLIN_OPTIMIZE")
     assert optimizing()
     monkeypatch.setenv("ROBOLIN_OPTIMIZE", "3")
-    with pytest.raises(robolin.RobolinError, match="must be 0 or 1, got"):
+    with pytest.raises(robolin.RobolinError, match="ROBOLIN_OPTIMIZE: must be 0 or 1, got '3'"):
         optimizing()
 
 

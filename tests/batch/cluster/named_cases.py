@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 
+from robolin.version import __version__
 from tests.batch.cluster.kill_rounds import PART_ROWS, found, write_recordings
 from tests.cli.command import ROOT, START, environment
 
@@ -73,7 +74,7 @@ class NamedCases:
         (shim / "sitecustomize.py").write_text(_OTHER_VERSION)
         with self._worker(), self._worker(path=str(shim)):
             done = self._robolin(*self._ask("version"), *self._cluster(2))
-        _require(done, 3, "got 0.0.1")
+        _require(done, 3, f"robolin must be {__version__}, got 0.0.1")
         assert not list((self.folder / "version").glob("part-*"))
         return _summary(done, "0.0.1")
 

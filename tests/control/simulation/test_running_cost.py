@@ -202,10 +202,10 @@ def test_motions_under_other_controllers_need_close_rows() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"R": None, "N": None}, "requires R"),
-        ({"Q": None}, "requires Q"),
-        ({"Q": np.eye(3)}, "Q: has shape"),
-        ({"N": np.zeros((3, 4, 2))}, "one matrix each"),
+        ({"R": None, "N": None}, "the cost requires R"),
+        ({"Q": None}, "the cost requires Q"),
+        ({"Q": np.eye(3)}, r"Q: has shape \(3, 3\)"),
+        ({"N": np.zeros((3, 4, 2))}, "the weights must be one matrix each for all times"),
         ({"cost_dt": -1.0}, "cost_dt: must be > 0, got -1.0"),
     ],
 )
@@ -269,5 +269,5 @@ def test_every_digit_of_the_note_is_right(gains: Path, flags: tuple[str, ...]) -
 def test_weights_without_a_cost_to_go_are_rejected() -> None:
     """A cost needs P for what is left at the end; without it no cost would be counted."""
     law = replace(regulator().feedback(), P=None)
-    with pytest.raises(robolin.RobolinError, match="requires P"):
+    with pytest.raises(robolin.RobolinError, match="the cost requires P"):
         robolin.simulate(ARM, POSE + OFFSET, duration=0.01, dt=0.01, control=law)
