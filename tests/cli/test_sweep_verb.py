@@ -145,9 +145,7 @@ def test_messages_name_their_value() -> None:
     assert "note: --payload panda_hand:0: panda: the payload" in ran.err
     refused = robolin("sweep", "inverse", "two-link", "--payload", "tip:0,-1")
     assert refused.code == library.UsageError.exit_code
-    assert (
-        "--payload tip:-1: payload: the mass on link 'tip' must be ≥ 0, got -1.0 kg" in refused.err
-    )
+    assert "--payload tip:-1: payload: the mass on link 'tip' must be ≥ 0, got -1 kg" in refused.err
 
 
 @pytest.mark.parametrize(

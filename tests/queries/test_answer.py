@@ -200,7 +200,7 @@ WRONG = [
     (lambda: States(q=np.ma.masked_array([1.0, 2.0], [True, False])), "has masked values"),
     (lambda: States(q=[None, 1]), "must be an array of real numbers, got type"),
     (lambda: Question("response", step=1), "choose one of actuated, passive, outputs"),
-    (lambda: Question("inverse", links=True), "has no keywords"),
+    (lambda: Question("inverse", links=True), "inverse has no keyword 'links'"),
     (lambda: answer_with("sensitivity", q=[0, 0]), "remove it"),
     (lambda: States(q=np.zeros((2, 2, 2))), "at most one batch axis"),
     (lambda: States(q=np.zeros((2, 2)), qd=[0, 0]), "qd is one state"),
