@@ -27,7 +27,7 @@ _JOINTS = ("A,B,C", "JOINTS", "JOINTS|least")
 _LINKS = {"LINK": "", "LINK:MASS[@X,Y,Z]": ":", "LINK=FX,FY,FZ,TX,TY,TZ": "="}
 _FILES = ("FILE", "FOLDER")
 # formats read without another program
-_READ_HERE = ("urdf", "yaml")
+_READ_HERE = ("urdf", "sdf", "yaml")
 
 
 def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:

@@ -26,7 +26,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "encoding": ("error", "The bytes do not match the declared encoding, or are not UTF-8."),
     "file-empty": ("error", "The file is empty."),
     "file-too-large": ("error", "The file is larger than the size limit of robot files."),
-    "format-version": ("error", "The YAML file has an unknown format version."),
+    "format-version": ("error", "A YAML or SDF file has an unknown format version."),
     "ignored-key": ("warning", "A value has no meaning for this type of joint and is ignored."),
     "implicit-world": (
         "note",
@@ -66,7 +66,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "name-empty": ("error", "A name is empty."),
     "name-missing": ("error", "A robot, link, joint or reference has no name."),
     "no-links": ("error", "The file has no links."),
-    "not-a-robot": ("error", "The root element is not <robot>."),
+    "not-a-robot": ("error", "The root element is not that of the format, such as <robot>."),
     "not-xml": ("error", "The file is not XML."),
     "number-malformed": ("error", "A value is not a number."),
     "number-not-finite": ("error", "A number is NaN, infinite or too large for double precision."),
@@ -79,6 +79,23 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "rest-of-two-units": (
         "error",
         "The spring of a cylindrical joint has one rest position for m and rad.",
+    ),
+    "sdf-default-inertia": (
+        "warning",
+        "A link of an SDF file has no mass or inertia; by default in SDF they are 1.",
+    ),
+    "sdf-frame": (
+        "error",
+        "A frame of an SDF file is unknown, has a name twice, or refers to itself.",
+    ),
+    "sdf-include": ("error", "A file that an SDF model includes cannot be read."),
+    "sdf-left-out": ("warning", "A part of an SDF file that changes the dynamics is ignored."),
+    "sdf-model": ("error", "An SDF file has no model, several models, or not the chosen one."),
+    "sdf-quaternion": ("warning", "A quaternion of an SDF file is not of unit length."),
+    "sdf-unsupported": ("error", "A part of an SDF model is not supported."),
+    "sdf-world-include": (
+        "warning",
+        "A model that an SDF world includes cannot be read and is ignored.",
     ),
     "several-roots": ("error", "More than one link has no parent joint."),
     "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),

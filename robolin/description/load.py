@@ -50,8 +50,8 @@ def load(
     """Load the arm of a file or of a bundled name.
 
     Args:
-        source: a path to a .urdf, .xacro, .mjcf or .yaml file, `-` for standard input, a name such
-            as "panda" or "robot_descriptions:ur10e", or the text itself: XML or YAML as str or
+        source: a path to a .urdf, .xacro, .sdf, .mjcf or .yaml file, `-` for standard input, a name
+            such as "panda" or "robot_descriptions:ur10e", or the text itself: XML or YAML as str or
             bytes, or an open file
         gravity: (3,) in m/s² in the root link's axes, or a magnitude in the direction of the
             file's gravity (else -z); None for the file's gravity, else 9.81
@@ -72,7 +72,8 @@ def load(
         open_loops: True ignores loop closures: the arm is its tree of joints
         strict: True turns warnings of `robolin validate` into errors
         xacro_args: values for the arguments of a xacro file, by name
-        packages: folders of packages for `$(find NAME)` in a xacro file, by name
+        packages: folders of packages for `$(find NAME)` in a xacro file and of models for
+            `model://NAME` in an SDF file, by name
         srdf: SRDF file with named poses for a URDF or xacro file; None for the file of the same
             name next to it, if any
         unknown: any other keyword is an error, with the closest option as a hint
@@ -283,6 +284,10 @@ def _read(found: RobotText, options: ModelOptions) -> Reading:
         from robolin.description.mjcf.mjcf_reader import read_mjcf
 
         return read_mjcf(found, options.packages.values())
+    if found.kind == "sdf":
+        from robolin.description.sdf.sdf_reader import read_sdf
+
+        return read_sdf(found, options.packages)
     if options.packages:
         raise _without_effect("--package", f"{found.shown} does not include other files")
     return _reader(found.kind)(found.text, found.shown)

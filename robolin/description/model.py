@@ -218,7 +218,10 @@ class PoseEntry:
 
 @dataclass(frozen=True)
 class Description:
-    """The content of a file: links and joints in file order, and the ignored elements."""
+    """The content of a file: links and joints in file order, and the ignored elements.
+
+    placement: the fixed joint that only places the root link in the world, '' if there is none
+    """
 
     name: str
     links: tuple[LinkEntry, ...]
@@ -232,6 +235,7 @@ class Description:
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     locations: Mapping[str, SourceLocation] = field(default_factory=dict)
+    placement: str = ""
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,15 @@ ROBOT_FORMATS = {
     ".xml": "urdf",
     ".xacro": "xacro",
     ".mjcf": "mjcf",
+    ".sdf": "sdf",
+    ".world": "sdf",
     ".yaml": "yaml",
     ".yml": "yaml",
 }
 
-# MuJoCo's models also end in .xml: their root element identifies them
-_MUJOCO = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<mujoco[\s>/]", re.DOTALL)
+# other formats also end in .xml: their root element identifies them
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(mujoco|sdf)[\s>/]", re.DOTALL)
+_ROOT_FORMATS = {b"mujoco": "mjcf", b"sdf": "sdf"}
 
 # name of standard input in messages
 STANDARD_INPUT = "<stdin>"
@@ -55,32 +58,46 @@ LARGEST_FILE = 64 * 1024 * 1024
 
 
 class RobotText(NamedTuple):
-    """The text of a source: its bytes, its name in messages, its format and its file."""
+    """The text of a source: its bytes, its name in messages, its format and its file.
+
+    part: name of one model in the file, '' if not given
+    """
 
     text: bytes
     shown: str
     kind: str
     path: Path | None = None
     origin: str = ""
+    part: str = ""
 
 
 def robot_text(source: Source) -> RobotText:
     """Read the text of a path, '-' for standard input, or a bundled name."""
     given = _text_itself(source)
     if given is not None:
-        return RobotText(_bounded(given, GIVEN_TEXT), GIVEN_TEXT, _sniffed(given))
+        return RobotText(_bounded(given, GIVEN_TEXT), GIVEN_TEXT, format_of_text(given))
     name = name_of(source)
     if name == "-":
         text = _standard_input()
-        return RobotText(text, STANDARD_INPUT, _sniffed(text))
+        return RobotText(text, STANDARD_INPUT, format_of_text(text))
     if name.startswith(PREFIX):
         path, origin = fetched_description(name)
         text = robot_file_bytes(path)
         return RobotText(text, path.name, _format(path, text), path, origin)
+    name, part = model_of(name)
     path = _found(name)
     text = robot_file_bytes(path)
     shown = path.name if path == bundled_path(name) else name
-    return RobotText(text, shown, _format(path, text), path)
+    return RobotText(text, shown, _format(path, text), path, part=part)
+
+
+def model_of(name: str) -> tuple[str, str]:
+    """The path and the model in `FILE.sdf:MODEL`, '' without a model."""
+    path, colon, model = name.partition(":")
+    while colon and not path.lower().endswith((".sdf", ".world")):
+        more, colon, model = model.partition(":")
+        path = f"{path}:{more}"
+    return (path, model) if colon and not os.path.exists(name) else (name, "")
 
 
 def _is_text(source: object) -> bool:
@@ -105,7 +122,9 @@ def name_of(source: object) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
-    hint = "give the path of a URDF, Xacro, MJCF or YAML file, or a bundled name such as 'panda'"
+    hint = (
+        "give the path of a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name such as 'panda'"
+    )
     raise UsageError(f"{source!r} is neither a path nor the name of a bundled robot", hint=hint)
 
 
@@ -113,7 +132,7 @@ def _found(name: str) -> Path:
     """The file of a name: an existing path, or else a bundled arm."""
     if not name:
         raise UsageError(
-            "no robot given", hint="give a URDF, Xacro, MJCF or YAML file, or a bundled name"
+            "no robot given", hint="give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name"
         )
     if "\0" in name:
         raise UsageError(f"{name!r} is not a valid file name", hint="remove the null byte")
@@ -204,17 +223,21 @@ def _unreadable(name: str, error: OSError) -> FileError:
 def _format(path: Path, text: bytes) -> str:
     """The format by the extension; without one, as for a pipe, by the first character."""
     suffix = path.suffix.lower()
-    if suffix == ".xml" and _MUJOCO.match(text):
-        return "mjcf"
+    if suffix == ".xml" and (root := _ROOT.match(text)):
+        return _ROOT_FORMATS[root[1]]
     if suffix in ROBOT_FORMATS:
         return ROBOT_FORMATS[suffix]
     if not suffix:
-        return _sniffed(text)
+        return format_of_text(text)
     hint = f"robot files end in {', '.join(ROBOT_FORMATS)}; '-' reads standard input"
     raise RobolinError(f"'{suffix}' is not an extension of robot files", where=str(path), hint=hint)
 
 
-def _sniffed(text: bytes) -> str:
+def format_of_text(text: bytes) -> str:
+    """The format of a text without a file: SDF by its root element, else URDF or YAML."""
+    root = _ROOT.match(text)
+    if root and root[1] == b"sdf":
+        return "sdf"
     return "urdf" if text.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" else "yaml"
 
 

@@ -174,9 +174,18 @@ def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupK
 
 
 def with_base_joint(description: Description, kind: GroupKind = "floating") -> Description:
-    """The description with a joint of this type between the world and its former root."""
+    """The description with a joint of this type between the world and its former root.
+
+    A joint that only places the root link in the world is replaced.
+    """
     location = description.locations.get("robot", SourceLocation(description.source))
     names = {link.name for link in description.links}
+    placed = next((x for x in description.joints if x.name == description.placement), None)
+    if placed is not None:
+        others = tuple(joint for joint in description.joints if joint is not placed)
+        root, links = placed.child, description.links[1:]
+        description = replace(description, root=root, links=links, joints=others, placement="")
+        names.discard(WORLD)
     world = WORLD if WORLD not in names else f"{WORLD} around {description.root}"
     joint = JointEntry(FLOATING_BASE, kind, world, description.root, location, axis=(0.0, 0.0, 1.0))
     return replace(

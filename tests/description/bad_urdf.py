@@ -117,7 +117,7 @@ NOT_XML = [
 
 NOT_URDF = [
     BadFile(
-        "convert this SDF file to URDF first",
+        "name this SDF file .sdf",
         '<sdf version="1.9">\n</sdf>',
         "not-a-robot",
         1,

@@ -103,6 +103,21 @@ def urdf(text: str, rng: random.Random) -> str:
             return any_text(text, rng)
 
 
+def sdf(text: str, rng: random.Random) -> str:
+    """The text of an element replaced, an element doubled or lost, or a change as in URDF."""
+    names = ["world", "__model__", "hand::palm", "lift", "a::b::c", "part.sdf", "model://part"]
+    match rng.randrange(4):
+        case 0:
+            odd = [*NUMBERS, *WORDS, *names, "0 0 1", "0 0 0 0 0 90"]
+            return _replaced(r"(?<=>)[^<>\n]+(?=<)", odd, text, rng)
+        case 1:
+            return _again(r"<(\w+)\b[^<>]*>[^<>]*</\1>|<(\w+)\b[^<>]*/>", text, rng)
+        case 2:
+            return _replaced(r'(?<=")[^"]*(?=")', names, text, rng)
+        case _:
+            return urdf(text, rng)
+
+
 def xacro(text: str, rng: random.Random) -> str:
     """Mutate as URDF, or replace expressions by others, which may be any Python expression."""
     if rng.random() < 0.4:

@@ -69,6 +69,48 @@ MJCF = b"""<mujoco model="odd">
 </mujoco>
 """
 
+SDF = b"""<sdf version="1.11" xmlns:drake="drake.mit.edu">
+  <world name="room">
+    <gravity>1 -2 -9</gravity>
+    <frame name="corner"><pose degrees="true">1 2 0 0 0 30</pose></frame>
+    <model name="arm" placement_frame="foot" canonical_link="tower">
+      <pose relative_to="corner">.1 .2 .3 .3 -.2 .5</pose>
+      <link name="tower"><pose>0 .1 .2 .1 .2 .3</pose>
+        <inertial><mass>2</mass><inertia><ixx>.1</ixx><iyy>.1</iyy><izz>.1</izz></inertia></inertial>
+      </link>
+      <frame name="foot" attached_to="tower"><pose>0 0 -.5 0 0 0</pose></frame>
+      <joint name="lift" type="prismatic"><parent>tower</parent><child>slider</child>
+        <pose relative_to="tower">0 0 .1 .2 0 0</pose>
+        <axis><xyz expressed_in="foot">1 2 2</xyz>
+          <limit><lower>-1</lower><upper>1</upper><effort>-1</effort></limit>
+          <dynamics><damping>.7</damping><spring_stiffness>3</spring_stiffness>
+            <spring_reference>.1</spring_reference></dynamics></axis>
+        <drake:rotor_inertia>.01</drake:rotor_inertia><drake:gear_ratio>10</drake:gear_ratio>
+      </joint>
+      <link name="slider"><pose relative_to="lift">.1 .02 -.03 0 0 0</pose>
+        <inertial><pose>.1 0 0 .1 .2 .3</pose><mass>1.5</mass>
+          <inertia><ixx>.02</ixx><iyy>.03</iyy><izz>.04</izz><ixy>.001</ixy></inertia></inertial>
+      </link>
+      <model name="hand"><pose relative_to="slider">0 .3 0 0 .4 0</pose>
+        <link name="palm"><inertial><mass>.5</mass>
+          <inertia><ixx>.01</ixx><iyy>.02</iyy><izz>.015</izz></inertia></inertial></link>
+        <link name="tip"><pose rotation_format="quat_xyzw">0 0 .2 0 0 .6 .8</pose></link>
+        <joint name="bend" type="revolute"><pose>.01 .02 .03 .2 0 0</pose>
+          <parent>palm</parent><child>tip</child><axis><xyz>0 1 1</xyz></axis></joint>
+      </model>
+      <joint name="wrist" type="universal"><parent>slider</parent><child>hand::palm</child>
+        <axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>
+      <link name="nut"><pose>0 .5 0 0 0 0</pose><inertial><mass>.2</mass>
+        <inertia><ixx>.001</ixx><iyy>.001</iyy><izz>.001</izz></inertia></inertial></link>
+      <joint name="thread" type="screw"><parent>tower</parent><child>nut</child>
+        <screw_thread_pitch>.01</screw_thread_pitch><axis><xyz>0 0 1</xyz>
+        <mimic joint="lift"><multiplier>2</multiplier><offset>.1</offset>
+          <reference>.3</reference></mimic></axis></joint>
+    </model>
+  </world>
+</sdf>
+"""
+
 
 _NEGATIVE = re.compile(r"""<mass[^>]*["']\s*-""")
 
@@ -187,6 +229,10 @@ ROBOTS: dict[str, Subject] = {
     ),
     "yaml": Subject(
         *("yaml", models("yaml"), mutators.of_text(mutators.yaml)),
+        *(_matrix, arm_checked),
+    ),
+    "sdf": Subject(
+        *("sdf", lambda _: [SDF], mutators.of_text(mutators.sdf)),
         *(_matrix, arm_checked),
     ),
     "validate": Subject(

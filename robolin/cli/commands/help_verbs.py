@@ -13,8 +13,8 @@ from robolin.errors import UsageError
 from robolin.queries.verbs import TWO_WORDS, VERBS, sections
 
 TOPIC_TEXTS = {
-    "model": "ARM is a URDF, Xacro, MJCF or YAML file, - for standard input, the name of a bundled "
-    "robot (`robolin models`) or robot_descriptions:NAME. These options change the model; "
+    "model": "ARM is a URDF, Xacro, SDF, MJCF or YAML file, - for standard input, the name of a "
+    "bundled robot (`robolin models`) or robot_descriptions:NAME. These options change the model; "
     "`robolin inspect ARM` shows it.",
     "input": f"A state, or a file with one state per row. {VALUES_HELP}",
     "output": "A terminal shows tables, a pipe receives CSV, and -o FILE stores all arrays with "

@@ -31,9 +31,10 @@ XACRO_FLAGS = flags(
     MODEL_OPTIONS,
     {
         "--xacro-arg NAME:=VALUE": "Set an argument of a xacro file; repeatable",
-        "--package NAME=FOLDER": "Set the folder of a ROS package; repeatable\n"
+        "--package NAME=FOLDER": "Set the folder of a package or model; repeatable\n"
         "It is used for $(find NAME) in xacro files (default found by package.xml, "
-        "AMENT_PREFIX_PATH, ROS_PACKAGE_PATH).",
+        "AMENT_PREFIX_PATH, ROS_PACKAGE_PATH). For SDF it is used for model://NAME (default "
+        "found near the file, GZ_SIM_RESOURCE_PATH).",
     },
 )
 

@@ -210,7 +210,7 @@ def number_attribute(
             hint = f'write <{element.tag} {attribute}="…"/>'
             notes.error("missing-attribute", element, f"{what} is missing", hint)
         return None
-    return _finite(text.strip(" \t\r\n"), f"{what} {shown(text)}", element, notes)
+    return finite_number(text.strip(" \t\r\n"), f"{what} {shown(text)}", element, notes)
 
 
 def vector(
@@ -246,20 +246,32 @@ def number_list(element: Element, attribute: str, owner: str, notes: Notes) -> l
         notes.error("missing-attribute", element, message, hint)
         return None
     what = f"{owner}: {element.tag} {attribute} {shown(text)}"
+    return number_words(text, what, element, notes)
+
+
+def number_words(text: str, what: str, element: Element, notes: Notes) -> list[float] | None:
+    """Finite numbers separated by spaces; None after an error.
+
+    what: name of the value in messages
+    """
     if _XACRO.search(text):
         _unexpanded(element, what, notes)
         return None
     values = []
     for found in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
         word = found[0]
-        value = _finite(word, f"{what}: {shown(word)}", element, notes)
+        value = finite_number(word, f"{what}: {shown(word)}", element, notes)
         if value is None:
             return None
         values.append(value)
     return values
 
 
-def _finite(text: str, what: str, element: Element, notes: Notes) -> float | None:
+def finite_number(text: str, what: str, element: Element, notes: Notes) -> float | None:
+    """A finite number; None after an error.
+
+    what: name of the value in messages
+    """
     if _NUMBER.fullmatch(text):
         value = float(text)
         if math.isfinite(value):

@@ -135,7 +135,7 @@ def _implicit_world(
 
 def _complain_about_root(root: Element, notes: Notes) -> None:
     hints = {
-        "sdf": "convert this SDF file to URDF first",
+        "sdf": "name this SDF file .sdf",
         "mujoco": "name this MuJoCo (MJCF) file .mjcf or .xml",
     }
     hint = hints.get(root.tag, 'use <robot name="…"> as the root element')

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from robolin.core.text import did_you_mean, pluralize, printable, quote_list
 from robolin.description.model import Finding, Reading, SourceLocation
-from robolin.description.robot_source import RobotText
+from robolin.description.robot_source import RobotText, format_of_text
 from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
 from robolin.description.xacro import xacro_worker as expand_in_own_process
@@ -122,7 +122,7 @@ def _unused(path: Path, answer: Mapping[str, Any]) -> UnusedArgumentError:
 def read_xacro(
     found: RobotText, arguments: Mapping[str, str], packages: Mapping[str, str]
 ) -> Reading:
-    """The description of a xacro file; its findings name the lines of the expansion."""
+    """The description of a xacro file, of URDF or SDF; findings name lines of the expansion."""
     if found.path is None:
         hint = "give the path of the file: it includes other files"
         raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
@@ -130,7 +130,13 @@ def read_xacro(
     if b"<joint" not in expansion.text:
         hint = "give the file that includes this one, if it only defines macros"
         raise RobolinError("the expanded file has no joints", where=str(found.path), hint=hint)
-    reading = read_urdf(expansion.text, f"{found.shown} (expanded)")
+    shown = f"{found.shown} (expanded)"
+    if format_of_text(expansion.text) == "sdf":
+        from robolin.description.sdf.sdf_reader import read_sdf
+
+        reading = read_sdf(found._replace(text=expansion.text, shown=shown), packages)
+    else:
+        reading = read_urdf(expansion.text, shown)
     location, description = SourceLocation(found.shown), reading.description
     warnings = [Finding("xacro-warning", "warning", location, text) for text in expansion.warnings]
     if description is not None:

@@ -1,0 +1,237 @@
+"""Reader of SDF text: one model becomes links and joints; meshes are never opened.
+
+The root link is fixed to the world where the file places it.  Missing masses and inertias have the
+values that SDF defines, each with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from robolin.core.arm import HERE, Inertia, Rotary
+from robolin.core.arm_parts import (
+    turned_rotary,
+)
+from robolin.core.text import did_you_mean, quote_list
+from robolin.description.model import (
+    Description,
+    JointEntry,
+    LinkEntry,
+    Reading,
+    limit_findings,
+    sorted_counts,
+)
+from robolin.description.robot_source import RobotText
+from robolin.description.sdf.sdf_fields import (
+    FileNotes,
+    boolean,
+    boolean_attribute,
+    check_attributes,
+    element_text,
+    left_out,
+    number_text,
+    parts,
+    pose_value,
+)
+from robolin.description.sdf.sdf_files import Model, SdfFiles, World, read_world
+from robolin.description.sdf.sdf_frames import (
+    WORLD,
+    FrameNode,
+    Scope,
+    pose_in_world,
+    relative_to,
+    scope_of_robot,
+)
+from robolin.description.sdf.sdf_joints import SdfParts, read_joint
+from robolin.description.structure import check_structure
+from robolin.description.urdf.urdf_fields import name_of, shown
+from robolin.description.xml_tree import Element
+
+PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def read_sdf(found: RobotText, packages: Mapping[str, str]) -> Reading:
+    """The description of an SDF file, None if there is any error, and all findings.
+
+    packages: folders of models for `model://NAME` and `package://NAME`, by name
+    """
+    folder = found.path.absolute().parent if found.path else None
+    notes = FileNotes(found.shown, folder)
+    files = SdfFiles(found.path, packages)
+    world = read_world(files, found.text, notes)
+    model = _chosen(world, found, notes) if world is not None else None
+    description = None
+    if world is not None and model is not None:
+        description = replace(_description(world, model), digest=files.digest)
+    wrong = any(finding.level == "error" for finding in notes.findings)
+    order = sorted(notes.findings, key=lambda finding: finding.location.line)
+    return Reading(None if wrong else description, limit_findings(order), description)
+
+
+def _chosen(world: World, found: RobotText, notes: FileNotes) -> Model | None:
+    """The model to read: the named one, the only one, or the only one that can move."""
+    models = world.models
+    names = [model.name for model in models]
+    if found.part:
+        chosen = [model for model in models if model.name == found.part]
+    else:
+        chosen = [model for model in models if not model.static and _has_joint(model)] or models
+    if len(chosen) == 1:
+        notes.ignored.update(["model"] * (len(models) - 1))
+        return chosen[0]
+    if not models:
+        hint = "give a file with a <model>"
+        notes.error("sdf-model", world.element, "the file has no model that can be read", hint)
+    elif found.part:
+        message = f"the file has no model {shown(found.part)}"
+        hint = did_you_mean(found.part, names, f"choose one of {quote_list(names)}")
+        notes.error("sdf-model", world.element, message, hint)
+    else:
+        names = [model.name for model in chosen]
+        hint = f"choose one after a colon: {found.shown}:{names[0]}"
+        message = f"the file has {len(names)} models: {quote_list(names)}"
+        notes.error("sdf-model", world.element, message, hint)
+    return None
+
+
+def _has_joint(model: Model) -> bool:
+    return any(
+        _has_joint(part) if isinstance(part, Model) else part.tag == "joint"
+        for part in model.inside
+    )
+
+
+def _description(world: World, model: Model) -> Description:
+    notes, robot = world.notes, SdfParts()
+    for part in world.inside:
+        if isinstance(part, Element):
+            _of_world(part, world)
+    scope = scope_of_robot(world, model)
+    nodes: dict[str, FrameNode] = {}
+    written: list[LinkEntry] = []
+    for inner in scope.all_scopes():
+        _check_model(inner, scope)
+        for node in inner.links:
+            nodes[node.path] = node
+            written.append(_link(node))
+        for node in inner.joints:
+            read_joint(node, inner, robot)
+    location = model.notes.at(model.element)
+    base = [LinkEntry(WORLD, location)] if robot.on_world else []
+    root, findings = check_structure([*base, *written], robot.written, location)
+    links = [*base, *written, *robot.links]
+    if root and not findings:
+        # names of added links, and mimic rules
+        _, findings = check_structure(links, robot.joints, location)
+    notes.findings += findings
+    place = pose_in_world(nodes[root]) if root in nodes else HERE
+    placement = ""
+    if root and place != HERE:
+        placement = f"{root}/fixed"
+        links.insert(0, LinkEntry(WORLD, location))
+        robot.joints.insert(0, JointEntry(placement, "fixed", WORLD, root, location, place))
+        root = WORLD
+    return Description(
+        name=model.name,
+        links=tuple(links),
+        joints=tuple(robot.joints),
+        root=root or "",
+        source=notes.source,
+        digest="",
+        gravity=world.gravity,
+        ignored=sorted_counts(notes.ignored),
+        locations={"robot": location},
+        placement=placement,
+    )
+
+
+def _of_world(part: Element, world: World) -> None:
+    """Count the parts of a world that are not read; its frames and its gravity are."""
+    if part.tag == "joint":
+        left_out(part, "<joint> of the world is ignored, and it changes the dynamics", world.notes)
+    read = ("frame", "gravity" if world.notes.version >= (1, 6) else "physics")
+    if part.tag not in read or world.gravity is None:
+        world.notes.ignore(part.tag)
+
+
+def _check_model(scope: Scope, robot: Scope) -> None:
+    """Count the parts of a model that are not read, and reject those without which it is wrong."""
+    model, notes = scope.content, scope.content.notes
+    owner = f"model {shown(model.name)}"
+    several = ("link", "joint", "frame", "model", "include", "drake:joint")
+    parts(model.element, owner, ("pose", "static"), notes, several)
+    for part in model.element.children:
+        if part.tag == "drake:joint":
+            hint = "use a joint type of SDF, or YAML"
+            notes.error("sdf-unsupported", part, f"{owner}: <drake:joint> is not supported", hint)
+        elif part.tag == "frame":
+            parts(part, f"frame {shown(name_of(part, 'a frame', notes))}", ("pose",), notes)
+    if model.static:
+        message = f"{owner} is static: its links do not move"
+        if scope is not robot:
+            message = f"{owner} is static inside a model that moves"
+        notes.error("sdf-unsupported", model.element, message, "set <static> to false")
+
+
+def _link(node: FrameNode) -> LinkEntry:
+    element, notes = node.element, node.notes
+    name = name_of(element, "a link", notes)
+    owner = f"link {shown(node.path)}" if name else "a link"
+    if name == WORLD:
+        notes.error("sdf-frame", element, f"{owner} has the name of the world", "rename the link")
+    check_attributes(element, owner, ("name",), notes)
+    known = ("pose", "inertial", "gravity", "kinematic")
+    found = parts(element, owner, known, notes)
+    if not boolean(found.get("gravity"), owner, notes, True):
+        message = f"{owner}: <gravity> false is not supported; gravity acts on the link"
+        left_out(found["gravity"], message, notes)
+    if boolean(found.get("kinematic"), owner, notes):
+        message = f"{owner}: <kinematic> true is not supported; forces move the link"
+        left_out(found["kinematic"], message, notes)
+    for part in element.children:
+        if part.tag == "velocity_decay" and any(
+            element_text(rate) != "0" for rate in part.children
+        ):
+            message = f"<velocity_decay> in {owner} is ignored, and it changes the dynamics"
+            left_out(part, f"{message}: it damps the motion of the link", notes)
+    inertial = found.get("inertial")
+    body = _inertia(inertial if inertial is not None else element, owner, notes)
+    tags = {"pose": "com", "mass": "mass", "inertia": "inertia"}
+    children = inertial.children if inertial is not None else []
+    locations = {tags[part.tag]: notes.at(part) for part in children if part.tag in tags}
+    at = notes.at(inertial) if inertial is not None else None
+    return LinkEntry(node.path if name else "", notes.at(element), body, at, locations)
+
+
+def _inertia(inertial: Element, owner: str, notes: FileNotes) -> Inertia:
+    """The inertia of a link; SDF's default for missing parts is 1 kg and 1, 1, 1 kg·m².
+
+    inertial: the `<link>` if it has no `<inertial>`
+    """
+    found: dict[str, Element] = {}
+    if inertial.tag == "inertial":
+        found = parts(inertial, f"inertial of {owner}", ("pose", "mass", "inertia"), notes)
+        check_attributes(inertial, owner, ("auto",), notes)
+        if boolean_attribute(inertial, "auto", owner, notes):
+            message = f"{owner} has an automatic inertia, which is not supported"
+            hint = "write its values: gz sdf --print FILE --expand-auto-inertials"
+            notes.error("sdf-unsupported", inertial, message, hint)
+    values = parts(found["inertia"], owner, PRODUCTS, notes) if "inertia" in found else {}
+    missing = [] if "mass" in found else ["mass"]
+    missing += [name for name in ("ixx", "iyy", "izz") if name not in values]
+    if missing:
+        message = f"{owner} has no {', '.join(missing)}: each is 1 by default in SDF"
+        notes.add("sdf-default-inertia", "warning", inertial, message, "write <mass> and <inertia>")
+    pose = pose_value(found.get("pose"), owner, notes)
+    if "pose" in found and relative_to(found["pose"], owner, notes):
+        message = f"{owner}: the pose of <inertial> is relative to the link"
+        notes.error("sdf-frame", found["pose"], message, "remove relative_to")
+    mass = number_text(found["mass"], owner, notes) if "mass" in found else 1.0
+    given = [number_text(values.get(name), owner, notes) for name in PRODUCTS]
+    xx, xy, xz, yy, yz, zz = (
+        float(name in missing) if value is None else value
+        for name, value in zip(PRODUCTS, given, strict=True)
+    )
+    rotary: Rotary = turned_rotary(pose.rotation, (xx, xy, xz, yy, yz, zz))
+    return Inertia(mass or 0.0, pose.translation, rotary)

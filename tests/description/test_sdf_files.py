@@ -1,0 +1,195 @@
+"""SDF includes: found as in Gazebo and Drake, and never outside the package of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import robolin
+from robolin.description.building.option_texts import ModelOptions
+from robolin.description.load import read
+from robolin.description.model import Finding
+from tests.cases import for_each
+from tests.description.test_sdf_frames import BODY, joint, link, model, place
+
+HAND = model(
+    link("palm", "<pose>0 0 1 0 0 0</pose>"),
+    link("tip", "<pose>0 0 2 0 0 0</pose>"),
+    '<frame name="grip"><pose>0 0 5 0 0 0</pose></frame>',
+    joint("bend", "palm", "tip"),
+    about='name="hand"',
+)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A model database with an arm and a hand, and a secret next to it."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "model.sdf").write_text(HAND)
+    hand = tmp_path / "models" / "hand"
+    hand.mkdir(parents=True)
+    (hand / "model.config").write_text(
+        '<model><sdf version="1.4">old.sdf</sdf><sdf version="1.9">new.sdf</sdf>'
+        '<sdf version="99.0">newest.sdf</sdf></model>'
+    )
+    (hand / "new.sdf").write_text(HAND)
+    arm = tmp_path / "models" / "arm"
+    arm.mkdir()
+    (arm / "model.config").write_text("<model/>")
+    (arm / "local.sdf").write_text(HAND)
+    return arm
+
+
+def arm_file(folder: Path, include: str, child: str = "hand::palm", merge: str = "") -> Path:
+    path = folder / "model.sdf"
+    text = f"<include{merge}>{include}</include>"
+    path.write_text(model(link("a"), text, joint("j", "a", child)))
+    return path
+
+
+@for_each(
+    "uri",
+    [
+        *("model://hand", "model://hand/new.sdf", "package://hand/new.sdf", "hand"),
+        *("local.sdf", "file://local.sdf", "../hand", "../hand/new.sdf"),
+    ],
+)
+def test_uris(models: Path, uri: str) -> None:
+    """A URI is a model in the database, or a path from the folder of the file."""
+    arm = robolin.load(arm_file(models, f"<uri>{uri}</uri>"))
+    assert arm.joint_names == ("j", "hand::bend")
+
+
+def test_include_sets_name_pose_and_placement(models: Path) -> None:
+    """Name, pose and placement frame of an <include> replace those of the model."""
+    include = (
+        "<uri>model://hand</uri><name>left</name><pose>0 0 50 0 0 0</pose>"
+        "<placement_frame>grip</placement_frame>"
+    )
+    description = read(arm_file(models, include, "left::palm")).description
+
+    assert description is not None
+    assert place(description, "left::palm").translation == (0, 0, 46)
+
+
+def test_merged_include(models: Path) -> None:
+    """A merged model has no name of its own; its poses keep the frame of the model."""
+    include = "<uri>model://hand</uri><pose>0 0 50 0 0 0</pose>"
+    description = read(arm_file(models, include, "palm", ' merge="true"')).description
+
+    assert description is not None
+    assert [each.name for each in description.joints] == ["j", "bend"]
+    assert place(description, "tip").translation == (0, 0, 52)
+
+
+def errors(path: Path, **packages: str) -> list[Finding]:
+    found = read(path, ModelOptions(packages=packages)).findings
+    return [each for each in found if each.id == "sdf-include"]
+
+
+def test_files_outside_are_rejected(models: Path) -> None:
+    """No path, link or `model.config` leads out of the readable folders, unless the user does."""
+    top = models.parent.parent
+    for uri in ("../../secret/model.sdf", "model://../secret", f"file://{top}/secret/model.sdf"):
+        found = errors(arm_file(models, f"<uri>{uri}</uri>"))
+        assert ["outside the package" in each.message for each in found] == [True], uri
+        assert found[0].location.line == 4
+    (models / "link.sdf").symlink_to(top / "secret" / "model.sdf")
+    (models.parent / "trick").mkdir()
+    (models.parent / "trick" / "model.config").write_text(
+        '<model><sdf version="1.9">../../secret/model.sdf</sdf></model>'
+    )
+    for uri in ("link.sdf", "model://trick"):
+        found = errors(arm_file(models, f"<uri>{uri}</uri>"))
+        assert ["outside the package" in each.message for each in found] == [True], uri
+    path = arm_file(models, "<uri>model://secret</uri>")
+    assert [each.message for each in errors(path)] == ["'model://secret' was not found"]
+    assert errors(path, secret=str(top / "secret")) == []
+
+
+def test_search_path(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders of Gazebo's search path are readable."""
+    path = arm_file(models, "<uri>model://secret</uri>")
+    monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(models.parent.parent))
+    assert errors(path) == []
+
+
+@for_each(
+    "uri,words",
+    [
+        ("https://fuel.gazebosim.org/1.0/x", "does not download"),
+        ("model://nothing", "was not found"),
+        ("nothing.sdf", "was not found"),
+        (".", "not an SDF file"),
+        ("two.sdf", "has 2 models"),
+        ("x" * 400, "was not found"),
+    ],
+)
+def test_includes_that_fail(models: Path, uri: str, words: str) -> None:
+    """The error has the line of the <include> and its URI."""
+    one = "".join(HAND.splitlines()[1:-1])
+    (models / "two.sdf").write_text(f'<sdf version="1.9">{one}{one}</sdf>')
+    path = models / "outer.sdf"
+    text = f"<include><uri>{uri}</uri></include>"
+    path.write_text(model(link("a"), text, joint("j", "a", "hand::palm")))
+
+    found = errors(path)
+    assert [words in each.message for each in found] == [True]
+    assert (found[0].location.file, found[0].location.line) == (str(path), 4)
+
+
+def test_errors_in_an_included_file_have_its_name(models: Path) -> None:
+    """A finding in an included file has the path and the line of that file."""
+    (models / "local.sdf").write_text(HAND.replace("<mass>1</mass>", "<mass>heavy</mass>", 1))
+    found = read(arm_file(models, "<uri>local.sdf</uri>")).findings
+    assert [str(each.location) for each in found] == ["local.sdf:3"]
+
+
+def test_file_that_includes_itself(models: Path) -> None:
+    """A file that includes itself ten times ends at the limits, with few findings."""
+    path = models / "model.sdf"
+    itself = "<include><uri>model.sdf</uri></include>"
+    path.write_text(model(link("a"), *[itself] * 10))
+    reading = read(path)
+
+    assert reading.description is None
+    assert {each.id for each in reading.findings} >= {"sdf-include"}
+
+
+def test_hash_covers_all_files(models: Path) -> None:
+    """A change in an included file changes the hash; another folder does not."""
+    path = arm_file(models, "<uri>model://hand</uri>")
+    before = read(path).description
+    file = models.parent / "hand" / "new.sdf"
+    file.write_text(file.read_text().replace("<mass>1<", "<mass>2<"))
+    after = read(path).description
+
+    assert before is not None
+    assert after is not None
+    assert before.digest != after.digest
+
+
+def test_world_includes_that_are_not_needed(models: Path) -> None:
+    """A world loads without its sun; the missing model is a warning."""
+    path = models.parent / "room.world"
+    include = "<include><uri>model://sun</uri></include><include><uri>model://hand</uri></include>"
+    path.write_text(f'<sdf version="1.9"><world name="w">{include}</world></sdf>')
+    reading = read(path)
+
+    assert reading.description is not None
+    assert [(each.id, each.level) for each in reading.findings] == [
+        ("sdf-world-include", "warning")
+    ]
+
+
+def test_text_without_a_file(models: Path) -> None:
+    """Standard input has no folder: only models that the user names are included."""
+    text = model(
+        f'<link name="a">{BODY}</link>',
+        "<include><uri>model://hand</uri></include>",
+        joint("j", "a", "hand::palm"),
+    )
+    assert [each.id for each in read(text).findings] == ["sdf-include", "unknown-link"]
+    arm = robolin.load(text, packages={"hand": models.parent / "hand"})
+    assert arm.joint_names == ("j", "hand::bend")
