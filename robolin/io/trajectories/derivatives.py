@@ -12,7 +12,7 @@ from robolin.core.arrays import Floats, Integers, Mask, Numbers
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 from robolin.io.trajectories.local_polynomials import LocalPolynomials, Windows
-from robolin.io.trajectories.row_options import DerivativeMethod
+from robolin.io.trajectories.row_options import NARROWEST, WIDEST, DerivativeMethod
 from robolin.io.trajectories.trajectory import (
     PER_SECOND,
     Chunk,
@@ -173,7 +173,7 @@ class LocalDerivatives:
         for chunk in chunks:
             self._append(chunk)
             yield from self._complete(self._ready())
-        if self._waiting and self._waiting[0][0] == 0 and self._is_short():
+        if len(self._ticks) and self._waiting[0][0] == 0 and self._is_short():
             raise self._too_short()
         yield from self._complete(len(self._waiting))
 
@@ -305,13 +305,9 @@ class LocalDerivatives:
             f"are too few for a derivative: order {plan.order} over {plan.width:.6g} s requires "
             f"{fit.fewest} over {plan.width / 2:.6g} s"
         )
-        steps = np.diff(ticks) * fit.tick
-        typical = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.0
-        wider = max(2.0 * plan.width, (WINDOW - 1) * typical)
-        hint = (
-            f"use a wider window, such as --differentiate savgol:{wider:.3g}; "
-            "skip such rows with --on-bad-row nan"
-        )
+        hint = "skip such rows with --on-bad-row nan"
+        if (wider := (WINDOW - 1) * self._median_step()) > plan.width:
+            hint = f"use a wider window, such as --differentiate savgol:{wider:.3g}; {hint}"
         return RobolinError(message, where=chunk.location(row - start), hint=hint)
 
     def _is_short(self) -> bool:
@@ -324,8 +320,15 @@ class LocalDerivatives:
             f"{pluralize(len(self._ticks), 'row')} over {lasts:.4g} s are too few for derivatives "
             f"of order {self._plan.order} over {self._plan.width:.6g} s"
         )
-        hint = "use a narrower window with --differentiate savgol:SECONDS, or more rows"
+        hint, width = "provide more rows", (WINDOW - 1) * self._median_step()
+        if len(self._ticks) >= WINDOW and NARROWEST <= width <= WIDEST:
+            hint = f"use --differentiate savgol:{width:.3g}, or more rows"
         return RobolinError(message, where=self._file, hint=hint)
+
+    def _median_step(self) -> float:
+        """Median of the time steps in memory in s, 0 without any."""
+        steps = np.diff(self._ticks)
+        return float(np.median(steps[steps > 0])) * self._fit.tick if (steps > 0).any() else 0.0
 
     def _too_wide(self) -> RobolinError:
         message = f"a window of {self._plan.width:.6g} s has more than {_MOST_IN_WINDOW} rows"

@@ -101,7 +101,9 @@ class LocalPolynomials:
         for begin in range(0, len(windows.first), _ROWS_TOGETHER):
             part = slice(begin, begin + _ROWS_TOGETHER)
             some = Windows(windows.first[part], windows.last[part], windows.enough[part])
-            fitted = self._fit(ticks, columns, some, first + begin, degrees)
+            # numbers that are not finite are reported with their rows
+            with np.errstate(all="ignore"):
+                fitted = self._fit(ticks, columns, some, first + begin, degrees)
             for target, each in zip(computed, fitted, strict=True):
                 target[part] = np.where(some.enough, each, np.nan).T
         return computed
@@ -164,15 +166,19 @@ class _Block:
         return slice(begin, begin + self.rows)
 
     def scaled(self, offset: int) -> Floats:
-        """Scaled times x of the neighbours at this offset."""
+        """Scaled times x of the neighbours at this offset; 0 outside the window."""
         x: Floats = (self._times[self._at(offset)] - self._centre) * self.per_radius
-        return x
+        return x if offset in self._common else np.where(self._within(offset), x, 0.0)
 
     def inside(self, offset: int) -> Floats:
         """1 where the neighbour at this offset belongs to the window, else 0."""
         if offset in self._common:
             return np.ones(self.rows)
-        return ((self._low <= offset) & (offset <= self._high)).astype(np.float64)
+        return self._within(offset).astype(np.float64)
+
+    def _within(self, offset: int) -> Mask:
+        within: Mask = (self._low <= offset) & (offset <= self._high)
+        return within
 
     def change(self, offset: int) -> Floats:
         """Values of the neighbours minus those of the rows."""
@@ -198,16 +204,15 @@ def _solved(moments: Floats, right: Sequence[list[Floats]]) -> list[list[Floats]
     """Solve G a = b for each right side b, by Cholesky factors of G(k, l) = moments(k + l)."""
     size = (len(moments) + 1) // 2
     factor: list[list[Floats]] = []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for k in range(size):
-            row: list[Floats] = []
-            for j in range(k + 1):
-                entry = moments[k + j].copy()
-                for i in range(j):
-                    entry -= (factor[j] if j < k else row)[i] * row[i]
-                row.append(np.sqrt(entry) if j == k else entry / factor[j][j])
-            factor.append(row)
-        return [_substituted(factor, b) for b in right]
+    for k in range(size):
+        row: list[Floats] = []
+        for j in range(k + 1):
+            entry = moments[k + j].copy()
+            for i in range(j):
+                entry -= (factor[j] if j < k else row)[i] * row[i]
+            row.append(np.sqrt(entry) if j == k else entry / factor[j][j])
+        factor.append(row)
+    return [_substituted(factor, b) for b in right]
 
 
 def _substituted(factor: list[list[Floats]], b: list[Floats]) -> list[Floats]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from robolin.core.choices import DIFFERENTIATIONS
@@ -63,6 +62,8 @@ def no_row(choice: RowSlice, file: str) -> RobolinError:
 
 
 CENTRAL, SAVGOL = DIFFERENTIATIONS
+# in s; beyond these, widths in ticks would not be exact
+NARROWEST, WIDEST = 1e-9, 1e6
 LOWEST_ORDER, DEFAULT_ORDER, HIGHEST_ORDER = 2, 3, 5
 _FORM = f"{CENTRAL}, {SAVGOL} or {SAVGOL}:SECONDS[:ORDER], for example {SAVGOL}:0.1"
 
@@ -92,8 +93,9 @@ def parse_differentiation(text: str) -> DerivativeMethod:
         order = int(numbers[1]) if len(numbers) == 2 else DEFAULT_ORDER
     except ValueError:
         raise typed.wrong(f"must be {_FORM}") from None
-    if not 0.0 < width < inf:
-        raise typed.wrong(f"the width must be positive, got {numbers[0]} s")
+    if not NARROWEST <= width <= WIDEST:
+        message = f"the width must be from {NARROWEST:g} to {WIDEST:g} s, got {width:g} s"
+        raise typed.wrong(message, f"for example {SAVGOL}:0.1")
     if not LOWEST_ORDER <= order <= HIGHEST_ORDER:
         message = f"the order must be from {LOWEST_ORDER} to {HIGHEST_ORDER}, got {order}"
         raise typed.wrong(message)

@@ -183,8 +183,21 @@ REFUSED = [
         "at least 11 rows, got 10",
     ),
     ("a short file", LONG[:3], LONG[:3], SAVGOL, "3 rows over 0.2 s are too few"),
-    ("a narrow window", LONG, LONG, {"differentiate": "savgol:0.3"}, "a narrower window"),
+    (
+        "a narrow window",
+        LONG,
+        LONG,
+        {"differentiate": "savgol:0.3"},
+        "use --differentiate savgol:1,",
+    ),
     ("a short segment", ISLAND[:17], LONG[:17], SAVGOL, "2 time stamps over 0.1 s are too few"),
+    (
+        "sparse rows",
+        np.r_[LONG[:15] / 10, 1 + LONG],
+        np.r_[LONG[:15], LONG],
+        SAVGOL | {"differentiate": "savgol:0.1"},
+        "skip such rows with --on-bad-row nan",
+    ),
     ("a free joint", LONG, LONG, {"free_turns": True}, "not derivatives of their angles"),
 ]
 
@@ -223,6 +236,16 @@ def test_windows_leave_out_rows_with_nan(tmp_path):
     assert np.allclose(chunk.columns["qd"][fine, 0], 3 * LONG[fine] ** 2, atol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["savgol", "savgol:1"])
+def test_rows_without_time_stamps_are_nan_on_request(tmp_path, method):
+    """A file whose time stamps are all NaN has no derivative in any row."""
+    path = written(tmp_path, ["nan"] * 20, LONG)
+    rules = ReadOptions(differentiate=method, turning=(True,))
+    with open_trajectory(path, ["a"], ["q"], ["qd"], rules) as stream:
+        (chunk,) = stream.chunks(gaps=True)
+    assert chunk.gaps.all()
+
+
 def test_short_segments_are_nan_on_request(tmp_path):
     """Rows without enough neighbours have no result if such rows are allowed."""
     path = written(tmp_path, ISLAND[:17].tolist(), LONG[:17])
@@ -242,6 +265,8 @@ def test_short_segments_are_nan_on_request(tmp_path):
         "savgol:x",
         "savgol:0",
         "savgol:-1",
+        "savgol:1e7",
+        "savgol:1e-10",
         "savgol:inf",
         "savgol:nan",
         "savgol:0.1:1",
