@@ -31,7 +31,7 @@ _UNEVEN_ROWS = 1e-3
 # time steps whose median determines the default width
 _STEPS_FOR_MEDIAN = 100_000
 # rows that are differentiated together; more than this in a window is a mistake
-_FEWEST_AT_ONCE, _MOST_IN_WINDOW = 2048, 20_000
+_FEWEST_AT_ONCE, _MOST_IN_WINDOW = 8192, 20_000
 
 
 @dataclass

@@ -25,7 +25,7 @@ import numpy as np
 from robolin.core.arrays import Floats, Integers, Mask, Numbers
 
 # rows evaluated together: their arrays stay in the cache
-_ROWS_TOGETHER = 2048
+_ROWS_TOGETHER = 8192
 # relative tolerance of the width, so that rounded time stamps at its ends belong to the window
 _TOLERANCE = 1e-4
 
@@ -132,7 +132,8 @@ class LocalPolynomials:
                     weight += factor
                     weight *= x
                 weight += factors[0]
-                weight *= inside
+                if not block.is_common(offset):
+                    weight *= inside
                 total += np.multiply(change, weight, out=product)
         rate = block.per_radius / self.tick
         return [total * _power(rate, degree) for total, degree in zip(sums, degrees, strict=True)]
@@ -159,20 +160,25 @@ class _Block:
         )
         self._centre = 0.5 * (low + high)
         self.per_radius = 2.0 / np.where(windows.enough, high - low, 1.0)
-        self._own = self._columns[:, self._at(0)]
+        self._own = self._columns[:, self._at(0)].copy()
+        self._change = np.empty_like(self._own)
 
     def _at(self, offset: int) -> slice:
         begin = offset - self.offsets.start
         return slice(begin, begin + self.rows)
 
+    def is_common(self, offset: int) -> bool:
+        """Return whether the neighbours at this offset belong to the windows of all rows."""
+        return offset in self._common
+
     def scaled(self, offset: int) -> Floats:
         """Scaled times x of the neighbours at this offset; 0 outside the window."""
         x: Floats = (self._times[self._at(offset)] - self._centre) * self.per_radius
-        return x if offset in self._common else np.where(self._within(offset), x, 0.0)
+        return x if self.is_common(offset) else np.where(self._within(offset), x, 0.0)
 
     def inside(self, offset: int) -> Floats:
         """1 where the neighbour at this offset belongs to the window, else 0."""
-        if offset in self._common:
+        if self.is_common(offset):
             return np.ones(self.rows)
         return self._within(offset).astype(np.float64)
 
@@ -182,8 +188,8 @@ class _Block:
 
     def change(self, offset: int) -> Floats:
         """Values of the neighbours minus those of the rows."""
-        difference: Floats = self._columns[:, self._at(offset)] - self._own
-        return difference
+        np.subtract(self._columns[:, self._at(offset)], self._own, out=self._change)
+        return self._change
 
 
 def _power(base: Floats, exponent: int) -> Floats:
