@@ -102,7 +102,7 @@ def planned_parts(
     keep:   called with every recording that is surveyed now
     """
     require_divisible(inquiry, division)
-    choice = inquiry.states.parse_row_slice
+    choice = inquiry.states.row_slice
     sources: list[SurveyedRecording] = []
     problems: list[RobolinError] = []
     surveyed = {(each.name, each.part): each for each in before}

@@ -116,7 +116,7 @@ def part_jobs(
 
 def _known(source: SurveyedRecording, states: States) -> FileIndex:
     """Part of the file index that these rows need."""
-    choice = states.parse_row_slice
+    choice = states.row_slice
     return source.known(choice.first, choice.stop)
 
 

@@ -50,12 +50,12 @@ class ColumnInfo:
     """A column of a recording that is copied into the result.
 
     name:  as in the recording; `THE_TIME` for the time
-    place: column index
+    index: column index
     look:  content type over all rows, as in `FileIndex`
     """
 
     name: str
-    place: int
+    index: int
     look: str
 
 
@@ -207,7 +207,7 @@ class SurveyedRecording:
         table = FileIndex(self.sha256, self.marks)
         needed = (table.mark_before(first), table.mark_at(stop))
         marks = tuple(dict.fromkeys(mark for mark in needed if mark))
-        looks = {each.place: each.look for each in self.columns}
+        looks = {each.index: each.look for each in self.columns}
         return FileIndex(self.sha256, marks, looks, self.even)
 
 
@@ -283,22 +283,23 @@ def _stamp(path: str) -> tuple[int, str]:
     if is_stored(path):
         version = objects.stat(path)
         return (version.size, version.etag) if version else (-1, "")
-    place, found = Path(location_of(path)), _stats(path)
+    location, found = Path(location_of(path)), _stats(path)
     if not found:
         return -1, ""
     size = sum(each.st_size for each in found.values())
-    if not place.is_dir():
-        return size, file_stamp(found[place])
+    if not location.is_dir():
+        return size, file_stamp(found[location])
     lines = (
-        f"{file.relative_to(place).as_posix()} {file_stamp(each)}\n" for file, each in found.items()
+        f"{file.relative_to(location).as_posix()} {file_stamp(each)}\n"
+        for file, each in found.items()
     )
     return size, hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def _stats(path: str) -> dict[Path, os.stat_result]:
     """The files of a recording, in order; a missing file is reported when it is opened."""
-    place = Path(location_of(path))
-    files = sorted(each for each in place.rglob("*")) if place.is_dir() else [place]
+    location = Path(location_of(path))
+    files = sorted(each for each in location.rglob("*")) if location.is_dir() else [location]
     return {each: each.stat() for each in files if each.is_file()}
 
 
@@ -343,7 +344,7 @@ def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:
         "sha256": known.sha256,
         "rows": known.rows,
         "marks": [[mark.row, mark.line, mark.byte] for mark in known.marks],
-        "columns": [[each.name, each.place, each.look] for each in known.columns],
+        "columns": [[each.name, each.index, each.look] for each in known.columns],
         "even": known.even,
     }
 

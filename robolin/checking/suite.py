@@ -105,7 +105,7 @@ _CASE = (
 _NEEDED = ("verb", "arm", "stored")
 _TEXTS = (*_NEEDED, "name", "trajectory")
 _TOLERANCE = ("rtol", "atol")
-_PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
+_LOCATION = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,11 @@ class Case:
 
 def find_suite(folder: Path) -> Path:
     """The suite file of a folder, or of its nearest parent that has one."""
-    for place in (folder, *folder.parents):
-        if (place / SUITE).is_file():
-            return place / SUITE
-        if (place / PROJECT).is_file() and _has_suite(place / PROJECT):
-            return place / PROJECT
+    for parent in (folder, *folder.parents):
+        if (parent / SUITE).is_file():
+            return parent / SUITE
+        if (parent / PROJECT).is_file() and _has_suite(parent / PROJECT):
+            return parent / PROJECT
     raise FileError(
         f"no {SUITE} in this folder or its parents, and no [tool.robolin] in a {PROJECT}",
         where=str(folder),
@@ -193,9 +193,9 @@ class _SuiteReader:
             raise RobolinError(message, where=str(self._path)) from error
         except ValueError as error:
             # a syntax error, or an integer with thousands of digits
-            place = _PLACE.search(str(error))
-            where = f"{self._path}:{place[1]}:{place[2]}" if place else str(self._path)
-            message = _PLACE.sub("", str(error))
+            location = _LOCATION.search(str(error))
+            where = f"{self._path}:{location[1]}:{location[2]}" if location else str(self._path)
+            message = _LOCATION.sub("", str(error))
             raise RobolinError(f"not TOML: {message}", where=where) from error
         for key in self._prefix:
             table = table.get(key, {}) if isinstance(table, dict) else {}
@@ -318,8 +318,8 @@ class _SuiteReader:
             if (other := names.setdefault(case.name, case)) is not case:
                 self._twice(case, other, f"name '{case.name}'")
             # symbolic links and spellings such as x/../a.npz can name the same file
-            places = [os.path.realpath(each) for each in with_companion(case.stored)]
-            others = [files.setdefault(place, case) for place in places]
+            paths = [os.path.realpath(each) for each in with_companion(case.stored)]
+            others = [files.setdefault(path, case) for path in paths]
             if (other := next((each for each in others if each is not case), case)) is not case:
                 self._twice(case, other, f"stored '{case.stored}'")
 

@@ -41,15 +41,15 @@ static mxArray *handed(const {real} *found, int axes, const mwSize *sizes)
     mxArray *made = mxCreateNumericArray(axes, sizes, mxDOUBLE_CLASS, mxREAL);
     double *values = mxGetPr(made);
     const size_t count = mxGetNumberOfElements(made);
-    size_t place;
-    for (place = 0; place < count; ++place) {{
-        size_t rest = place, there = 0;
+    size_t index;
+    for (index = 0; index < count; ++index) {{
+        size_t rest = index, there = 0;
         int axis;
         for (axis = 0; axis < axes; ++axis) {{
             there = there * sizes[axis] + rest % sizes[axis];
             rest /= sizes[axis];
         }}
-        values[place] = found[there];
+        values[index] = found[there];
     }}
     return made;
 }}

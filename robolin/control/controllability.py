@@ -74,11 +74,11 @@ class Reachability(DisplayMixin):
         worst: Integers = self.distance.argmin(axis=-1)
         return worst
 
-    def joints(self, *place: int) -> tuple[str, ...]:
+    def joints(self, *index: int) -> tuple[str, ...]:
         """Joints that dominate the least controllable (observable) direction of a mode.
 
         Args:
-            place: index of the model in its batch (one per batch axis), then index of the mode
+            index: index of the model in its batch (one per batch axis), then index of the mode
 
         Returns:
             names of joints, largest participation first; joints below a tenth of the largest are
@@ -93,8 +93,8 @@ class Reachability(DisplayMixin):
             >>> reached.joints(int(reached.worst))
             ('slide', 'pivot')
         """
-        require_mode(self.model, place)
-        return dominant_joints(self.model, joint_shares(self.model, self._directions[1])[place])
+        require_mode(self.model, index)
+        return dominant_joints(self.model, joint_shares(self.model, self._directions[1])[index])
 
     @cached_property
     def _directions(self) -> tuple[Floats, Complexes]:

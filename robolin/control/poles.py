@@ -83,11 +83,11 @@ class Poles(DisplayMixin):
         stable: Mask = (self.stability == STABLE).all(axis=-1)
         return stable
 
-    def joints(self, *place: int) -> tuple[str, ...]:
+    def joints(self, *index: int) -> tuple[str, ...]:
         """Names of the joints that move in a mode.
 
         Args:
-            place: index of the model in its batch (one per batch axis), then index of the mode
+            index: index of the model in its batch (one per batch axis), then index of the mode
 
         Returns:
             names of joints, largest motion first; joints below a tenth of the largest are omitted
@@ -100,8 +100,8 @@ class Poles(DisplayMixin):
             >>> model.poles().joints(0)
             ('slide',)
         """
-        require_mode(self.model, place)
-        return dominant_joints(self.model, self.shapes[place])
+        require_mode(self.model, index)
+        return dominant_joints(self.model, self.shapes[index])
 
 
 def poles_of(model: StateSpace) -> Poles:

@@ -339,12 +339,12 @@ def parse_gravity(typed: FlagText) -> Vector3 | float:
 
 def parse_payload(typed: FlagText) -> tuple[str, float, Vector3]:
     """Parse LINK:MASS[@X,Y,Z] into link, mass and position."""
-    head, at, place = typed.text.rpartition("@")
+    head, at, point = typed.text.rpartition("@")
     text = head if at else typed.text
     link, mass = split_name(typed, "LINK:MASS[@X,Y,Z]", "tool0:1.5@0,0,0.1", text, ":")
     x, y, z = (0.0, 0.0, 0.0)
     if at:
-        x, y, z = numbers(typed, "X,Y,Z after the @", 3, text=place)
+        x, y, z = numbers(typed, "X,Y,Z after the @", 3, text=point)
     return link, number(typed, mass), (x, y, z)
 
 

@@ -62,7 +62,7 @@ class Foundation:
         Vectors of joints are in public order, base to tip.  Vectors of links, six numbers each, are
         in the papers' order, tip to base.  H maps between the two.
         """
-        return np.array(self.layout.places)
+        return np.array(self.layout.indices)
 
     def diagonal(self, blocks: ArrayLike, symbol: str = "X") -> Block:
         """A user-defined block diagonal operator, from an array with link 1, a tip, first.
@@ -288,11 +288,11 @@ class PoseOperators(Foundation):
         at_frame = replace(self._arm, tip=frames[frame])
         return self._pick_off(symbol, parameters_of(at_frame).tip)
 
-    def _pick_off(self, symbol: str, place: FrameRow) -> Block:
-        b = place.link
+    def _pick_off(self, symbol: str, frame: FrameRow) -> Block:
+        b = frame.link
         if b > self.n:
             raise RobolinError("the frame is on the base, which does not move")
-        r = add(self._links.p[b], rotate(self._links.R[b], place.point))
+        r = add(self._links.p[b], rotate(self._links.R[b], frame.point))
         values: list[Vector] = [r if k == b else () for k in range(1, self.n + 1)]
         shape = (self.layout.links, Space(self.layout, "frame", b))
         meaning = f"places a force at the frame, which is on link {b}"

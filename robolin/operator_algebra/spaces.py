@@ -29,11 +29,11 @@ class Layout:
     """The parent of each link, and the index of its joint in public order."""
 
     parents: tuple[int, ...]
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
 
     @property
     def n(self) -> int:
-        return len(self.places)
+        return len(self.indices)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -79,7 +79,7 @@ class Space:
     def rows_of(self, k: int) -> Sequence[int]:
         """Indices of the numbers of link k in a vector; empty if it has none."""
         if self.kind == "joints":
-            return (self.layout.places[k - 1],)
+            return (self.layout.indices[k - 1],)
         if self.kind == "links":
             return range(6 * k - 6, 6 * k)
         return range(6) if k == self.link else ()

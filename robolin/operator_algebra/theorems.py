@@ -209,8 +209,8 @@ def explained(expression: Expression) -> str:
     text = ExplainedSweeps(expression.plan, expression.columns.layout)
     for number, sweep in enumerate(expression.plan.sweeps, start=1):
         loop = LOOPS.get(sweep.direction, "k = n, …, 2, 1")
-        place = "" if sweep.direction == ANY_ORDER else f"sweep {number}, "
-        lines += [f"{place}{sweep.direction}, {loop}"]
+        label = "" if sweep.direction == ANY_ORDER else f"sweep {number}, "
+        lines += [f"{label}{sweep.direction}, {loop}"]
         lines += [f"    {line}" for line in text.steps(sweep)]
     return "\n".join(lines)
 

@@ -148,7 +148,7 @@ class AlgorithmQuery:
     named:      converts the algorithm's values to named arrays where its axes are not enough
     joined:     `named` needs the outputs of all algorithms together
     prescribed: 1 for every coordinate (n,) with prescribed acceleration, 0 for the others
-    found:      contract entries that the evaluation adds
+    contract_entries: contract entries that the evaluation adds
     """
 
     names: tuple[str, ...]
@@ -159,7 +159,7 @@ class AlgorithmQuery:
     joined: bool = False
     loops: LoopOptions = NO_LOOPS
     prescribed: Floats | None = None
-    found: dict[str, Any] = field(default_factory=dict)
+    contract_entries: dict[str, Any] = field(default_factory=dict)
     # largest condition number of the mass matrix so far, for --verbose
     _worst: float = 0.0
     # typed accelerations of prescribed joints
@@ -197,7 +197,8 @@ class AlgorithmQuery:
         arrays, values = self._arrays(arm, inputs, given, run)
         if context.verb.linear:
             point = complete_operating_point(values, run)
-            self.found["operating point"] = {name: point[name].tolist() for name in point}
+            lists = {name: point[name].tolist() for name in point}
+            self.contract_entries["operating point"] = lists
         return arrays
 
     def rows(

@@ -228,12 +228,12 @@ class LinearModelTask:
     """Arrays of linear models, as a function of states.
 
     arrays: function of a state (n,) or of states (rows, n); one row that fails raises an error
-    found:  contract entries that the evaluation adds
+    contract_entries: contract entries that the evaluation adds
     """
 
     spec: LinearModelSpec
     arrays: Callable[[Values], ModelArrays]
-    found: dict[str, Any] = field(default_factory=dict)
+    contract_entries: dict[str, Any] = field(default_factory=dict)
     torque: TorqueDefault = "hold"
     divides: bool = True
     # arrays of the first valid rows: they define the shape of failed rows
@@ -255,8 +255,8 @@ class LinearModelTask:
             return given
         equilibrium = self.spec.trimmed(given["q"])
         farthest = int(np.abs(equilibrium.moved).argmax())
-        self.found["torque"] = "holding the equilibrium"
-        self.found["trim"] = (
+        self.contract_entries["torque"] = "holding the equilibrium"
+        self.contract_entries["trim"] = (
             f"{equilibrium.iterations} steps; largest change {equilibrium.moved[farthest]:.4g} of "
             f"{joints[farthest]}; residual {equilibrium.residual:.2g} at passive joints"
         )
@@ -269,7 +269,11 @@ class LinearModelTask:
     def rows(
         self, context: QueryContext, inputs: StateInputs, chunk: Chunk, jobs: int | None
     ) -> tuple[ModelArrays | None, int]:
-        """Evaluate rows together; isolate the rows that fail, or raise the error of the first."""
+        """Evaluate rows together; isolate the rows that fail, or raise the error of the first.
+
+        `jobs` is not used: it follows from the size of the result, and the work for a model is
+        larger.  `LinearModelSpec.model` sets the number of threads.
+        """
         if not context.skips_bad_rows:
             with first_row_error(chunk, self.arrays):
                 return self.arrays(chunk.columns), 0

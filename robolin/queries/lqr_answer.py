@@ -53,11 +53,11 @@ def answer_lqr(context: QueryContext) -> Result | ResultStream:
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         regulator = _regulator(context, spec, values)
         model = regulator.model
-        task.found.update(model_lines(model))
+        task.contract_entries.update(model_lines(model))
         if model.batch:
             return (*_arrays(regulator), *model_point_arrays(model))
         summary = _closed_lines(regulator)
-        task.found.update(summary)
+        task.contract_entries.update(summary)
         context.settings.notify("summary", f"closed loop: {stability_note(regulator.poles)}")
         weights = (
             model_array(model, "Q", regulator.Q),
@@ -145,7 +145,7 @@ class BackwardPass(Runner):
         if first is None:
             raise RobolinError("the trajectory has no rows", where=self._inputs.file)
         question = self._context.question
-        self._task.found.update(model_lines(first))
+        self._task.contract_entries.update(model_lines(first))
         blocks = tvlqr_blocks(
             _prepend(first, models),
             state_weights(question) or None,

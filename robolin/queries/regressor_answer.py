@@ -129,7 +129,7 @@ def _random_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
 
 def _read_states(context: QueryContext, path: str, needs: Sequence[str]) -> SampledStates:
     arm = context.arm
-    read_options = (context.rules, context.states.parse_row_slice, context.settings.known)
+    read_options = (context.rules, context.states.row_slice, context.settings.known)
     rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *read_options)
     file = display_name(path)
     context.note(*(f"{file}: {note}" for note in rows.notes))

@@ -312,14 +312,14 @@ DEFAULT_SETTINGS = Settings()
 class QueryContext:
     """A request while it is evaluated on its arm.
 
-    opened: open files that the result is read from
+    open_files: files that the result is read from
     at_end: callbacks to run after the last part of the result
     """
 
     arm: Arm
     request: Request
     settings: Settings
-    opened: ExitStack = field(default_factory=ExitStack)
+    open_files: ExitStack = field(default_factory=ExitStack)
     at_end: list[Callable[[], None]] = field(default_factory=list)
 
     @property
@@ -416,7 +416,7 @@ def run_request(
     validate_options(request)
     context = QueryContext(arm, request, settings)
     module, _, function = context.verb.answers.partition(":")
-    with context.opened:
+    with context.open_files:
         yield getattr(import_module(module), function)(context)
     for callback in context.at_end:
         callback()

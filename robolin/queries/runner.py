@@ -55,12 +55,12 @@ class StateFunction(Protocol):
     needs:   state quantities that it needs
     torque:  a torque that is not given is zero, or holds the arm
     divides: it divides by the mass matrix, so its condition number matters
-    found:   contract entries that its evaluation adds
+    contract_entries: contract entries that its evaluation adds
     """
 
     torque: TorqueDefault
     divides: bool
-    found: dict[str, Any]
+    contract_entries: dict[str, Any]
 
     @property
     def needs(self) -> tuple[str, ...]: ...
@@ -119,7 +119,7 @@ def _contract_lines(
     if context.arm.loops:
         lines |= function.loops.contract_lines
     lines |= function.lines(context, inputs, rows)
-    return {**lines, **(reading or {}), **function.found}
+    return {**lines, **(reading or {}), **function.contract_entries}
 
 
 class Runner:
@@ -305,7 +305,7 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
     # one state needs no reader
     from robolin.io.trajectories.read import open_trajectory, table_trajectory
 
-    settings, rows, rules = context.settings, context.states.parse_row_slice, context.rules
+    settings, rows, rules = context.settings, context.states.row_slice, context.rules
     needs: tuple[str, ...] = ("q",)
     if context.question.asked("residual"):
         needs, rules = ("q", "tau"), replace(rules, measured=True)
@@ -313,7 +313,7 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
     if settings.table is not None:
         return table_trajectory(settings.table, path, *read_arguments)
     stream = open_trajectory(path, *read_arguments, settings.known, settings.live)
-    return context.opened.enter_context(stream)
+    return context.open_files.enter_context(stream)
 
 
 def _report_assumptions(context: QueryContext, inputs: StateInputs, source: BatchSource) -> None:

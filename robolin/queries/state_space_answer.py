@@ -46,8 +46,8 @@ def answer_state_space(context: QueryContext) -> Result | ResultStream:
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         model = spec.model(values, context.settings.jobs)
         names = (*model.states, *model.inputs, *model.outputs)
-        task.found.update(model_lines(model))
-        task.found["units by name"] = units_line(model, names)
+        task.contract_entries.update(model_lines(model))
+        task.contract_entries["units by name"] = units_line(model, names)
         chosen = (array for array in matrix_arrays(model) if array.name in only)
         return (*chosen, *model_point_arrays(model))
 
@@ -90,10 +90,10 @@ def answer_poles(context: QueryContext) -> Result | ResultStream:
         model = spec.model(values, context.settings.jobs)
         poles = model.poles()
         reached, seen = model.controllability(), model.observability()
-        task.found.update(model_lines(model))
+        task.contract_entries.update(model_lines(model))
         if not model.batch:
             summary = pole_lines(poles) | _reach_lines(reached) | _reach_lines(seen)
-            task.found.update(summary)
+            task.contract_entries.update(summary)
             context.settings.notify("summary", stability_note(poles))
         both = (_reach_arrays(poles, each) for each in (reached, seen))
         distances, dimensions = zip(*both, strict=True)
@@ -198,7 +198,7 @@ def answer_response(context: QueryContext) -> Result:
     task = LinearModelTask(spec, lambda values: arrays(spec.model(values, context.settings.jobs)))
 
     def arrays(model: StateSpace) -> ModelArrays:
-        task.found.update(model_lines(model))
+        task.contract_entries.update(model_lines(model))
         if "frequencies" in context.question.asks:
             own = _by_frequency(context.question, model)
         else:

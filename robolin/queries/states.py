@@ -183,7 +183,7 @@ class States:
         if self.arrays and mixed:
             hint = "pass every quantity as an array of shape (rows, n)"
             raise UsageError(f"{mixed[0]} is one state, but other quantities have rows", hint=hint)
-        assert self.parse_row_slice, "raises for invalid rows"
+        assert self.row_slice, "raises for invalid rows"
         if self.differentiate is not None:
             parse_differentiation(self.differentiate)
 
@@ -218,7 +218,7 @@ class States:
         return {name: getattr(self, name.replace("-", "_")) for name in TRAJECTORY_OPTIONS}
 
     @property
-    def parse_row_slice(self) -> RowSlice:
+    def row_slice(self) -> RowSlice:
         """The selected rows of the file."""
         if self.rows is None:
             return ALL_ROWS if self.stride is None else RowSlice(stride=self.stride)

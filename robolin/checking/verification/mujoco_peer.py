@@ -35,7 +35,7 @@ class MuJoCoPeer:
             model = self._compiled(_mjcf(arm))
         self._model, self._data = model, mujoco.MjData(model)
         joints = [model.joint(link.joint.name) for link in arm.links_tip_to_base]
-        self._place = np.array([int(joint.dofadr[0]) for joint in joints])
+        self._indices = np.array([int(joint.dofadr[0]) for joint in joints])
         self._quiet(arm)
 
     def _quiet(self, arm: Arm) -> None:
@@ -43,7 +43,7 @@ class MuJoCoPeer:
         model.opt.disableflags |= off.mjDSBL_CONSTRAINT | off.mjDSBL_CONTACT | off.mjDSBL_LIMIT
         model.opt.gravity[:] = arm.gravity
         model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
-        model.dof_armature[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
+        model.dof_armature[self._indices] = [link.joint.armature for link in arm.links_tip_to_base]
         model.jnt_stiffness[:] = 0.0
         for link in arm.links if arm.has_springs else ():
             joint = model.joint(link.joint.name)
@@ -54,7 +54,7 @@ class MuJoCoPeer:
         mj, model, data = self._mj, self._model, self._data
         self._set(qpos=q, qvel=qd, qacc=qdd)
         mj.mj_inverse(model, data)
-        tau = data.qfrc_inverse[self._place]
+        tau = data.qfrc_inverse[self._indices]
         M = np.zeros((model.nv, model.nv))
         try:
             mj.mj_fullM(model, data, M)
@@ -69,14 +69,14 @@ class MuJoCoPeer:
     def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
         self._set(qpos=q, qvel=qd, qfrc_applied=tau)
         self._mj.mj_forward(self._model, self._data)
-        return (self._data.qacc[self._place],)
+        return (self._data.qacc[self._indices],)
 
     def _set(self, **values: Floats) -> None:
         for name, value in values.items():
-            getattr(self._data, name)[self._place] = value
+            getattr(self._data, name)[self._indices] = value
 
     def _taken(self, matrix: Floats) -> Floats:
-        reordered: Floats = matrix[np.ix_(self._place, self._place)]
+        reordered: Floats = matrix[np.ix_(self._indices, self._indices)]
         return reordered
 
     def _from_file(self, arm: Arm) -> tuple[Any, str]:

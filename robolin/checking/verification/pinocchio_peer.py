@@ -27,9 +27,9 @@ class PinocchioPeer:
             self._model, self.read = self._built(arm), "built joint by joint from robolin's model"
         self._data = self._model.createData()
         joints = [self._model.getJointId(link.joint.name) for link in arm.links_tip_to_base]
-        self._place = np.array([self._model.idx_vs[joint] for joint in joints])
+        self._indices = np.array([self._model.idx_vs[joint] for joint in joints])
         rotors = np.zeros(self._model.nv)
-        rotors[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
+        rotors[self._indices] = [link.joint.armature for link in arm.links_tip_to_base]
         self._model.armature = rotors
         self._model.gravity.linear = np.array(arm.gravity)
         joints = [link.joint for link in arm.links_tip_to_base]
@@ -42,7 +42,7 @@ class PinocchioPeer:
         tau = pin.rnea(model, data, *state).copy()
         pin.computeRNEADerivatives(model, data, *state)
         return (
-            tau[self._place] + self._stiffness * (q - self._rest),
+            tau[self._indices] + self._stiffness * (q - self._rest),
             self._taken(_symmetric(data.M)),
             self._taken(data.dtau_dv),
             self._taken(data.dtau_dq) + np.diag(self._stiffness),
@@ -55,7 +55,7 @@ class PinocchioPeer:
         pin.computeABADerivatives(model, data, *state)
         gradients = (_symmetric(data.Minv), data.ddq_dv, data.ddq_dq)
         inverse, by_qd, by_q = (self._taken(gradient) for gradient in gradients)
-        return data.ddq[self._place], inverse, by_qd, by_q - inverse * self._stiffness
+        return data.ddq[self._indices], inverse, by_qd, by_q - inverse * self._stiffness
 
     def _configuration(self, q: Floats) -> Floats:
         """Configuration vector: Pinocchio represents a continuous joint by cosine and sine."""
@@ -67,11 +67,11 @@ class PinocchioPeer:
 
     def _spread(self, values: Floats) -> Floats:
         full = np.zeros(self._model.nv)
-        full[self._place] = values
+        full[self._indices] = values
         return full
 
     def _taken(self, matrix: Floats) -> Floats:
-        reordered: Floats = matrix[np.ix_(self._place, self._place)]
+        reordered: Floats = matrix[np.ix_(self._indices, self._indices)]
         return reordered
 
     def _from_file(self, arm: Arm) -> Any:

@@ -192,13 +192,13 @@ class _JointStates:
             numbers = [before - len(batch) + i + 1 for i in kept.tolist()]
             integers = {0: stamps[kept]}
             table = np.column_stack([stamps[kept].astype(float), values[kept]])
-            block = TableBlock(table[:, request.indices], self._place(numbers), before, integers)
+            block = TableBlock(table[:, request.indices], self._location(numbers), before, integers)
             if not request.allow_nan:
                 topic = self._topic
                 require_finite_cells(block, self.names, request, topic.file, topic.count)
             yield block
 
-    def _place(self, numbers: Sequence[int]) -> Callable[[int], str]:
+    def _location(self, numbers: Sequence[int]) -> Callable[[int], str]:
         return lambda row: f"{self._topic.file}, message {numbers[row]}"
 
     def _decoded(
