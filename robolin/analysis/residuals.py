@@ -74,8 +74,11 @@ class Residuals(DisplayMixin):
         if not shares:
             return f"measured efforts are constant in {rows}"
         (least, worst), (most, best) = min(shares), max(shares)
-        explained = f"{100.0 * least:.1f} % ({worst}) to {100.0 * most:.1f} % ({best})"
-        return f"the model explains {explained} of the variance of the measured efforts, {rows}"
+        variance = f"of the variance of the measured efforts, {rows}"
+        if most <= 0.0:
+            return f"the model explains none {variance}; at rest, compare bias and measured RMS"
+        lowest = f"{100.0 * least:.1f} %" if least > 0.0 else "none"
+        return f"the model explains {lowest} ({worst}) to {100.0 * most:.1f} % ({best}) {variance}"
 
 
 # model assumptions that decide what a residual contains

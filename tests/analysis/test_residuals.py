@@ -74,6 +74,16 @@ def test_constant_torques_explain_nothing():
     assert still.verdict == "measured efforts are constant in 3 rows"
 
 
+def test_the_verdict_has_no_negative_shares():
+    """A model that is worse than a constant explains none of the variance."""
+    wrong = MEASURED - 2.0 * MODEL
+    none = robolin.residuals(ARM, *MOTION, wrong).verdict
+    assert none.startswith("the model explains none of the variance")
+    wrong[:, 1] = MODEL[:, 1]
+    assert "explains none (panda_joint" in robolin.residuals(ARM, *MOTION, wrong).verdict
+    assert "to 100.0 % (panda_joint2)" in robolin.residuals(ARM, *MOTION, wrong).verdict
+
+
 def test_wrong_shapes_are_rejected():
     """Times need one value per row, and rows without numbers have no residual."""
     with pytest.raises(RobolinError, match="time"):

@@ -220,7 +220,7 @@ class LocalDerivatives:
             raise RobolinError(
                 f"{message}, but does from row {row} to row {row + 1}",
                 where=self._file,
-                hint="sort the rows by time, or select part of the file with --rows",
+                hint="sort the rows by time",
             )
         report = self._report
         repeated = np.flatnonzero(steps == 0)
