@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.analysis.operation_counts import CountedAlgorithm, polynomial_text, value_at
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_option_flags, structure_options
 from robolin.cli.main import say
 from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
-from robolin.engine.parameters import Parameters
-from robolin.engine.run import Cost
 from robolin.errors import UsageError
 from robolin.queries.option_specs import REQUIRES, conflict
 from robolin.queries.request import ArmSource
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
+    from robolin.analysis.operation_counts import CountedAlgorithm
     from robolin.core.arm import Arm
+    from robolin.engine.parameters import Parameters
+    from robolin.engine.run import Cost
 
 
 # commands with known operation counts and without a frame, and their perturbation variants
@@ -335,6 +335,8 @@ def _comparable(parameters: Parameters) -> bool:
 
 
 def _count_cells(row: CountedAlgorithm, n: int, comparable: bool) -> tuple[str, ...]:
+    from robolin.analysis.operation_counts import polynomial_text, value_at
+
     cost = row.cost.algorithm
     counts = [str(cost[kind]) for kind in ("multiplication", "addition", "division", "root")]
     published = formula = "–"
@@ -365,6 +367,8 @@ def _by_kind(cost: Cost) -> dict[str, Any]:
 
 
 def _entry(row: CountedAlgorithm, parameters: Parameters) -> dict[str, Any]:
+    from robolin.analysis.operation_counts import polynomial_text, value_at
+
     cost = row.cost
     entry: dict[str, Any] = {"algorithm": row.algorithm}
     entry |= _by_kind(cost)
