@@ -15,6 +15,7 @@ import pytest
 import robolin
 from robolin.cli.main import main
 from robolin.description.load import read
+from robolin.description.validate.validate import validate
 from robolin.errors import RobolinError
 from tests.cases import for_each
 from tests.description.test_sdf_frames import described, joint, link, model, place
@@ -68,6 +69,9 @@ def test_several_models(tmp_path: Path) -> None:
     assert "2 models: 'left', 'right'" in caught.value.message
     assert caught.value.hint == f"choose one after a colon: {path}:left"
     assert robolin.load(f"{path}:left").name == "left"
+    stored = tmp_path / "stored.json"
+    words = ["record", "inverse", f"{path}:left", "--q", "0.1", "-o", str(stored)]
+    assert (main(words), main(["check", str(stored)])) == (0, 0)
     with pytest.raises(RobolinError) as caught:
         robolin.load(f"{path}:lift")
     assert caught.value.hint == "did you mean 'left'?"
@@ -115,6 +119,31 @@ def test_link_fixed_to_the_world() -> None:
     assert place(description, "a").translation == (0, 0, 2)
 
 
+def test_joint_of_the_world() -> None:
+    """A joint of a world may fix the robot; one to another model is ignored with a warning."""
+    arm, box = ARM.format("m", ""), '<model name="box">' + link("c") + "</model>"
+    weld = joint("weld", "world", "m::a", "<pose>0 0 1 0 0 0</pose>", "fixed")
+    description = described(world(arm, weld, version="1.11"))
+    assert [(each.name, each.parent) for each in description.joints] == [
+        ("j", "a"),
+        ("weld", "world"),
+    ]
+    reading = read(world(arm, box, joint("grip", "m::b", "box::c", kind="fixed"), version="1.11"))
+    assert reading.description is not None
+    assert [found.id for found in reading.findings] == ["sdf-left-out"]
+
+
+def test_errors_in_other_models_of_a_world() -> None:
+    """An error in a model that is not the robot is a warning."""
+    wrong = '<model name="box">' + link("c", '<pose relative_to="nothing"/>') + "</model>"
+    reading = read(world(ARM.format("m", ""), wrong))
+
+    assert reading.description is not None
+    assert [(found.id, found.level) for found in reading.findings] == [
+        ("sdf-world-include", "warning")
+    ]
+
+
 @for_each(
     "inside,mass,rotary,missing",
     [
@@ -137,7 +166,9 @@ def test_default_inertia(inside: str, mass: float, rotary: tuple[float, ...], mi
     assert found is not None
     assert found.links[0].inertia is not None
     assert (found.links[0].inertia.mass, found.links[0].inertia.rotary) == (mass, rotary)
-    assert [each.id for each in reading.findings] == ["sdf-default-inertia"]
+    # one finding, although these numbers are also those of a placeholder
+    ids = [each.id for each in validate(reading)]
+    assert [each for each in ids if "inertia" in each] == ["sdf-default-inertia"]
     assert f"has no {missing}:" in reading.findings[0].message
 
 

@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.core.arm import Vector3
-from robolin.description.model import Finding
 from robolin.description.robot_source import robot_file_bytes
 from robolin.description.sdf.sdf_fields import (
     FileNotes,
@@ -42,11 +41,12 @@ _SEARCH_PATHS = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "GAZEBO_MODEL_PATH")
 _INCLUDE_HINT = "give the folder of the model: --package NAME=FOLDER"
 
 
-@dataclass
+@dataclass(eq=False)
 class Model:
     """A `<model>` with its file: nested models and included ones are models inside it.
 
-    pose: its `<pose>`, or that of the `<include>`, with the notes of that file
+    pose:     its `<pose>`, or that of the `<include>`, with the notes of that file
+    findings: for a model of a world, the slice of its findings in those of the file
     """
 
     element: Element
@@ -58,6 +58,7 @@ class Model:
     static: bool = False
     merged: bool = False
     inside: list[Model | Element] = field(default_factory=list)
+    findings: slice = field(default_factory=lambda: slice(0))
 
 
 @dataclass
@@ -147,23 +148,29 @@ def _inside(
 ) -> Iterator[Model | Element]:
     """The content of a world, a file or a model, with included models in place of <include>."""
     for part in around.children:
+        before = len(notes.findings)
         if part.tag == "model":
-            yield _model(files, part, notes, depth)
+            model: Model | None = _model(files, part, notes, depth)
         elif part.tag == "include":
-            before = len(notes.findings)
-            included = _included(files, part, notes, depth)
-            if included is not None:
-                yield included
-            elif depth == 0:
-                # a world has other models, such as the sun, that the robot does not need
-                notes.findings[before:] = map(_not_needed, notes.findings[before:])
+            model = _included(files, part, notes, depth)
         else:
             yield part
+            continue
+        found = slice(before, len(notes.findings))
+        if model is not None:
+            model.findings = found
+            yield model
+        elif depth == 0:
+            # a world has other models, such as the sun, that the robot does not need
+            not_needed(notes, found)
 
 
-def _not_needed(found: Finding) -> Finding:
-    """The warning for a model of a world that cannot be included."""
-    return replace(found, id="sdf-world-include", level="warning")
+def not_needed(notes: FileNotes, found: slice) -> None:
+    """Turn errors in models that are not the robot into warnings."""
+    for k in range(*found.indices(len(notes.findings))):
+        if notes.findings[k].level == "error":
+            changed = replace(notes.findings[k], id="sdf-world-include", level="warning")
+            notes.findings[k] = changed
 
 
 def _model(files: SdfFiles, element: Element, notes: FileNotes, depth: int) -> Model:

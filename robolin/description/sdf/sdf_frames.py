@@ -13,7 +13,7 @@ from robolin.core.arm import HERE, Pose
 from robolin.core.arm_parts import compose, inverse_rotation
 from robolin.core.text import did_you_mean
 from robolin.description.sdf.sdf_fields import FileNotes, check_attributes, element_text, pose_value
-from robolin.description.sdf.sdf_files import Model, World
+from robolin.description.sdf.sdf_files import Model, World, not_needed
 from robolin.description.urdf.urdf_fields import shown
 from robolin.description.xml_tree import Element
 
@@ -90,22 +90,38 @@ def scope_of_robot(world: World, robot: Model) -> Scope:
     """The frames of a model of the world, with all poses resolved as far as they are valid."""
     ground = FrameNode("world", WORLD, world.element, world.notes, path=WORLD, pose=HERE)
     outside = Scope(ground, robot, "", {WORLD: ground})
-    scopes = [_scope(model, outside) for model in world.models]
-    for part in world.inside:
-        if isinstance(part, Element) and part.tag == "frame":
-            _add(outside, _frame_node(part, world.notes))
-    _connect(outside, [part for part in world.inside if isinstance(part, Element)])
-    every = [inner for scope in scopes for inner in scope.all_scopes()]
-    for inner in every:
-        _connect(inner, [part for part in inner.content.inside if isinstance(part, Element)])
-    # a placement frame may be in a nested model
-    for inner in reversed(every):
-        _place(inner)
-    return scopes[world.models.index(robot)]
+    findings = world.notes.findings
+    for model in world.models:
+        before = len(findings)
+        outside.nested.append(_scope(model, outside))
+        if model is not robot:
+            not_needed(world.notes, slice(before, None))
+    _add_named(world.inside, outside, world.notes)
+    _connect(outside, world.inside)
+    for scope in outside.nested:
+        before = len(findings)
+        every = list(scope.all_scopes())
+        for inner in every:
+            _connect(inner, inner.content.inside)
+        # a placement frame may be in a nested model
+        for inner in reversed(every):
+            _place(inner)
+        if scope.content is not robot:
+            not_needed(world.notes, slice(before, None))
+    return outside.nested[world.models.index(robot)]
 
 
-def _frame_node(element: Element, notes: FileNotes) -> FrameNode:
-    return FrameNode("frame", element.attributes.get("name", ""), element, notes)
+def _add_named(inside: list[Model | Element], scope: Scope, notes: FileNotes) -> None:
+    """Add the links, joints and frames of a model or a world."""
+    for part in inside:
+        if isinstance(part, Element) and part.tag in ("link", "joint", "frame"):
+            name = part.attributes.get("name", "")
+            entry = FrameNode(part.tag, name, part, notes, path=f"{scope.prefix}{name}")
+            _add(scope, entry)
+            if part.tag == "link":
+                scope.links.append(entry)
+            elif part.tag == "joint":
+                scope.joints.append(entry)
 
 
 def _scope(model: Model, around: Scope) -> Scope:
@@ -123,14 +139,7 @@ def _scope(model: Model, around: Scope) -> Scope:
     for part in model.inside:
         if isinstance(part, Model):
             scope.nested.append(_scope(part, scope))
-        elif part.tag in ("link", "joint", "frame"):
-            name = part.attributes.get("name", "")
-            entry = FrameNode(part.tag, name, part, model.notes, path=f"{prefix}{name}")
-            _add(scope, entry)
-            if part.tag == "link":
-                scope.links.append(entry)
-            elif part.tag == "joint":
-                scope.joints.append(entry)
+    _add_named(model.inside, scope, model.notes)
     return scope
 
 
@@ -145,9 +154,9 @@ def _add(scope: Scope, node: FrameNode) -> None:
     node.notes.error("sdf-frame", node.element, message, "rename one of them")
 
 
-def _connect(scope: Scope, elements: list[Element]) -> None:
+def _connect(scope: Scope, inside: list[Model | Element]) -> None:
     """Connect the frames of a model to the frames that they are relative or attached to."""
-    own = {id(element) for element in elements}
+    own = {id(part) for part in inside}
     # a link and a joint of the same name are both in these lists
     nodes = [*scope.links, *scope.joints, *scope.names.values()]
     for node in dict.fromkeys(nodes):

@@ -34,11 +34,12 @@ from robolin.description.sdf.sdf_fields import (
     parts,
     pose_value,
 )
-from robolin.description.sdf.sdf_files import Model, SdfFiles, World, read_world
+from robolin.description.sdf.sdf_files import Model, SdfFiles, World, not_needed, read_world
 from robolin.description.sdf.sdf_frames import (
     WORLD,
     FrameNode,
     Scope,
+    link_of,
     pose_in_world,
     relative_to,
     scope_of_robot,
@@ -79,6 +80,9 @@ def _chosen(world: World, found: RobotText, notes: FileNotes) -> Model | None:
         chosen = [model for model in models if not model.static and _has_joint(model)] or models
     if len(chosen) == 1:
         notes.ignored.update(["model"] * (len(models) - 1))
+        for other in models:
+            if other is not chosen[0]:
+                not_needed(notes, other.findings)
         return chosen[0]
     if not models:
         hint = "give a file with a <model>"
@@ -117,6 +121,7 @@ def _description(world: World, model: Model) -> Description:
             written.append(_link(node))
         for node in inner.joints:
             read_joint(node, inner, robot)
+    _world_joints(scope, nodes, robot)
     location = model.notes.at(model.element)
     base = [LinkEntry(WORLD, location)] if robot.on_world else []
     root, findings = check_structure([*base, *written], robot.written, location)
@@ -148,11 +153,26 @@ def _description(world: World, model: Model) -> Description:
 
 def _of_world(part: Element, world: World) -> None:
     """Count the parts of a world that are not read; its frames and its gravity are."""
-    if part.tag == "joint":
-        left_out(part, "<joint> of the world is ignored, and it changes the dynamics", world.notes)
-    read = ("frame", "gravity" if world.notes.version >= (1, 6) else "physics")
+    read = ("frame", "joint", "gravity" if world.notes.version >= (1, 6) else "physics")
     if part.tag not in read or world.gravity is None:
         world.notes.ignore(part.tag)
+
+
+def _world_joints(scope: Scope, nodes: Mapping[str, FrameNode], robot: SdfParts) -> None:
+    """Add the joints of the world with both ends on the robot, or one on the world itself."""
+    outside = scope.around
+    assert outside is not None, "a model is in a world, or in a file without one"
+    for node in outside.joints:
+        names = {part.tag: element_text(part) for part in node.element.children}
+        ends = [link_of(outside.find(names.get(end, ""))) for end in ("parent", "child")]
+        inside = [end is not None and nodes.get(end.path) is end for end in ends]
+        if inside[1] and (inside[0] or ends[0] is scope.ground):
+            read_joint(node, outside, robot)
+        elif any(inside):
+            message = f"{node.label} of the world connects the robot with another model"
+            left_out(node.element, f"{message}: it is ignored", node.notes)
+        else:
+            node.notes.ignore("joint")
 
 
 def _check_model(scope: Scope, robot: Scope) -> None:
@@ -201,6 +221,8 @@ def _link(node: FrameNode) -> LinkEntry:
     children = inertial.children if inertial is not None else []
     locations = {tags[part.tag]: notes.at(part) for part in children if part.tag in tags}
     at = notes.at(inertial) if inertial is not None else None
+    if inertial is None or "inertia" not in locations:
+        locations["default"] = notes.at(element)
     return LinkEntry(node.path if name else "", notes.at(element), body, at, locations)
 
 

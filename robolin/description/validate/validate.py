@@ -280,7 +280,7 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
         return
     body, location = link.inertia, link.inertia_location or link.location
     yield from _mass_findings(link.name, body, location)
-    if body.rotary == PLACEHOLDER:
+    if body.rotary == PLACEHOLDER and "default" not in link.locations:
         message = f"link '{link.name}': the inertia 1, 1, 1 kg·m² is a placeholder"
         hint = "give the inertia from CAD, or of a box or cylinder of the link's size"
         yield finding("placeholder-inertia", location, message, hint)
