@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from robolin.checking.compare import Comparison
-from robolin.checking.differences import Difference
-from robolin.checking.model_changes import Change
 from robolin.core.notebook import DisplayMixin
 from robolin.core.text import printable, printable_lines
 from robolin.description.model import SourceLocation
 from robolin.errors import FOUND_SOMETHING, RobolinError
 from robolin.io.paths import shared_name, shared_text
+
+if TYPE_CHECKING:
+    from robolin.checking.compare import Comparison
+    from robolin.checking.differences import Difference
+    from robolin.checking.model_changes import Change
 
 Status = Literal["same", "differs", "updated", "refused"]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from robolin.queries.verbs import VERBS
 from tests.cli.command import START, environment, forked, process, python
 from tests.fork_server import run_forked
 
@@ -152,6 +153,13 @@ def test_help_and_version_import_nothing_heavy(args: list[str]) -> None:
 
     assert modules.isdisjoint(HEAVY)
     assert "robolin.description.load" not in modules
+
+
+def test_no_command_imports_anything_heavy_for_its_help_page() -> None:
+    """The modules of all commands need neither NumPy nor any reader or writer."""
+    commands = {verb.command.partition(":")[0] for verb in VERBS.values()}
+    ran = python(f"import json, sys, {', '.join(commands)}; print(json.dumps([*sys.modules]))")
+    assert set(json.loads(ran.out)).isdisjoint(HEAVY)
 
 
 def test_the_list_of_verbs_needs_no_arm() -> None:

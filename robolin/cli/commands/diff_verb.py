@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.checking.differences import distinguishing_digits, percent, rounding_of
 from robolin.checking.outcome import (
     CheckOutcome,
     counted_outcomes,
@@ -176,6 +175,8 @@ def _sections(
 
 
 def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
+    from robolin.checking.differences import distinguishing_digits, percent, rounding_of
+
     changed = [each for each in torques if each.change]
     if not changed:
         return [TextLines(["the torques are equal"])]

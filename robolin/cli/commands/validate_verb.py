@@ -16,7 +16,6 @@ from urllib.parse import quote
 import click
 
 from robolin.checking.outcome import github_command, xml_attribute, xml_lines
-from robolin.checking.validate_settings import KNOWN_IDS
 from robolin.cli.flags.flag import (
     METHOD,
     RobotFile,
@@ -349,6 +348,8 @@ def junit_findings(files: Sequence[ValidatedFile]) -> str:
 
 def sarif(files: Sequence[ValidatedFile]) -> str:
     """A SARIF 2.1.0 log for code scanning services; ignored findings are suppressed."""
+    from robolin.checking.validate_settings import KNOWN_IDS
+
     ids = sorted({finding.id for file in files for finding in (*file.findings, *file.ignored)})
     rules = [
         {

@@ -6,18 +6,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from math import inf, isfinite
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.checking.verification.checks import WHY, YARDSTICK, Check, RightDigits
-from robolin.checking.verification.verify import Verification
 from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.core.text import pluralize
 from robolin.errors import FOUND_SOMETHING
 from robolin.queries.request import ArmSource
+
+if TYPE_CHECKING:
+    from robolin.checking.verification.checks import Check, RightDigits
+    from robolin.checking.verification.verify import Verification
 
 PEERS = ("pinocchio", "mujoco")
 
@@ -100,6 +102,8 @@ def verify_sections(outcome: Verification, everything: bool = False) -> list[Rep
         skipped = sum(check.error is None for check in outcome.checks)
         more = f"{pluralize(skipped, 'check')} not compared; " if skipped else ""
         return [*shown, TextLines([f"{more}-v lists every check, its bound and the worst state"])]
+    from robolin.checking.verification.checks import WHY, YARDSTICK
+
     shown.append(TextLines(_worst(outcome), "worst"))
     reasons = dict.fromkeys(check.why for check in compared)
     bounds = [f"{why}: {WHY[why]}" for why in reasons]
@@ -266,6 +270,8 @@ def _number(value: float | None) -> str:
 
 def verify_document(outcome: Verification) -> dict[str, Any]:
     """The verification as a JSON document."""
+    from robolin.checking.verification.checks import WHY
+
     comparison = outcome.comparison
     return {
         "arm": outcome.arm,
