@@ -62,6 +62,8 @@ EXTRAS: tuple[Extra, ...] = get_args(Extra)
 # file formats of pictures
 PictureFormat = Literal["svg", "png", "pdf"]
 PICTURE_FORMATS: tuple[PictureFormat, ...] = get_args(PictureFormat)
+PlotStyleName = Literal["light", "dark", "paper", "presentation"]
+PLOT_STYLES: tuple[PlotStyleName, ...] = get_args(PlotStyleName)
 
 
 SWEEP = "sweep"

@@ -85,20 +85,21 @@ class StoredResult(DisplayMixin):
             model=meta["model"],
         )
 
-    def plot(self, *only: str) -> Figure:
+    def plot(self, *only: str, style: str = "light") -> Figure:
         """Plot the arrays with matplotlib.
 
         Args:
             only: names of arrays to draw; a default selection if omitted
+            style: 'light', 'dark', 'paper' or 'presentation'
 
         Returns:
             the matplotlib `Figure`, which a notebook shows and `savefig` writes
 
         Raises:
-            UsageError: an array does not exist
+            UsageError: an array does not exist, or an unknown style
             RobolinError: there is nothing to plot, or matplotlib is not installed
         """
-        return self.result.plot(*only)
+        return self.result.plot(*only, style=style)
 
     def to_polars(self) -> DataFrame:
         """A data frame with one row per state and the columns of the CSV."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag, validated_path
-from robolin.core.choices import PICTURE_FORMATS
+from robolin.core.choices import PICTURE_FORMATS, PLOT_STYLES
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -31,6 +31,13 @@ _PARAMS = [
     ),
     flag("--difference", METHOD, "Plot the first result minus the second"),
     flag("--own-scales", METHOD, "Scale every panel by itself (default one scale per unit)"),
+    flag(
+        "--style",
+        METHOD,
+        "Colours and sizes; paper: widths of journal columns",
+        choices=PLOT_STYLES,
+        default="light",
+    ),
     flag("-o --output FILE", OUTPUT, "Output file: .svg, .png or .pdf", into="path", required=True),
 ]
 
@@ -42,6 +49,7 @@ def command(
     only: tuple[str, ...],
     difference: bool,
     own_scales: bool,
+    style: str,
     path: str,
 ) -> None:
     """Plot stored results or a robot.
@@ -57,9 +65,10 @@ def command(
       robolin plot motion.npz -o motion.svg
       robolin plot new.npz old.npz --only tau -o both.png
       robolin plot new.npz old.npz --difference -o difference.png
-      robolin plot panda -o panda.pdf
+      robolin plot panda --style paper -o panda.pdf
     """
     from robolin.display.plots.draw_panels import drawn_panels, picture_bytes, plot_title
+    from robolin.display.plots.style import style_named
     from robolin.io.atomic import atomic_write
     from robolin.io.paths import require_output_is_no_input, shared_name
 
@@ -72,7 +81,7 @@ def command(
     names = [shared_name(each) for each in (source, *others)]
     panels = _panels(results, only, names if others and not difference else [])
     title = f"{names[0]} minus {names[1]}" if difference else plot_title(panels, _robots(results))
-    drawn = picture_bytes(drawn_panels(panels, title, own_scales), form)
+    drawn = picture_bytes(drawn_panels(panels, title, own_scales, style_named(style)), form)
     with atomic_write(path) as stream:
         stream.write(drawn)
 

@@ -187,20 +187,21 @@ class Result(DisplayMixin):
         """
         return pandas_of(self)
 
-    def plot(self, *only: str) -> Figure:
+    def plot(self, *only: str, style: str = "light") -> Figure:
         """Plot arrays with matplotlib.
 
         Args:
             only: names of the arrays to plot (default: the main arrays of the command)
+            style: 'light', 'dark', 'paper' (column widths of journals) or 'presentation'
 
         Returns:
             a `matplotlib.figure.Figure`, which notebooks display and `savefig` writes
 
         Raises:
-            UsageError: an array that is not there
+            UsageError: an array that is not there, or an unknown style
             RobolinError: nothing that can be drawn, or matplotlib is not installed
         """
-        figure: Figure = renderers("figure")(self, only)
+        figure: Figure = renderers("figure")(self, only, style)
         return figure
 
     def _repr_html_(self) -> str:

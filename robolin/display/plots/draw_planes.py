@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.core.arrays import Numbers
 from robolin.display.plots.panels import MatrixPanel, PlanePanel
-from robolin.display.plots.style import COLOURS, MARKERS, name_ticks, text_of_name
+from robolin.display.plots.style import MARKERS, PlotStyle, name_ticks, text_of_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 # matrices up to this size show their numbers
 WRITTEN = 10
 _DAMPING = (0.2, 0.4, 0.6, 0.8)
-_GRID: dict[str, Any] = {"color": "#b8bec6", "linewidth": 0.6, "zorder": 0.5}
 _POSITIVE: dict[str, Any] = {"cmap": "Blues", "vmin": 0.0}
-_UNSTABLE = "#fbeeea"
 # poles closer than this, relative to the reach of the plot, share a label
 _CLUSTER = 0.12
+# ratio of magnitudes from which the larger pole is drawn as an arrow
+_FAR = 4.0
 
 
-def draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
+def draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes, style: PlotStyle) -> None:
     """Heat map: diverging colours centred on 0 if there are negative numbers."""
     axes.grid(False)
     rounding, largest = panel.rounding, float(np.nanmax(np.abs(panel.values), initial=0.0))
@@ -34,16 +34,16 @@ def draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
     colours: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -reach} if signed else _POSITIVE
     image = axes.imshow(panel.values, vmax=reach, aspect="auto", interpolation="none", **colours)
     if rounding.covers(largest):
-        axes.set_xlabel(rounding.words(largest), fontsize=7)
+        axes.set_xlabel(rounding.words(largest), fontsize=7 * style.text)
     bar = figure.colorbar(image, ax=axes)
     bar.set_label(f"[{text_of_name(panel.unit)}]")
     bar.outline.set_visible(False)
     axes.spines[:].set_visible(False)
-    name_ticks(axes.xaxis, panel.columns, rotation=60)
-    name_ticks(axes.yaxis, panel.rows)
+    name_ticks(axes.xaxis, panel.columns, style, rotation=60)
+    name_ticks(axes.yaxis, panel.rows, style)
     if max(panel.values.shape) > WRITTEN:
         return
-    size = 7.0 if max(panel.values.shape) <= 7 else 5.5
+    size = (7.0 if max(panel.values.shape) <= 7 else 5.5) * style.text
     for (i, j), value in np.ndenumerate(panel.values):
         colour = "white" if abs(value) > 0.6 * reach else "black"
         axes.text(j, i, _cell(value, panel), ha="center", va="center", color=colour, fontsize=size)
@@ -61,17 +61,19 @@ def _cell(value: float, panel: MatrixPanel) -> str:
     return text
 
 
-def draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
+def draw_plane(panel: PlanePanel, figure: Figure, axes: Axes, style: PlotStyle) -> None:
     """Poles with equal axes, damping ratios, natural frequencies and the unstable half-plane."""
     axes.set_xlabel(f"real [{text_of_name(panel.unit)}]")
     axes.set_ylabel(f"imaginary [{text_of_name(panel.unit)}]")
     series = [(panel.series, np.asarray(panel.values).ravel()), *panel.others]
-    largest = float(np.nanmax([np.nanmax(np.abs(each), initial=0.0) for _, each in series]))
-    reach = 1.15 * largest or 1.0
+    poles = np.concatenate([np.ravel(each) for _, each in series])
+    largest = float(np.nanmax(np.abs(poles), initial=0.0))
+    reach = 1.15 * (largest if panel.x is not None else near_reach(poles)) or 1.0
+    small: dict[str, Any] = {"fontsize": 7 * style.text}
     if panel.rounding.covers(largest):
         reach = panel.rounding.reference
-        axes.text(0.02, 1.02, panel.rounding.words(largest), transform=axes.transAxes, fontsize=7)
-    draw_pole_grid(axes, reach)
+        axes.text(0.02, 1.02, panel.rounding.words(largest), transform=axes.transAxes, **small)
+    _draw_pole_grid(axes, reach, style)
     if panel.x is not None:
         flat = series[0][1]
         when = np.repeat(panel.x, panel.values.shape[1])
@@ -80,33 +82,81 @@ def draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
         figure.colorbar(dots, ax=axes).set_label(text_of_name(panel.x_label))
         return
     for i, (name, flat) in enumerate(series):
-        style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "color": COLOURS[i % 8]}
+        colour = style.curves[i % 8]
+        marks: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "color": colour}
         label = text_of_name(name) if name else None
-        axes.scatter(flat.real, flat.imag, s=32, linewidths=1.4, zorder=3, label=label, **style)
+        near = flat[~(np.abs(flat) > reach)]
+        marks |= {"s": 32 * style.text, "linewidths": 1.4 * style.text, "zorder": 3}
+        axes.scatter(near.real, near.imag, label=label, **marks)
+        _draw_far_poles(flat[np.abs(flat) > reach], reach, axes, colour, style)
     if panel.names and not panel.others:
-        _label_poles(series[0][1], panel.names, reach, axes)
+        close = np.abs(series[0][1]) <= reach
+        names = tuple(name for name, near in zip(panel.names, close, strict=True) if near)
+        _label_poles(series[0][1][close], names, reach, axes, style)
 
 
-def draw_pole_grid(axes: Axes, reach: float) -> None:
+def near_reach(poles: Numbers) -> float:
+    """Largest magnitude in the frame: without poles that are far from at least half of all.
+
+    A pole is far if the next smaller magnitude is less than a quarter of its own.
+    """
+    sizes = np.sort(np.abs(poles[np.isfinite(poles)]))
+    if not len(sizes):
+        return 0.0
+    far = _FAR * sizes[:-1] < sizes[1:]
+    # poles at 0 need no room, and half of the poles are always shown
+    far &= (sizes[:-1] > 0.0) & (np.arange(1, len(sizes)) >= len(sizes) / 2.0)
+    return float(sizes[np.argmax(far)] if far.any() else sizes[-1])
+
+
+def _draw_far_poles(
+    poles: Numbers, reach: float, axes: Axes, colour: str, style: PlotStyle
+) -> None:
+    """Arrows at the edge of the frame with the values of the poles beyond it; conjugates once."""
+    for row, pole in enumerate(sorted(poles[poles.imag >= 0.0], key=abs)):
+        direction = pole / max(abs(pole.real), abs(pole.imag))
+        tip, tail = 0.98 * reach * direction, 0.88 * reach * direction
+        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.4 * style.text}
+        ends = [(tip, tail), (tip.conjugate(), tail.conjugate())]
+        for end, start in dict.fromkeys(ends):
+            where = (end.real, end.imag), (start.real, start.imag)
+            axes.annotate("", *where, arrowprops=arrow, zorder=4)
+        size = f"{pole.real:.3g}" + (f" ± {pole.imag:.3g}i" if pole.imag else "")
+        left = direction.real < 0.0
+        axes.annotate(
+            size,
+            (tip.real, tail.imag),
+            textcoords="offset points",
+            xytext=(2 if left else -2, (5 + 9 * row) * style.text),
+            ha="left" if left else "right",
+            color=colour,
+            fontsize=7 * style.text,
+            zorder=4,
+        )
+
+
+def _draw_pole_grid(axes: Axes, reach: float, style: PlotStyle) -> None:
     """Lines of constant damping ratio, arcs of constant frequency, tinted right half-plane."""
     axes.grid(False)
     axes.set_aspect("equal")
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)
-    axes.axvspan(0.0, reach, color=_UNSTABLE, zorder=0.2, linewidth=0.0)
-    axes.axhline(0.0, color="#5b6570", linewidth=0.8, zorder=1)
-    axes.axvline(0.0, color="#5b6570", linewidth=0.8, zorder=1)
+    axes.axvspan(0.0, reach, color=style.unstable, zorder=0.2, linewidth=0.0)
+    axes.axhline(0.0, color=style.faint, linewidth=0.8, zorder=1)
+    axes.axvline(0.0, color=style.faint, linewidth=0.8, zorder=1)
+    lines: dict[str, Any] = {"color": style.grid, "linewidth": 0.6, "zorder": 0.5}
+    words: dict[str, Any] = {"fontsize": 6.5 * style.text, "color": style.faint}
     for ratio in _DAMPING:
         across, up = ratio, sqrt(1.0 - ratio * ratio)
         length = reach / max(across, up)
         for side in (-1.0, 1.0):
-            axes.plot([0.0, -length * across], [0.0, side * length * up], linestyle=":", **_GRID)
+            axes.plot([0.0, -length * across], [0.0, side * length * up], linestyle=":", **lines)
         at = (-0.9 * length * across, 0.9 * length * up)
-        axes.text(*at, f"ζ {ratio:g}", fontsize=6.5, color="#5b6570", ha="center", va="center")
+        axes.text(*at, f"ζ {ratio:g}", ha="center", va="center", **words)
     angles = np.linspace(np.pi / 2.0, 1.5 * np.pi, 61)
     step = _round_step(reach)
     for frequency in np.arange(step, 0.999 * reach, step):
-        axes.plot(frequency * np.cos(angles), frequency * np.sin(angles), **_GRID)
+        axes.plot(frequency * np.cos(angles), frequency * np.sin(angles), **lines)
 
 
 def _round_step(reach: float) -> float:
@@ -115,7 +165,9 @@ def _round_step(reach: float) -> float:
     return float(next(k * power for k in (0.2, 0.5, 1.0, 2.0) if reach < 5.5 * k * power))
 
 
-def _label_poles(poles: Numbers, names: tuple[str, ...], reach: float, axes: Axes) -> None:
+def _label_poles(
+    poles: Numbers, names: tuple[str, ...], reach: float, axes: Axes, style: PlotStyle
+) -> None:
     """Name the dominating joints of every cluster of poles; conjugate poles once."""
     clusters: list[tuple[complex, list[str]]] = []
     for pole, name in sorted(zip(poles, names, strict=True), key=lambda each: -abs(each[0])):
@@ -141,5 +193,5 @@ def _label_poles(poles: Numbers, names: tuple[str, ...], reach: float, axes: Axe
             va="bottom" if on_axis else "baseline",
             rotation=60 if on_axis else 0,
             rotation_mode="anchor",
-            fontsize=7,
+            fontsize=7 * style.text,
         )

@@ -53,4 +53,5 @@ def _curves(group: Sequence[tuple[str, CurvePanel]]) -> CurvePanel:
     ]
     limited = [panel for _, panel in group if panel.closest is not None]
     worst = max(limited, key=lambda panel: panel.utilization or -np.inf, default=group[0][1])
-    return replace(worst, curves=tuple(curves))
+    events = tuple(event for _, panel in group for event in panel.events)
+    return replace(worst, curves=tuple(curves), events=events)

@@ -23,6 +23,8 @@ from robolin.core.natural_scales import (
 
 # saturated torques equal their limit only up to round-off
 _ROUNDING = 1e-12
+# more intervals are a pattern of the data, not events
+_MOST_EVENTS = 200
 _SIZES = {"qd": "velocity limit", "tau": "effort limit"}
 
 
@@ -160,6 +162,46 @@ def _largest(values: Numbers | None) -> float:
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
+# kinds of events
+BEYOND_LIMIT, AT_LIMIT, NO_RESULT = "limit exceeded", "at the limit", "no result"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Consecutive rows of one kind, from x = start to x = end."""
+
+    kind: str
+    start: float
+    end: float
+
+
+def events_of(x: Numbers, values: Numbers, bounds: Bounds) -> tuple[Event, ...]:
+    """Rows (rows,) of values (rows, curves) beyond or at the limits, and rows with NaN."""
+    missing = np.isnan(values).any(axis=1)
+    masks = {NO_RESULT: missing}
+    if bounds.given and values.shape[1] == 1:
+        column = values[:, 0]
+        below, above = column - bounds.lower, bounds.upper - column
+        margin, limit = np.minimum(below, above), np.where(below < above, *_ends(bounds))
+        room = _ROUNDING * np.abs(limit)
+        masks |= {BEYOND_LIMIT: margin < -room, AT_LIMIT: np.abs(margin) <= room}
+    found = []
+    for kind, mask in masks.items():
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+        for first, stop in zip(edges[::2][:_MOST_EVENTS], edges[1::2], strict=False):
+            found.append(Event(kind, float(x[first]), float(x[stop - 1])))
+    return tuple(found)
+
+
+def _ends(bounds: Bounds) -> tuple[float, float]:
+    return bounds.lower, bounds.upper
+
+
+def array_of(panel: Panel) -> str:
+    """Name of the array of a panel."""
+    return panel.title.split(",")[0]
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """One line: y over x, at the selected rows."""
@@ -183,6 +225,7 @@ class CurvePanel:
     log_x: bool = False
     log_y: bool = False
     rounding: Rounding = NO_ROUNDING
+    events: tuple[Event, ...] = ()
 
     @property
     def utilization(self) -> float | None:

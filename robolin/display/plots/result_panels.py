@@ -27,6 +27,7 @@ from robolin.display.plots.panels import (
     array_rounding,
     closest_approach,
     decimate_keep_extremes,
+    events_of,
     joint_bounds,
     motion_scales,
 )
@@ -45,6 +46,11 @@ RESIDUAL = "tau_residual"
 DECIBELS, DEGREES = "dB", "°"
 # two computations of the same value differ by many roundings of their inputs
 _NOISE_OF_DIFFERENCES = 1e-12
+
+
+def is_bode(panel: Panel, unit: str) -> bool:
+    """True for the magnitudes (dB) or the phases (degrees) of a Bode plot."""
+    return isinstance(panel, CurvePanel) and panel.log_x and panel.y_label == unit
 
 
 def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
@@ -231,6 +237,7 @@ def _curves(
         axis.log,
         log_y,
         rounding,
+        () if axis.log else events_of(np.asarray(axis.x), values, bounds),
     )
 
 

@@ -1,22 +1,21 @@
-"""Colours, names and settings of plots: readable in greyscale and with colour blindness."""
+"""Styles of plots: colours that are safe for colour blindness, text sizes and panel sizes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from robolin.core.text import printable
+from robolin.core.choices import PLOT_STYLES
+from robolin.core.text import did_you_mean, printable
+from robolin.errors import UsageError
 
-# Okabe-Ito palette; dashes distinguish curves in greyscale
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 1)), (0, (1, 2)))
 MARKERS = ("x", "+", "1", "2")
-# utilization of a limit: within, from 80 %, beyond
-WITHIN, NEAR, BEYOND = "#00785a", "#b36b00", "#b3261e"
-LIMIT_BAND = "#f4d9d6"
 _LONGEST_NAME = 40
 MOST_NAMES = 45
 
-SETTINGS: dict[str, Any] = {
+_SETTINGS: dict[str, Any] = {
     # do not parse names as mathematical text
     "text.parse_math": False,
     "text.usetex": False,
@@ -41,6 +40,91 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class PlotStyle:
+    """Colours, text sizes and sizes of panels.
+
+    settings: of matplotlib, in addition to the common ones
+    curves:   Okabe-Ito palette; dashes distinguish curves in greyscale
+    levels:   utilization of a limit: within, from 80 %, beyond
+    band:     area beyond a limit
+    text:     factor of all text sizes
+    panel:    smallest width and height of a panel in inches
+    widths:   of a figure in inches, for one column of text and for two; () for any width
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    curves: tuple[str, ...] = (
+        *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"),
+    )
+    levels: tuple[str, str, str] = ("#00785a", "#b36b00", "#b3261e")
+    band: str = "#f4d9d6"
+    unstable: str = "#fbeeea"
+    faint: str = "#5b6570"
+    grid: str = "#b8bec6"
+    text: float = 1.0
+    panel: tuple[float, float] = (3.8, 2.5)
+    plane: float = 4.2
+    widths: tuple[float, ...] = ()
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """Settings of matplotlib."""
+        return {**_SETTINGS, **self.settings}
+
+    def level(self, share: float) -> str:
+        """Colour of a utilization."""
+        within, near, beyond = self.levels
+        if share > 1.0 + 1e-9:
+            return beyond
+        return near if share >= 0.8 else within
+
+
+LIGHT = PlotStyle()
+_DARK_PAPER, _DARK_INK = "#15181c", "#e6e9ec"
+_DARK: dict[str, Any] = {
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), _DARK_PAPER),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), _DARK_INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), "#a2acb6"),
+    "axes.edgecolor": "#5b6570",
+    "grid.color": "#8a929b",
+}
+_LARGE: dict[str, Any] = {
+    "font.size": 13,
+    "axes.titlesize": 14.5,
+    "legend.fontsize": 12,
+    "lines.linewidth": 2.4,
+    "lines.markersize": 8,
+}
+STYLES: dict[str, PlotStyle] = {
+    "light": LIGHT,
+    "dark": replace(
+        LIGHT,
+        settings=_DARK,
+        curves=(
+            *("#56b4e9", "#f0a35e", "#38c79d", "#e3a6cb", "#f0d442", "#8fb8ff"),
+            *("#ffffff", "#a2acb6"),
+        ),
+        levels=("#38c79d", "#e0a030", "#ff8a80"),
+        band="#4a2b2c",
+        unstable="#2c2226",
+        faint="#a2acb6",
+        grid="#4a545e",
+    ),
+    # column widths of IEEE journals, with text of at least 7 pt when printed
+    "paper": replace(LIGHT, panel=(2.3, 1.75), plane=3.3, widths=(3.5, 7.16)),
+    "presentation": replace(LIGHT, settings=_LARGE, text=1.65, panel=(5.6, 3.6), plane=6.4),
+}
+
+
+def style_named(name: str) -> PlotStyle:
+    """A style by its name."""
+    if name not in STYLES:
+        hint = did_you_mean(name, PLOT_STYLES)
+        raise UsageError(f"unknown style '{name}'", where="style", hint=hint)
+    return STYLES[name]
+
+
 def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
     """A name as plot text: one line, limited length, always visible."""
     text_shown = printable(text)
@@ -49,16 +133,9 @@ def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
     return f" {text_shown}" if text_shown.startswith("_") else text_shown
 
 
-def name_ticks(axis: Any, names: tuple[str, ...], rotation: float = 0.0) -> None:
+def name_ticks(axis: Any, names: tuple[str, ...], style: PlotStyle, rotation: float = 0.0) -> None:
     """Label every tick, or every n-th if there are too many to read."""
     step = -(-len(names) // MOST_NAMES)
     ticks = range(0, len(names), step)
     axis.set_ticks(list(ticks), [text_of_name(names[i]) for i in ticks])
-    axis.set_tick_params(labelsize=7, labelrotation=rotation)
-
-
-def level_colour(share: float) -> str:
-    """Colour of a utilization."""
-    if share > 1.0 + 1e-9:
-        return BEYOND
-    return NEAR if share >= 0.8 else WITHIN
+    axis.set_tick_params(labelsize=7 * style.text, labelrotation=rotation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -11,12 +12,20 @@ import numpy as np
 
 from robolin.control.poles import UNSTABLE
 from robolin.core.arm_parts import Joint
-from robolin.core.arrays import Numbers
+from robolin.core.arrays import Floats, Numbers
 from robolin.core.natural_scales import ROUNDING
 from robolin.core.quantity_table import joint_unit, unit_of
 from robolin.core.text import pluralize
-from robolin.display.plots.panels import Rounding, array_rounding
-from robolin.display.report.arm_section import views
+from robolin.display.plots.panels import (
+    BEYOND_LIMIT,
+    Bounds,
+    Event,
+    Rounding,
+    array_rounding,
+    events_of,
+    utilization,
+)
+from robolin.display.report.arm_section import float32_digits, views
 from robolin.display.report.page_markup import (
     PageFigures,
     PageTable,
@@ -61,7 +70,7 @@ def motion_section(
         if each in known
     ]
     layout = "stage" if curves and not several else "side"
-    plots = [element("div", *curves, class_="plots")] if curves else []
+    plots = [_scale_switch(), element("div", *curves, class_="plots")] if curves else []
     if curves or several:
         summary = element("summary", "Show numbers")
         numbers = element("details", summary, element("div", *tables, class_="side"))
@@ -70,6 +79,12 @@ def motion_section(
         beside, below = [*refused, *tables], []
     right = markup(element("div", *beside)) if beside else ""
     return f'<div class="{layout}">\n{views(arms, visuals)}\n{right}\n</div>\n{markup(*below)}'
+
+
+def _scale_switch() -> Element:
+    """Switch between one scale per unit and one scale per plot, for the script."""
+    box = element("input", type="checkbox", checked="", data_do="scales")
+    return element("p", element("label", box, " one scale per unit"), class_="scales", hidden="")
 
 
 def refusal(name: str, error: RobolinError) -> str:
@@ -103,10 +118,14 @@ def _tables(reported: ReportedArm, number: int, several: bool) -> list[Element]:
 
 
 def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
-    """One plot per joint with the torques of every robot that has it, and its limits."""
+    """One plot per joint with the torques of every robot that has it, and its limits.
+
+    The joint nearest to its limit comes first; plots of one unit share a scale.
+    """
     if not arms or _motion_of(arms[0]).rows < 2:
         return
     motion = _motion_of(arms[0])
+    plots = []
     for index, joint in enumerate(arms[0].arm.joints):
         curves = {_label(arms, 0): motion.values["tau"][:, index]}
         for i, other in enumerate(arms[1:], start=1):
@@ -114,21 +133,78 @@ def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Elem
                 column = other.arm.joint_names.index(joint.name)
                 curves[_label(arms, i)] = _motion_of(other).values["tau"][:, column]
         limits = _efforts(arms, joint.name)
+        plots.append(_TorquePlot(joint, curves, limits, motion.time))
+    plots.sort(key=lambda plot: -plot.share)
+    for plot in plots:
+        unit = _unit(plot.joint)
         caption: list[Element | str] = [
-            element("bdi", shown_name(joint.name)),
-            f": torque in {_unit(joint)}{_limits_text(limits)}; ",
+            element("bdi", shown_name(plot.joint.name)),
+            f": torque in {unit}{_limits_text(plot.limits)}; ",
         ]
-        values = np.concatenate(list(curves.values()))
-        rounding = array_rounding("tau", _unit(joint), values, motion.scales)
         yield curve_figure(
             motion.time,
-            curves,
+            plot.curves,
             caption,
             figures,
-            rounding=rounding,
-            unit=_unit(joint),
-            limits=limits,
+            rounding=array_rounding("tau", unit, plot.values, motion.scales),
+            unit=unit,
+            limits=plot.limits,
+            shared=_shared_scale([each for each in plots if _unit(each.joint) == unit]),
+            beyond=[[each.start, each.end] for each in plot.exceeded],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _TorquePlot:
+    """Torques of one joint: curves of all robots, and limits in both directions."""
+
+    joint: Joint
+    curves: dict[str, Floats]
+    limits: list[float]
+    time: Floats
+
+    @property
+    def values(self) -> Floats:
+        return np.concatenate(list(self.curves.values()))
+
+    @property
+    def share(self) -> float:
+        """Largest utilization of the limits, 0 without limits."""
+        fine = self.values[np.isfinite(self.values)]
+        if not self.limits or not len(fine):
+            return 0.0
+        bounds = Bounds(self.limits[0], self.limits[-1])
+        shares = [utilization(float(x), bounds) for x in (fine.min(), fine.max())]
+        return max(share or 0.0 for share in shares)
+
+    @property
+    def exceeded(self) -> list[Event]:
+        """Times at which a torque is beyond its limits."""
+        if not self.limits:
+            return []
+        bounds = Bounds(self.limits[0], self.limits[-1])
+        found = [
+            event
+            for y in self.curves.values()
+            if len(y) == len(self.time)
+            for event in events_of(self.time, y[:, None], bounds)
+        ]
+        return [event for event in found if event.kind == BEYOND_LIMIT]
+
+
+# utilization from which a scale includes the limits
+_NEAR_LIMIT = 0.5
+
+
+def _shared_scale(plots: Sequence[_TorquePlot]) -> list[float]:
+    """Lowest and highest value of all plots, with the limits of those that are near them."""
+    values = np.concatenate([plot.values for plot in plots])
+    values = values[np.isfinite(values)]
+    near = [end for plot in plots if plot.share >= _NEAR_LIMIT for end in plot.limits]
+    ends = [*near, *([float(values.min()), float(values.max())] if len(values) else [])]
+    low, high = min(ends, default=0.0), max(ends, default=0.0)
+    room = 0.05 * ((high - low) or abs(high) or 1.0)
+    return float32_digits([low - room, high + room])
 
 
 def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:

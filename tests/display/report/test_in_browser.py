@@ -257,11 +257,36 @@ def test_meshes_are_drawn(browser: Any, tmp_path: Path) -> None:
     visit.context.close()
 
 
-def test_it_prints(visit: Visit) -> None:
-    """On paper there are all tables and curves, and no slider."""
+def test_it_prints(browser: Any, address: str) -> None:
+    """On paper there are all curves in dark ink, also from a dark screen, and no slider."""
+    visit = Visit(browser, address, color_scheme="dark")
+    paper = "getComputedStyle(document.documentElement).getPropertyValue('--paper').trim()"
+    assert visit.run(paper) == "#15181c"
+    visit.run("dispatchEvent(new Event('beforeprint'))")
+    assert visit.run(paper) == "#ffffff"
+    widths = visit.run("[...robolinReport.curves.made.values()].map((plot) => plot.width)")
+    assert len(widths) == 4
+    assert all(200 <= width < 720 for width in widths)
     visit.page.emulate_media(media="print")
     assert not visit.page.is_visible("#clock")
-    assert len(visit.page.pdf()) > 20_000
+    pages = visit.page.pdf(format="A4")
+    assert 1 <= pages.count(b"/Type /Page\n") <= 4
+    visit.run("dispatchEvent(new Event('afterprint'))")
+    assert not visit.run("document.documentElement.classList.contains('printing')")
+    assert visit.messages == []
+    visit.context.close()
+
+
+def test_scales_are_shared(visit: Visit) -> None:
+    """Torques of one unit share a scale until the switch is off."""
+    visit.run("window.robolinReport.curves.makeAll()")
+    spans = """[...robolinReport.curves.made].filter(([f]) => f.textContent.includes('torque in'))
+        .map(([, p]) => [p.scales.y.min, p.scales.y.max])"""
+    first, second = visit.run(spans)
+    assert first == second
+    visit.page.uncheck("[data-do=scales]")
+    first, second = visit.run(spans)
+    assert first != second
 
 
 def test_without_a_program(browser: Any, address: str) -> None:

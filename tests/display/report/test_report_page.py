@@ -68,6 +68,29 @@ def test_a_peak_of_one_sample_is_kept(page: str) -> None:
     assert PEAK + 1 in data["frames"]["rows"]
 
 
+def test_the_joint_nearest_to_its_limit_comes_first() -> None:
+    """Torques are ordered by utilization and share a scale; excess is marked with its rows."""
+    arm = robolin.load("panda")
+    states = States(**motion(arm, 50))
+    page = report_page([report_arm(arm, states)])
+    figures = [each for each in data_in(page)["figures"] if "shared" in each]
+    names = re.findall(r"<bdi>(panda_joint\d)</bdi>: torque in", page)
+    tau = np.abs(robolin.inverse(arm, **motion(arm, 50)))
+    share = tau.max(axis=0) / [joint.limits.effort for joint in arm.joints]
+    assert names == [arm.joint_names[i] for i in np.argsort(-share)]
+    assert len({tuple(each["shared"]) for each in figures}) == 1
+    low, high = figures[0]["shared"]
+    for name, each in zip(names, figures, strict=True):
+        values = numbers(data_in(page), each["series"][0]["y"])
+        assert low < values.min()
+        assert values.max() < high
+        column = arm.joint_names.index(name)
+        beyond = np.flatnonzero(tau[:, column] > arm.joints[column].limits.effort)
+        rows = [row for start, end in each["beyond"] for row in np.arange(start - 1, end)]
+        assert rows == beyond.tolist()
+    assert figures[0]["beyond"]
+
+
 def test_models_are_those_of_state_space(page: str) -> None:
     """Poles and matrices are those of the linear model about the same rows, to float32."""
     arm, data = robolin.load("two-link"), data_in(page)

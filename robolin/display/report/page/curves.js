@@ -35,6 +35,18 @@ function visibleWith(columns, limits) {
   return high - low >= 0.05 * (Math.max(high, ...limits) - Math.min(low, ...limits));
 }
 
+// strips above the curve for the times at which a limit is exceeded
+function drawBeyond(plot, intervals, color) {
+  const { left, top, width } = plot.bbox, context = plot.ctx;
+  context.save();
+  context.fillStyle = color;
+  for (const [start, end] of intervals) {
+    const [a, b] = [start, end].map((x) => Math.min(Math.max(plot.valToPos(x, "x", true), left), left + width));
+    context.fillRect(a - 1, top, Math.max(b - a, 2), 5 * (window.devicePixelRatio || 1));
+  }
+  context.restore();
+}
+
 class Curves {
   constructor(data, arrays, onPick) {
     this.data = data;
@@ -42,6 +54,14 @@ class Curves {
     this.onPick = onPick;
     this.made = new Map();
     this.time = null;
+    this.sharedScales = true;
+    for (const line of document.querySelectorAll(".scales")) {
+      line.hidden = false;
+      line.querySelector("input").addEventListener("change", (event) => {
+        this.sharedScales = event.target.checked;
+        this.remake();
+      });
+    }
     this.watcher = new IntersectionObserver((entries) => {
       for (const entry of entries) if (entry.isIntersecting) this.make(entry.target);
     }, { rootMargin: "200px" });
@@ -75,7 +95,7 @@ class Curves {
     const x = repeated(this.arrays(curves.x), curves.repeat || 1);
     const columns = [x, ...curves.series.map((series) => withGaps(this.arrays(series.y)))];
     const limits = (curves.limits || []).filter((limit) => limit !== null);
-    const near = visibleWith(columns.slice(1), limits);
+    const near = visibleWith(columns.slice(1), limits) && !(curves.shared && this.sharedScales);
     for (const limit of limits) columns.push(new Float32Array(x.length).fill(limit));
     const plot = new uPlot(this.options(curves, limits, near, place), columns, place);
     plot.ctx.canvas.setAttribute("role", "img");
@@ -99,10 +119,10 @@ class Curves {
     return {
       width: Math.max(200, Math.floor(place.clientWidth || 380)),
       height: 190,
-      scales: { x: { time: false }, y: curves.log ? { distr: 3, log: 10 } : { range: curves.reach ? [-curves.reach, curves.reach] : aroundValues } },
+      scales: { x: { time: false }, y: curves.log ? { distr: 3, log: 10 } : { range: this.range(curves) } },
       axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: curves.unit, labelSize: 16, ...marks }],
       cursor: { drag: { x: true, y: false }, y: false },
-      hooks: { ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
+      hooks: { drawAxes: [(plot) => drawBeyond(plot, curves.beyond || [], color("over"))], ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
       legend: { live: true },
       series: [
         { label: this.data.clock, value: number },
@@ -118,6 +138,11 @@ class Curves {
         ...limits.map(() => ({ label: "limit", auto: near, class: "limit", stroke: color("limit"), width: 1, dash: [2, 3], points: { show: false }, value: number })),
       ],
     };
+  }
+
+  range(curves) {
+    if (curves.reach) return [-curves.reach, curves.reach];
+    return curves.shared && this.sharedScales ? curves.shared : aroundValues;
   }
 
   point(plot, time) {

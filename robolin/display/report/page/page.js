@@ -283,14 +283,23 @@ if (data.frames && times.length > 1) {
 }
 document.querySelectorAll("table").forEach(copyable);
 choose(0, true);
-window.addEventListener("beforeprint", () => {
-  curves.makeAll();
-  for (const folded of document.querySelectorAll("details")) folded.open = true;
-});
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+function redraw() {
   curves.remake();
   for (const { view } of views) view.draw();
   for (const model of models) model.draw();
+}
+
+window.addEventListener("beforeprint", () => {
+  // matrices and single checks do not fit on a few pages
+  for (const folded of document.querySelectorAll("#motion details, #limits details, #numbers details")) folded.open = true;
+  document.documentElement.classList.add("printing");
+  curves.makeAll();
+  redraw();
 });
+window.addEventListener("afterprint", () => {
+  document.documentElement.classList.remove("printing");
+  redraw();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 document.documentElement.dataset.ready = "true";
 window.robolinReport = { data, numbers, curves, views, models, choose, linkPoses };
