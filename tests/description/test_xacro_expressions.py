@@ -325,7 +325,7 @@ def test_deep_expressions_and_macro_cycles_are_distinguished(tmp_path: Path) -> 
 )
 def test_a_value_without_a_text_is_refused(expression: str, kind: str) -> None:
     """Its text would be an address in memory, which differs from run to run."""
-    with pytest.raises(ForbiddenError, match=f"has type '{kind}'.*list"):
+    with pytest.raises(ForbiddenError, match=rf"has type '{kind}', which is not text; use list\("):
         evaluate(expression)
 
 

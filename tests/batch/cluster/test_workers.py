@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from robolin.batch.workers import _some_workers, by_workers, from_anywhere, requ
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
 from robolin.queries.request import DEFAULT_SETTINGS
+from robolin.version import __version__
 from tests.batch.sample_recordings import make_plan, write_recordings
 
 
@@ -183,7 +185,9 @@ def test_workers_that_die_are_not_rejected(folder: Path) -> None:
     plan, request, arm = make_plan(folder)
     job = part_jobs(plan, request, arm, folder, DEFAULT_SETTINGS)[0]
     require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
-    with pytest.raises(RobolinError, match=r"worker tcp://old: robolin must be .*, got 0\.0\.0"):
+    with pytest.raises(
+        RobolinError, match=rf"tcp://old: robolin must be {re.escape(__version__)}, got 0\.0\.0"
+    ):
         require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
     with pytest.raises(RobolinError, match="importing robolin failed"):
         require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)

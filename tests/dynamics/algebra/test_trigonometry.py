@@ -242,7 +242,8 @@ def test_one_angle_beyond_the_range_is_refused_with_a_warm_kernel_too() -> None:
     q = np.zeros(arm.n)
     q[turns] = BEYOND
     with pytest.raises(
-        RobolinError, match=f"must be within .* at joint '{arm.joint_names[turns]}'"
+        RobolinError,
+        match=rf"q: must be within ±\d+ rad, got \S+ rad at joint '{arm.joint_names[turns]}'",
     ):
         robolin.inverse(arm, q, engine="compiled")
 
