@@ -34,7 +34,7 @@ _ROUNDING = 1e-12
 _MARGIN = 0.05
 # height of a band beyond a limit, relative to the axis
 _BAND = 0.08
-# height of the strip with events, relative to the axis, and the longest title with a text beside it
+# height of the strip with events, relative to the axis, and the longest title next to a text
 _STRIP, _SHORT_TITLE = 0.035, 26
 
 

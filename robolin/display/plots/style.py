@@ -50,7 +50,7 @@ class PlotStyle:
     band:     area beyond a limit
     text:     factor of all text sizes
     panel:    smallest width and height of a panel in inches
-    widths:   of a figure in inches, for one column of text and for two; () for any width
+    widths:   of a plot in inches, for one column of text and for two; () for any width
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
