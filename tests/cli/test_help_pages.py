@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import click
 import pytest
@@ -143,25 +142,6 @@ def test_the_same_flag_means_the_same_everywhere() -> None:
 def test_help_is_plain_ascii() -> None:
     """A help page can be shown by any terminal."""
     assert all(run_ok(*words, "--help-all").out.isascii() for words in WORDS.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("verb", SUMMARIES)
-def test_examples_on_bundled_arms_run(
-    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every example that names a bundled arm and no file of results works as printed."""
-    monkeypatch.chdir(tmp_path)
-    for line in re.findall(r"^    robolin (.*)$", run_ok(*WORDS[verb], "--help").out, re.MULTILINE):
-        words = line.partition(" > ")[0].split()
-        # what is checked has to be stored first: tests/docs runs docs/howto/ci.md
-        stored = words[0] in ("check", "record") or "--trajectory" in words
-        # tests/cli/test_bench_verb.py measures fewer rows, tests of parts have a folder of them
-        stored |= words[:2] == ["bench", "panda"] or words[0] == "batch" or "--feedback" in words
-        # docs/explain/verify.md has an arm verified in as many states as it is by default
-        words += ["--samples", "1"] if words[0] == "verify" else []
-        if not stored and not {"arm.urdf", "-o"} & {*words} and "*" not in line:
-            run_ok(*words)
 
 
 def test_version() -> None:

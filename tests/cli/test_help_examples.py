@@ -1,0 +1,132 @@
+"""Every example of every help page works as printed, in a folder with the files that it names."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from robolin.description.load import load
+from robolin.queries.verbs import VERBS
+from tests.cli.command import robolin, run_ok
+
+WORDS = {name: (verb.path or name).split() for name, verb in VERBS.items()}
+# 1: differences or findings were reported
+DIFFERENCES = ("validate", "diff", "check")
+LINK = """<link name="{name}"><inertial><origin xyz="0.1 0 0.2"/><mass value="{mass}"/>
+  <inertia ixx="0.03" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.02"/></inertial></link>"""
+JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
+  <origin xyz="0.3 0 0"/><axis xyz="0 1 0"/>
+  <limit lower="-2" upper="2" effort="50" velocity="3"/></joint>"""
+PARTS = (
+    ("shoulder", "revolute", "base", "upper"),
+    ("elbow", "revolute", "upper", "forearm"),
+    ("gripper", "prismatic", "forearm", "finger"),
+)
+SUITE = """[[case]]
+name = "holding"
+verb = "inverse"
+arm = "two-link"
+stored = "holding.npz"
+"""
+
+
+def arm_text(mass: float) -> str:
+    """A robot with the links and joints that the examples name."""
+    parts = ['<robot name="arm"><link name="base"/><link name="tool0"/>']
+    for name, kind, parent, child in PARTS:
+        parts.append(JOINT.format(name=name, kind=kind, parent=parent, child=child))
+        parts.append(LINK.format(name=child, mass=mass))
+    parts.append('<joint name="tool" type="fixed"><parent link="forearm"/><child link="tool0"/>')
+    parts.append('<origin xyz="0.2 0 0"/></joint></robot>')
+    return "\n".join(parts)
+
+
+def motion_text(robots: tuple[str, ...], kinds: tuple[str, ...], rows: int = 12) -> str:
+    """A short motion of all joints of these robots."""
+    joints = [name for robot in robots for name in load(robot).joint_names]
+    columns = [f"{joint}/{kind}" for kind in kinds for joint in joints]
+    lines = [",".join(["time", *columns])]
+    for row in range(rows):
+        lines.append(",".join([f"{0.01 * row:.2f}", *[f"{0.01 * row:.2f}"] * len(columns)]))
+    return "\n".join(lines) + "\n"
+
+
+def prepare() -> None:
+    """Write the files that the examples read into the current folder."""
+    Path("arm.urdf").write_text(arm_text(1.0))
+    Path("arm-new.urdf").write_text(arm_text(1.5))
+    Path("robots/one").mkdir(parents=True)
+    Path("robots/one/arm.urdf").write_text(arm_text(1.0))
+    Path("robolin.toml").write_text(SUITE)
+    states = ("position", "velocity")
+    for name in ("motion.csv", "m.csv"):
+        Path(name).write_text(motion_text(("arm.urdf", "ur5"), (*states, "effort")))
+    Path("miss.csv").write_text(motion_text(("arm.urdf",), states))
+    Path("states.csv").write_text(motion_text(("ur5",), states))
+    Path("logs").mkdir()
+    polars = pytest.importorskip("polars", reason="needs polars")
+    rows = motion_text(("panda", "ur5"), (*states, "effort")).encode()
+    polars.read_csv(rows).write_parquet("logs/one.parquet")
+
+
+# files that another command writes -> its command line
+WRITTEN = {
+    "gains.npz": "lqr acrobot --q 180deg,0 -o gains.npz",
+    "holding.npz": "record inverse two-link -o holding.npz",
+    "motion.npz": "simulate two-link --duration 0.1 -o motion.npz",
+    **{
+        f"{name}.npz": f"inverse two-link --payload lower:{mass} -o {name}.npz"
+        for mass, name in enumerate(("new", "old", "before", "after"))
+    },
+}
+
+
+def examples(verb: str) -> list[str]:
+    """Command lines of a help page without `robolin`."""
+    page = run_ok(*WORDS[verb], "--help").out
+    return re.findall(r"^    robolin (.*)$", page, re.MULTILINE)
+
+
+def words_of(line: str) -> list[str]:
+    """Arguments of an example; long measurements are shortened."""
+    words = shlex.split(line.partition(" > ")[0])
+    for command, option, value in (("verify", "--samples", "1"), ("bench", "--rows", "10")):
+        if words[0] != command or words[1] == "counts":
+            continue
+        if option in words:
+            words[words.index(option) + 1] = value
+        else:
+            words += [option, value]
+    return words
+
+
+def is_missing(words: list[str]) -> bool:
+    """True if an optional package of the example is not installed."""
+    needed = {"pinocchio": "pinocchio", "plot": "matplotlib", "poles.svg": "matplotlib"}
+    return any(word in words and find_spec(name) is None for word, name in needed.items())
+
+
+# tests/batch computes all parts of a plan, which `status` and `merge` need
+PAGES = [name for name in VERBS if name not in ("batch", "status", "merge")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", PAGES)
+def test_examples_run(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of a page run one after the other in one folder."""
+    monkeypatch.chdir(tmp_path)
+    prepare()
+    for line in examples(verb):
+        words = words_of(line)
+        for name in sorted(set(words) & set(WRITTEN)):
+            if not Path(name).exists() and words[words.index(name) - 1] != "-o":
+                run_ok(*WRITTEN[name].split())
+        if is_missing(words):
+            continue
+        ran = robolin(*words)
+        allowed = (0, 1) if words[0] in DIFFERENCES else (0,)
+        assert ran.code in allowed, f"robolin {line}\n{ran.err}"
