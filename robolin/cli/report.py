@@ -293,12 +293,12 @@ def fitting_sections(
             shown += pieces
             room -= sum(_lines(piece, width) + 1 for piece in pieces)
         elif needed > room:
-            left.append(section.title.partition(",")[0].partition(" [")[0])
+            left += filter(None, [section.title.partition(",")[0].partition(" [")[0]])
         else:
             shown.append(section)
             room -= needed
     if left:
-        shown.append(TextLines([f"Also: {', '.join(filter(None, left))} (--all)"]))
+        shown.append(TextLines([f"Also: {', '.join(left)} (--all)"]))
     return shown
 
 

@@ -243,7 +243,7 @@ def named_pose(typed: FlagText, arm: Arm) -> tuple[float, ...] | None:
     if name in poses or not name or "," in name or "=" in name or is_number(name):
         return poses.get(name)
     if not poses:
-        hint = f"'{arm.name}' has no named poses; numbers look like 0.5, -1.2, 30deg or pi/2"
+        hint = f"'{arm.name}' has no named poses (an SRDF file has some); write 0.5, 30deg or pi/2"
         raise typed.wrong(f"'{name}' is not a number", hint)
     near = closest_match(name, poses)
     hint = f"the poses are {quote_list(list(poses))}"

@@ -265,7 +265,8 @@ def write_check_report(report: Report, outcomes: Sequence[CheckOutcome], everyth
         sections = (
             list(_check_report_sections(outcomes, everything)) if report.form == "table" else []
         )
-        report.write(sections, outcomes_document(outcomes, everything))
+        screen = None if everything else sections
+        report.write(sections, outcomes_document(outcomes, everything), screen)
 
 
 def _check_report_sections(

@@ -341,8 +341,9 @@ def name_and_shape(
     array: Array, rows: RowSummary, numbers: Callable[[list[float]], list[str]], floor: float
 ) -> str:
     """An array in the list of those left out: its name, and its value or shape."""
-    if array.batch is None and 0.0 < abs(array.values).max(initial=0.0) < floor:
-        return f"{array.name} {ROUNDED_ZERO}"
+    largest = abs(array.values).max(initial=0.0) if array.batch is None else np.inf
+    if largest < floor and array.values.ndim:
+        return f"{array.name} {ROUNDED_ZERO if largest else 'zero'}"
     if array.values.ndim == 0 and array.values.dtype.kind in "fi":
         value = array.values.item()
         return f"{array.name} {value if isinstance(value, int) else numbers([value])[0].strip()}"

@@ -221,9 +221,10 @@ def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list
     legends: dict[str, None] = {}
     for grid in grids:
         shown, legend = numbered(grid, width)
-        pieces += split_grid(shown, width)
-        if legend:
+        # the numbers next to the names of a table above are a legend
+        if legend and not any(piece.columns == shown.columns for piece in pieces):
             legends[legend] = None
+        pieces += split_grid(shown, width)
     return pieces, list(legends)
 
 
