@@ -210,19 +210,15 @@ def _wrapped_lines(kind: str, text: str) -> int:
 
 
 def _one_line(kind: str, text: str) -> str:
-    """As much of a note as fits one line of a terminal, cut between its parts."""
+    """As much of a note as fits one line of a terminal, cut after a comma or a word."""
     import re
 
     room = _message_width() - len(f"{kind}: ")
     if len(text) <= room or sys.stderr is None or not sys.stderr.isatty():
         return text
-    parts = re.split(r"(?<=[;,:]) ", text)
-    kept = parts[0]
-    for part in parts[1:]:
-        if len(kept) + len(part) + 3 > room:
-            break
-        kept += f" {part}"
-    return f"{kept} …" if len(kept) + 2 <= room else f"{text[: room - 1]}…"
+    ends = [match.end() for match in re.finditer(r"[;,](?= )", text[: room - 1])]
+    words = text[: room - 1].rfind(" ")
+    return f"{text[: max([*ends, 0]) or words]} …"
 
 
 def _message_width() -> int:

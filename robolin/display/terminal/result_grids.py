@@ -22,7 +22,8 @@ from robolin.display.terminal.shown_rows import RowSummary
 _MATRIX_ROWS = 2
 # array with the frequency of each row
 _FREQUENCY = "omega"
-# a matrix with more columns, and twice as many as rows, is shown transposed
+# more joints are lines of a table over time, and a matrix with more columns, and twice as many
+# as rows, is shown transposed
 _WIDE = 12
 # letters of the axes after those of a matrix
 _SLICED = "klmnop"
@@ -124,14 +125,18 @@ def _with_units(array: Array, write: Formatting) -> Grid:
 
 
 def _vector_rows(array: Array, write: Formatting) -> Grid:
-    """A vector per row: one line per row, one column per joint."""
+    """A vector per row: one line per row, one column per joint; many joints as lines."""
     ends = write.has_extremes(array)
+    names, joints = _row_names(write, ends), array.labels[0]
+    cells = write.matrix(array, _some_rows(array, write, ends))
+    if len(joints) > _WIDE:
+        names, joints, cells = joints, names, tuple(zip(*cells, strict=True))
     return Grid(
         title=_titled(array),
         corner=_row_corner(write.result),
-        rows=_row_names(write, ends),
-        columns=array.labels[0],
-        cells=write.matrix(array, _some_rows(array, write, ends)),
+        rows=names,
+        columns=joints,
+        cells=cells,
         note=write.rows.note(),
     )
 

@@ -50,7 +50,7 @@ DIGITS = 4
 # where sentences are wrapped in a pipe
 PIPE_WIDTH = 100
 # rows of the first matrix that are shown on the smallest screen
-SMALL_MATRIX = 12
+SMALL_MATRIX = 9
 
 
 def render_table(
@@ -81,7 +81,7 @@ def render_table(
         ink.text(f"columns: {each.legend}", "dim") if each.legend else [] for each in sections
     ]
     # a line for each main array after the first, the list of others, two blanks and the next prompt
-    kept = sum(section.is_main for section in sections) + 3
+    kept = sum(section.is_main for section in sections) + (3 if len(sections) > 1 else 1)
     room = None if height is None else height - len(top) - len(foot) - kept
     if room is not None and legends:
         room -= len(legends[0])

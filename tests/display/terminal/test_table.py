@@ -233,6 +233,16 @@ def test_min_and_max_are_of_all_rows():
     ]
 
 
+def test_many_joints_are_lines_of_a_trajectory():
+    """The motion of a humanoid has a line per joint and a column per time."""
+    values = np.arange(6.0)[:, None] + np.arange(20.0)
+    vector = Array("q", values, (names(20),), "rad", "position")
+    lines = render_table(result_of(vector, time=np.arange(6) * 0.5), 80, False).splitlines()
+    assert lines[3].split() == ["time", "[s]", "0", "0.5", "1", "1.5", "2", "2.5"]
+    assert lines[4].split()[1:] == ["0", "1.000", "2.000", "3.000", "4.000", "5.000"]
+    assert lines[23].split()[0] == "j20"
+
+
 def test_a_derivative_is_one_matrix_per_joint_it_is_taken_by():
     """∂𝓜(i,j)/∂q(k) is shown as the matrix of i and j for every k, with a title."""
     values = np.arange(1.0, 9.0).reshape(2, 2, 2)
