@@ -44,7 +44,7 @@ Usage: robolin COMMAND ARM [OPTIONS]
 Examples:
   robolin linearize-forward panda --q home
   robolin inverse arm.urdf --q 0,0.5,-1.2 --qd elbow=30deg
-ARM: a URDF, Xacro, SDF, MJCF or YAML file, - for standard input, or a bundled robot
+ARM: a URDF, Xacro, SDF, MJCF or YAML file, - for stdin, or a bundled robot
 Help: robolin COMMAND --help; robolin help {"|".join(TOPICS)}
 
 """
