@@ -45,7 +45,7 @@ def arm_text(mass: float) -> str:
     return "\n".join(parts)
 
 
-def motion_text(robots: tuple[str, ...], kinds: tuple[str, ...], rows: int = 12) -> str:
+def motion_text(robots: tuple[str, ...], kinds: tuple[str, ...], rows: int = 40) -> str:
     """A short motion of all joints of these robots."""
     joints = [name for robot in robots for name in load(robot).joint_names]
     columns = [f"{joint}/{kind}" for kind in kinds for joint in joints]
@@ -63,7 +63,7 @@ def prepare() -> None:
     Path("robots/one/arm.urdf").write_text(arm_text(1.0))
     Path("robolin.toml").write_text(SUITE)
     states = ("position", "velocity")
-    for name in ("motion.csv", "m.csv"):
+    for name in ("motion.csv", "m.csv", "rec.csv"):
         Path(name).write_text(motion_text(("arm.urdf", "ur5"), (*states, "effort")))
     Path("miss.csv").write_text(motion_text(("arm.urdf",), states))
     Path("states.csv").write_text(motion_text(("ur5",), states))
