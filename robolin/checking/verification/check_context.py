@@ -160,7 +160,7 @@ class CheckContext:
         if len(names) == 1:
             return f"joint {names[0]} moves no inertia"
         more = f" and {len(names) - 1} others" if len(names) > 2 else f" and {names[1]}"
-        return f"joints {names[0]}{more} move nothing that has inertia"
+        return f"joints {names[0]}{more} move no inertia"
 
     # bounds
 
