@@ -110,7 +110,7 @@ def test_rates(unit, rate):
 def documented_names():
     """The rows of the last table of docs/reference/notation.md: names, symbols, shapes."""
     text = (Path(__file__).parents[2] / "docs" / "reference/notation.md").read_text("utf-8")
-    for line in text.partition("## Names at the border")[2].partition("\n## ")[0].splitlines():
+    for line in text.partition("## Names of results")[2].partition("\n## ")[0].splitlines():
         if line.startswith("| `"):
             names, symbols, shapes = line.strip("| ").split(" | ")
             yield re.findall(r"`(\w+)`", names), symbols, set(shapes.split(", "))

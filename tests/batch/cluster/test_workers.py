@@ -198,6 +198,6 @@ def test_workers_that_die_are_not_rejected(folder: Path) -> None:
 def test_a_cluster_without_workers_is_reported() -> None:
     """The error of a cluster that lost its workers has a hint on how to resume."""
     pytest.importorskip("distributed")
-    with pytest.raises(RobolinError, match="no worker is left") as caught:
+    with pytest.raises(RobolinError, match="no workers remain") as caught:
         _some_workers(_Workers({}))
     assert "--resume" in caught.value.hint
