@@ -88,7 +88,7 @@ def test_model_options_apply() -> None:
     ran = run_ok("verify", "two-link", "--samples", "1", *wrench, "--format", "json")
     report = json.loads(ran.out)
     verdicts = {check["name"]: check["verdict"] for check in report["checks"]}
-    assert verdicts["losses and loads = damping, friction, virtual work"] == "passed"
+    assert verdicts["dissipation and loads = damping, friction, virtual work"] == "passed"
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_dissipation_loads_and_mimic_joints_pass(arm: Arm) -> None:
     found = robolin.verify(arm, samples=2)
     assert_passes(found)
     verdicts = {check.name: check.verdict for check in found.checks}
-    assert verdicts["losses and loads = damping, friction, virtual work"] == "passed"
+    assert verdicts["dissipation and loads = damping, friction, virtual work"] == "passed"
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_loops_are_checked_closed(arm: str) -> None:
     assert_passes(found)
     assert_reasons(found)
     passed = {check.name: check for check in found.checks if check.verdict == "passed"}
-    for name in ("L = ∂gap/∂q", "dlam_dq = ∂lam/∂q", "energy grows by τ and losses alone"):
+    for name in ("L = ∂gap/∂q", "dlam_dq = ∂lam/∂q", "energy changes by τ and dissipation only"):
         assert passed[name].family == "loops"
     assert "5 algorithms" in passed["closed: compiled kernels = plain Python"].detail
     assert {"closures", "forward-closed", "forward-closed-recursive"} <= passed.keys()
