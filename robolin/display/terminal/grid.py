@@ -23,7 +23,10 @@ _LONG_EXPONENT = re.compile(r"(e[-+])0(?=\d)")
 
 @dataclass(frozen=True)
 class Grid:
-    """A table before it is drawn: cells[row][column] with row and column names."""
+    """A table before it is drawn: cells[row][column] with row and column names.
+
+    legend: names of numbered columns
+    """
 
     title: str
     corner: str = ""
@@ -32,6 +35,7 @@ class Grid:
     cells: tuple[tuple[str, ...], ...] = ()
     note: str = ""
     gap: int = GAP
+    legend: str = ""
 
 
 def first_rows(grid: Grid, count: int) -> Grid:
@@ -65,28 +69,28 @@ def _short_exponents(grid: Grid) -> Grid:
     return replace(grid, cells=cells)
 
 
-def numbered(grid: Grid, width: int | None) -> tuple[Grid, str]:
-    """Number the column headings if that needs fewer tables; returns the grid and a legend.
+def numbered(grid: Grid, width: int | None) -> Grid:
+    """Number the column headings if that needs fewer tables; the grid has a legend then.
 
     If rows have the same names, the numbers next to them are the legend; if that is still too
     wide, the rows are numbered too.
     """
     if width is None or grid_width(grid) <= width or not grid.columns:
-        return grid, ""
+        return grid
     numbers = tuple(str(i + 1) for i in range(len(grid.columns)))
     wide = len(numbers[-1])
     beside = [f"{i:>{wide}} {name}" for i, name in zip(numbers, grid.columns, strict=True)]
     legend = ", ".join(text.strip().replace(" ", TIE, 1) for text in beside)
-    options = [(grid, "")]
+    options = [grid]
     if grid.rows == grid.columns:
-        options.append((replace(grid, rows=tuple(beside), columns=numbers), ""))
-        short = replace(grid, rows=numbers, columns=numbers)
+        options.append(replace(grid, rows=tuple(beside), columns=numbers))
+        short = replace(grid, rows=numbers, columns=numbers, legend=legend)
         # names are worth more than fewer tables, unless the whole matrix fits
         if _cost(short, width) == (False, 1):
-            options.append((short, legend))
+            options.append(short)
     else:
-        options.append((replace(grid, columns=numbers), legend))
-    return min(options, key=lambda option: _cost(option[0], width))
+        options.append(replace(grid, columns=numbers, legend=legend))
+    return min(options, key=lambda option: _cost(option, width))
 
 
 def _cost(grid: Grid, width: int) -> tuple[bool, int]:
@@ -118,6 +122,7 @@ def _columns(grid: Grid, first: int, stop: int) -> Grid:
         cells=tuple(row[first:stop] for row in grid.cells),
         note=grid.note if stop == total else "",
         gap=grid.gap,
+        legend=grid.legend,
     )
 
 

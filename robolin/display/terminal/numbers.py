@@ -93,7 +93,10 @@ def _aligned_complex(values: list[complex], precision: int, noise: list[float]) 
     imaginary = aligned([abs(value.imag) for value in values], precision, noise)
     signs = ["-" if copysign(1.0, value.imag) < 0.0 else "+" for value in values]
     parts = zip(real, signs, imaginary, strict=True)
-    return _equally_wide(f"{re} {sign} {im.strip()}j" for re, sign, im in parts)
+    return _equally_wide(
+        ROUNDED_ZERO if re.strip() == im.strip() == ROUNDED_ZERO else f"{re} {sign} {im.strip()}j"
+        for re, sign, im in parts
+    )
 
 
 def _plain(value: float, precision: int) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from io import StringIO
@@ -77,27 +77,22 @@ def render_table(
     ink = Ink(console_width, color)
     top = ink.text(headline(result, rows.total if result.batch is not None else None), "bold")
     foot = _foot(result, names, ink, contract, height is not None)
-    legends = [
-        ink.text(f"columns: {each.legend}", "dim") if each.legend else [] for each in sections
-    ]
     # a line for each main array after the first, the list of others, two blanks and the next prompt
     kept = sum(section.is_main for section in sections) + (3 if len(sections) > 1 else 1)
     room = None if height is None else height - len(top) - len(foot) - kept
-    if room is not None and legends:
-        room -= len(legends[0])
     body: list[str] = []
+    legends: list[str] = []
     rounded = False
-    shown_legends: list[list[str]] = []
     summaries: list[str] = []
     others: list[str] = []
     for i, section in enumerate(sections):
         drawn = section.drawn(ink, None if i else room)
-        more = [] if legends[i] in shown_legends else legends[i]
-        needed = len(drawn) + (len(more) if i else 0)
-        if drawn and (not i or room is None or needed <= room + 1):
-            body += drawn
-            shown_legends += [more] if more else []
-            rounded = rounded or section.is_rounded
+        more = [text for text in drawn.legends if text not in legends]
+        needed = len(drawn.lines) + sum(len(ink.text(text)) for text in more)
+        if drawn.lines and (not i or room is None or needed <= room + 1):
+            body += drawn.lines
+            legends += more
+            rounded = rounded or drawn.is_rounded
             room = None if room is None else room + 1 - needed
         elif section.is_main:
             summaries += ink.text(section.summary)
@@ -105,9 +100,8 @@ def render_table(
             others.append(section.summary)
     if others:
         summaries += ink.text(f"Also: {', '.join(others)}")
-    foot = [line for legend in shown_legends for line in legend] + foot
-    if rounded:
-        foot = [*ink.text(NEGLIGIBLE_NOTE, "dim"), *foot]
+    notes = [NEGLIGIBLE_NOTE] if rounded else []
+    foot = [line for text in (*notes, *legends) for line in ink.text(text, "dim")] + foot
     parts = [top, body, ["", *summaries] if summaries else [], ["", *foot] if foot else []]
     return "".join(f"{line.rstrip()}\n" for part in parts for line in part)
 
@@ -132,46 +126,52 @@ class Ink:
         return drawn_on(console).splitlines()
 
 
+@dataclass
+class DrawnTables:
+    """Tables as lines, with the legends of their columns, and whether an entry is ~0."""
+
+    lines: list[str] = field(default_factory=list)
+    legends: list[str] = field(default_factory=list)
+    is_rounded: bool = False
+
+
 @dataclass(frozen=True)
 class ArrayTables:
     """One array, or vectors side by side: tables that fit the width, or one line instead."""
 
     pieces: tuple[Grid, ...]
-    legend: str = ""
     summary: str = ""
     is_main: bool = True
 
-    def drawn(self, ink: Ink, room: int | None) -> list[str]:
+    def drawn(self, ink: Ink, room: int | None) -> DrawnTables:
         """The tables as lines; tables after the first are left out if they exceed the room."""
-        lines: list[str] = []
+        drawn = DrawnTables()
         for i, piece in enumerate(self.pieces):
+            legend = f"columns: {piece.legend}" if piece.legend else ""
             if not i and room is not None:
-                piece = first_rows(piece, max(room - 4, SMALL_MATRIX))
+                rows = room - 4 - (len(ink.text(legend)) if legend else 0)
+                piece = first_rows(piece, max(rows, SMALL_MATRIX))
             more = ["", *(ink.text(piece.title, "bold") if piece.title else [])]
             if piece.rows:
                 more += ink.draw(partial(_print_grid, piece), grid_width(piece))
             more += ink.text(piece.note, "dim") if piece.note else []
-            if i and room is not None and len(lines) + len(more) > room:
+            if i and room is not None and len(drawn.lines) + len(more) > room:
                 left = len(self.pieces) - i
                 title = piece.title.rpartition("], ")[2] or piece.title or "1 more table"
                 rest = title if left == 1 else f"{left} more tables"
-                return [*lines, *ink.text(f"… {rest} (--all)")]
-            lines += more
-        return lines
+                drawn.lines += ink.text(f"… {rest} (--all)")
+                break
+            drawn.lines += more
+            drawn.is_rounded |= _is_rounded(piece)
+            # the numbers next to the names of a table above are a legend, too
+            above = self.pieces[:i]
+            if legend and not any(each.columns == piece.columns for each in above):
+                drawn.legends.append(legend)
+        return drawn
 
-    def drawn_legend(self, ink: Ink) -> list[str]:
-        """Names of numbered columns."""
-        return ink.text(f"columns: {self.legend}", "dim") if self.legend else []
 
-    @property
-    def is_rounded(self) -> bool:
-        """True if a cell is a rounding error."""
-        return any(
-            cell.strip() == ROUNDED_ZERO
-            for piece in self.pieces
-            for row in piece.cells
-            for cell in row
-        )
+def _is_rounded(grid: Grid) -> bool:
+    return any(ROUNDED_ZERO in cell for row in grid.cells for cell in row)
 
 
 def _print_grid(grid: Grid, console: Console) -> None:
@@ -199,8 +199,12 @@ def _sections(
         texts = [describe(x, rows, numbers, floor(x.name, x.unit)) for x in arrays]
         summary = ", ".join(texts)
         plain = len(result.arrays) > 1 and all(is_plain(array) for array in arrays)
-        pieces, legends = _fitting([] if plain else grids, width)
-        yield ArrayTables(tuple(pieces), "; ".join(legends), summary, is_main)
+        pieces = [
+            piece
+            for grid in ([] if plain else grids)
+            for piece in split_grid(numbered(grid, width), width)
+        ]
+        yield ArrayTables(tuple(pieces), summary, is_main)
 
 
 def _foot(result: Result, names: ShortNames, ink: Ink, contract: bool, screen: bool) -> list[str]:
@@ -213,19 +217,6 @@ def _foot(result: Result, names: ShortNames, ink: Ink, contract: bool, screen: b
     if screen and not contract:
         lines += ink.text("More: --all, --only ARRAY, --precision N, --assumptions, -o FILE", "dim")
     return lines
-
-
-def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list[str]]:
-    """All tables in pieces that fit, and legends for numbered headings."""
-    pieces: list[Grid] = []
-    legends: dict[str, None] = {}
-    for grid in grids:
-        shown, legend = numbered(grid, width)
-        # the numbers next to the names of a table above are a legend
-        if legend and not any(piece.columns == shown.columns for piece in pieces):
-            legends[legend] = None
-        pieces += split_grid(shown, width)
-    return pieces, list(legends)
 
 
 def _contract_block(contract: Mapping[str, Any]) -> Table:

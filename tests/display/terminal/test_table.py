@@ -308,6 +308,28 @@ def test_negligible_entries_of_a_matrix_are_judged_by_row_and_column():
     assert rows[2] == ["1.000e-12", "5.000e-07", "1.000e-11"]
 
 
+def test_negligible_complex_entries():
+    """Parts are judged by the magnitude of their row and column; two negligible ones are ~0."""
+    values = np.array([[2.0 + 1e-13j, 1e-14 - 1e-13j], [3.0j, 1.0 + 1.0j]])
+    array = Array("response", values, (names(2), names(2)), "rad")
+    lines = render_table(result_of(array), 80, False).splitlines()
+    rows = [line.split()[1:] for line in lines if line.startswith("j")]
+
+    assert rows[0] == ["2.000", "+", "~0j", "~0"]
+    assert rows[1] == ["0", "+", "3.000j", "1.000", "+", "1.000j"]
+
+
+def test_a_legend_belongs_to_a_table_that_is_shown():
+    """Numbered columns of a table that does not fit the screen have no legend."""
+    joints = tuple(f"right_arm_joint_{letter}" for letter in "abcdefghijklm")
+    vector = Array("tau", np.ones(13), (joints,), "N·m", "effort")
+    matrix = Array(
+        "other", np.full((13, 30), 1.5), (joints, tuple("x" * 9 + str(i) for i in range(30))), "m"
+    )
+    result = replace(result_of(vector, matrix), joints=joints)
+    assert "columns: " not in render_table(result, 80, False, height=20)
+
+
 def test_an_array_below_the_scale_of_the_robot_is_round_off():
     """Accelerations in equilibrium are ~0, although no larger entry is next to them."""
     arm = robolin.load("panda")
