@@ -1,8 +1,9 @@
 """Numbers as text of equal width; entries that are negligible in their table are `~0`.
 
-An entry is negligible below 1e-14 of the largest one of its table, which is round-off, and in a
-matrix also below 1e-10 of the largest ones of both its row and its column.  Small joints keep
-their entries by the second rule, since their own row and column are small too.
+An entry is negligible below 1e-10 of the largest ones of both its row and its column, if it is
+in a matrix.  Small joints keep their entries, since their own row and column are small too.
+Other entries are negligible as round-off: below 1e-14 of the largest one of the table, or below
+1e-10 of it and below the round-off of the robot, the floor.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from robolin.core.notebook import ROUNDED_ZERO
 OF_THE_TABLE = 1e-14
 OF_ROW_AND_COLUMN = 1e-10
 NEGLIGIBLE_NOTE = (
-    f"{ROUNDED_ZERO}: below {OF_THE_TABLE:g} of its table or {OF_ROW_AND_COLUMN:g} of its row and "
-    "column"
+    f"{ROUNDED_ZERO}: below {OF_ROW_AND_COLUMN:g} of its row and column, or round-off"
 )
 # relative to the largest of some numbers
 _ROUND_OFF = 1e-15
@@ -32,7 +32,7 @@ _SMALLEST_PLAIN = 1e-4
 def matrix_texts(values: Any, precision: int, floor: float = 0.0) -> tuple[tuple[str, ...], ...]:
     """The entries of a matrix in one format, so that they can be compared.
 
-    floor: tables whose entries are all smaller are round-off
+    floor: round-off of the robot; tables whose entries are all smaller are round-off
     """
     noise = _noise(values, floor).ravel().tolist()
     texts = iter(texts_of(values.ravel().tolist(), precision, noise))
@@ -49,7 +49,8 @@ def _noise(values: Any, floor: float) -> Floats:
     sizes = np.abs(values)
     sizes = np.where(np.isfinite(sizes), sizes, 0.0)
     largest = sizes.max(initial=0.0)
-    noise = np.full(sizes.shape, floor if largest < floor else OF_THE_TABLE * largest)
+    round_off = max(OF_THE_TABLE * largest, min(floor, OF_ROW_AND_COLUMN * largest))
+    noise = np.full(sizes.shape, floor if largest < floor else round_off)
     if sizes.ndim == 2 and min(sizes.shape) > 1:
         both = np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0)[None, :])
         noise = np.maximum(noise, OF_ROW_AND_COLUMN * both)

@@ -341,6 +341,17 @@ def test_an_array_below_the_scale_of_the_robot_is_round_off():
     assert [row[1] for row in rows] == ["~0"] * 7
 
 
+def test_round_off_next_to_small_torques():
+    """A torque below the round-off of the robot is ~0 next to torques that are small, too."""
+    arm = robolin.load("panda")
+    result = robolin.answer(arm, "inverse", robolin.States(q="home"))
+    small = np.array([2e-14, 1e-3, 2e-6, 3e-14, 1e-9, 1e-3, -1e-15])
+    array = replace(result.arrays[0], values=small)
+    lines = render_table(replace(result, arrays=(array,)), 80, False).splitlines()
+    entries = [line.split()[1] for line in lines if re.match(r"j\d ", line)]
+    assert [i for i, entry in enumerate(entries) if entry == "~0"] == [0, 3, 6]
+
+
 def test_seven_long_names_fit_eighty_columns():
     """A matrix of seven joints stays in one piece; the joints are numbered if necessary."""
     words = ("pan", "lift", "roll", "flex", "twist", "bend", "turn")
