@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Never
@@ -278,6 +278,8 @@ def _read(found: RobotText, options: ModelOptions) -> Reading:
         from robolin.description.xacro.xacro_text import read_xacro
 
         return read_xacro(found, options.xacro_args, options.packages)
+    if found.kind == "urdf":
+        return _read_urdf(found, options)
     if options.xacro_args:
         raise _without_effect("--xacro-arg", f"{found.shown} is not a xacro file")
     if found.kind == "mjcf":
@@ -290,7 +292,25 @@ def _read(found: RobotText, options: ModelOptions) -> Reading:
         return read_sdf(found, options.packages)
     if options.packages:
         raise _without_effect("--package", f"{found.shown} does not include other files")
-    return _reader(found.kind)(found.text, found.shown)
+    from robolin.description.yaml.yaml_arm import read_yaml
+
+    return read_yaml(found.text, found.shown)
+
+
+def _read_urdf(found: RobotText, options: ModelOptions) -> Reading:
+    """The description of a URDF file; a file with xacro in it is expanded, as launch files do."""
+    from robolin.description.urdf.urdf_reader import read_urdf
+
+    reading = read_urdf(found.text, found.shown)
+    if found.path is not None and any(each.id == "xacro-unexpanded" for each in reading.findings):
+        from robolin.description.xacro.xacro_text import read_xacro
+
+        return read_xacro(found, options.xacro_args, options.packages)
+    if options.xacro_args:
+        raise _without_effect("--xacro-arg", f"{found.shown} is not a xacro file")
+    if options.packages:
+        raise _without_effect("--package", f"{found.shown} does not include other files")
+    return reading
 
 
 def _with_poses(reading: Reading, found: RobotText, options: ModelOptions) -> Reading:
@@ -306,14 +326,3 @@ def _with_poses(reading: Reading, found: RobotText, options: ModelOptions) -> Re
 
 def _without_effect(option: str, reason: str) -> UsageError:
     return UsageError(f"has no effect: {reason}", where=option, hint="omit it")
-
-
-def _reader(kind: str) -> Callable[[bytes, str], Reading]:
-    """Imported on use: YAML is needed for YAML files only."""
-    if kind == "urdf":
-        from robolin.description.urdf.urdf_reader import read_urdf
-
-        return read_urdf
-    from robolin.description.yaml.yaml_arm import read_yaml
-
-    return read_yaml

@@ -229,6 +229,10 @@ def _format(path: Path, text: bytes) -> str:
         return ROBOT_FORMATS[suffix]
     if not suffix:
         return format_of_text(text)
+    if suffix == ".srdf":
+        hint = f"give the URDF of the robot, and --srdf {path} for its poses"
+        message = "is an SRDF file: it has groups and poses, but no links and joints"
+        raise RobolinError(message, where=str(path), hint=hint)
     hint = f"robot files end in {', '.join(ROBOT_FORMATS)}; '-' reads standard input"
     raise RobolinError(f"'{suffix}' is not an extension of robot files", where=str(path), hint=hint)
 

@@ -41,7 +41,7 @@ def rms(path, method):
 def test_local_polynomials_leave_the_error_of_the_model(recording):
     """The first four joints have a half to a seventh of the error of central differences."""
     found = rms(recording, "savgol:0.1")[:4]
-    # figures of an independent program, rounded up
+    # values of an independent program, rounded up
     assert (found < [0.8, 2.6, 1.85, 3.0]).all()
     # the default width is the same
     assert (rms(recording, "savgol")[:4] == found).all()

@@ -207,7 +207,12 @@ MISSING = [
         "['panda'] is neither a path nor the name of a bundled robot",
         "'panda'",
     ),
-    ("", UsageError, "no robot given", "give a URDF, Xacro, MJCF or YAML file, or a bundled name"),
+    (
+        "",
+        UsageError,
+        "no robot given",
+        "give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
+    ),
     ("a\0b", UsageError, "is not a valid file name", "remove the null byte"),
     ("x" * 5000, FileError, "", ""),
 ]

@@ -186,3 +186,12 @@ def test_a_xacro_file_of_poses_that_cannot_be_expanded_is_ignored(here: Path) ->
     assert "nothing" in found.message
     with pytest.raises(RobolinError, match="nothing"):
         robolin.load("arm.urdf", srdf="arm.srdf.xacro")
+
+
+@pytest.mark.parametrize("name", ["arm.srdf", "arm.xml"])
+def test_an_srdf_instead_of_a_robot_is_called_so(tmp_path, name):
+    path = tmp_path / name
+    path.write_text('<robot name="a"><group name="g"/><group_state name="home" group="g"/></robot>')
+    with pytest.raises(RobolinError, match="is an SRDF file") as caught:
+        robolin.load(path)
+    assert "--srdf" in caught.value.hint

@@ -236,6 +236,34 @@ def test_a_package_is_found_by_a_name_and_not_by_a_path(workspace, monkeypatch, 
     assert find_package(name, file, {name: "/etc"}) is None
 
 
+def test_a_urdf_with_xacro_in_it_is_expanded(workspace):
+    xacro, urdf = (workspace / f"robot/urdf/{name}" for name in ("arm.urdf.xacro", "same.urdf"))
+    urdf.write_bytes(xacro.read_bytes())
+    expected = robolin.inverse(robolin.load(xacro, xacro_args={"mass": "3"}), q=[0.3, 0.4])
+    got = robolin.inverse(robolin.load(urdf, xacro_args={"mass": "3"}), q=[0.3, 0.4])
+    assert got.tolist() == expected.tolist()
+
+
+def test_a_missing_argument_is_named_with_those_of_the_file(workspace):
+    path = workspace / "robot/urdf/arm.urdf.xacro"
+    path.write_text(path.read_text().replace('<xacro:arg name="mass" default="2"/>', ""))
+    with pytest.raises(RobolinError) as caught:
+        read(path)
+    assert "argument 'mass' has no value" in str(caught.value)
+    hint = "add --xacro-arg mass:=VALUE; arguments of the file: 'prefix'; in macro 'bar'"
+    assert caught.value.hint == hint
+
+
+def test_packages_without_a_manifest_are_found_by_their_folders(workspace):
+    for name in ("parts", "robot"):
+        (workspace / name / "package.xml").unlink()
+    assert robolin.load(workspace / "robot/urdf/arm.urdf.xacro").n == 2
+    # a folder of the right name without the subfolders of a package is not one
+    (workspace / "parts/urdf").rename(workspace / "parts/other")
+    with pytest.raises(RobolinError, match="package 'parts' not found"):
+        robolin.load(workspace / "robot/urdf/arm.urdf.xacro")
+
+
 def test_packages_behind_links_are_read(workspace):
     """A workspace of links to packages elsewhere expands as one with the packages themselves."""
     (workspace / "elsewhere").mkdir()

@@ -63,6 +63,9 @@ def read_urdf(text: bytes, source: str) -> Reading:
     return Reading(None if wrong else description, limit_findings(findings), description)
 
 
+_SRDF_TAGS = {"group", "group_state", "disable_collisions", "virtual_joint", "end_effector"}
+
+
 def _is_urdf(robot: Element, notes: Notes) -> bool:
     """Return True for a robot; for a xacro macro or another root, add a finding."""
     if robot.tag != "robot":
@@ -72,7 +75,13 @@ def _is_urdf(robot: Element, notes: Notes) -> bool:
         message = f"unexpanded xacro: <{macros[0].tag}>"
         message += f" and {len(macros) - 1} more elements" if len(macros) > 1 else ""
         notes.error("xacro-unexpanded", macros[0], message, XACRO_HINT)
-    return not macros
+        return False
+    tags = {part.tag for part in robot.children}
+    if "link" not in tags and tags & _SRDF_TAGS:
+        message = "is an SRDF file: it has groups and poses, but no links and joints"
+        notes.error("not-a-robot", robot, message, "give the URDF of the robot, and --srdf FILE")
+        return False
+    return True
 
 
 def _robot(robot: Element, notes: Notes, text: bytes) -> Description:

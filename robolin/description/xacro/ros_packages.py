@@ -1,4 +1,4 @@
-"""Search for ROS packages without ROS: folders with a `package.xml`, by name."""
+"""Search for ROS packages without ROS: folders with a `package.xml`, or that look like one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ _DEPTH = 3
 _NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 # a manifest is short; a longer file is not a manifest
 _LONGEST_MANIFEST = 1 << 20
+# subfolders of a package with robot files; they identify a package without a manifest
+_PARTS = ("urdf", "xacro", "meshes", "robots")
+# levels above the folder of a file at which such a package is looked for
+_LEVELS = 3
 # REP 127 and 144: letters, digits, underscores and dashes
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
@@ -32,6 +36,7 @@ def searched_folders(file: Path, packages: Mapping[str, str]) -> list[str]:
     found = [file.parent, *map(Path, packages.values())]
     if own is not None:
         found += [own.parent, *_links(own.parent, 2)]
+    found += _unmarked_packages(file)
     for prefix in _folders("AMENT_PREFIX_PATH"):
         found += [prefix / "share", *_links(prefix / "share", 1)]
     for folder in _folders("ROS_PACKAGE_PATH"):
@@ -48,7 +53,7 @@ def find_package(name: str, file: Path, packages: Mapping[str, str]) -> Path | N
         return None
     if name in packages:
         return Path(packages[name]).absolute()
-    return next(_candidates(name, file), None)
+    return next(_candidates(name, file), None) or _unmarked_package(name, file)
 
 
 def _candidates(name: str, file: Path) -> Iterator[Path]:
@@ -64,6 +69,31 @@ def _candidates(name: str, file: Path) -> Iterator[Path]:
             yield share
     for folder in _folders("ROS_PACKAGE_PATH"):
         yield from _below(folder, name, _DEPTH)
+
+
+def _unmarked_packages(file: Path) -> list[Path]:
+    """Folders around a file that look like packages but have no manifest: its own, and siblings."""
+    own = _package_or_similar(file)
+    folders = _subfolders(own.parent) if own else []
+    return [path for path in folders if _looks_like_package(path)]
+
+
+def _unmarked_package(name: str, file: Path) -> Path | None:
+    """One of these by name; does not list folders, which the process may not be allowed to do."""
+    own = _package_or_similar(file)
+    folder = own.parent / name if own else None
+    return folder if folder and _looks_like_package(folder) else None
+
+
+def _package_or_similar(file: Path) -> Path | None:
+    above = (up for up in file.parents[:_LEVELS] if _looks_like_package(up))
+    return package_of(file) or next(above, None)
+
+
+def _looks_like_package(folder: Path) -> bool:
+    """Return True for a folder with the subfolders of a package, but without its manifest."""
+    parts = any((folder / part).is_dir() for part in _PARTS)
+    return parts and not (folder / "package.xml").is_file()
 
 
 def _folders(variable: str) -> list[Path]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,10 @@ from robolin.description.xacro import xacro_worker as expand_in_own_process
 from robolin.errors import RobolinError, UsageError
 
 _PACKAGE_HINT = "add --package NAME=FOLDER for the folder of a package and other readable files"
+
+
+# xacro's message for `$(arg NAME)` without `<xacro:arg name="NAME">`
+_UNDEFINED = re.compile(r"Undefined substitution argument (\S+)(.*)", re.DOTALL)
 
 
 class UnusedArgumentError(UsageError):
@@ -94,7 +99,11 @@ def _error(path: Path, answer: Mapping[str, Any]) -> RobolinError:
     ways += [f"included from {_shown(file, path)}" for file in reversed(files[:-1])]
     message: str = answer["error"]
     package = "package '" in message or "outside the robot's packages" in message
-    hint = "; ".join([_PACKAGE_HINT] * package + ways[:4])
+    hints = [_PACKAGE_HINT] * package
+    if undefined := _UNDEFINED.match(message):
+        message = f"argument '{undefined[1]}' has no value{undefined[2]}"
+        hints = [f"add --xacro-arg {undefined[1]}:=VALUE", _arguments(answer["known"])]
+    hint = "; ".join([*hints, *ways[:4]])
     return RobolinError(printable(" ".join(message.split())), where=where, hint=printable(hint))
 
 
@@ -106,14 +115,16 @@ def _shown(file: str, path: Path) -> str:
         return file
 
 
+def _arguments(names: Sequence[str]) -> str:
+    """The arguments that a file declares, for a hint."""
+    return f"arguments of the file: {quote_list(names)}" if names else "the file has no arguments"
+
+
 def _unused(path: Path, answer: Mapping[str, Any]) -> UnusedArgumentError:
     unused: list[str] = answer["unused"]
     known = [name for name in answer["known"] if name not in unused]
     message = f"{pluralize(len(unused), 'argument')} not used by the file: {quote_list(unused)}"
-    otherwise = (
-        f"arguments of the file: {quote_list(known)}" if known else "the file has no arguments"
-    )
-    hint = did_you_mean(unused[0], known, otherwise)
+    hint = did_you_mean(unused[0], known, _arguments(known))
     error = UnusedArgumentError(message, where=str(path), hint=hint)
     error.names = tuple(unused)
     return error

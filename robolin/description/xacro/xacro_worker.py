@@ -147,7 +147,7 @@ def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> d
         xacro.process_doc(document, mappings=arguments)
         text = document.toprettyxml(indent="  ")
     except Exception as error:
-        return _wrong(xacro, error)
+        return {**_wrong(xacro, error), "known": [*arguments]}
     if arguments.unused:
         return {"unused": list(arguments.unused), "known": [*arguments]}
     return {"text": roots.without_places(text), "warnings": warnings[:MOST_WARNINGS]}
