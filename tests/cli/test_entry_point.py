@@ -30,7 +30,7 @@ import os, signal, sys, time
 import robolin.io.{module} as writer
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-def half(result, stream):
+def half(result, stream, *_):
     stream.write(b"half")
     stream.flush()
     os.kill(os.getpid(), signal.{name})
@@ -235,7 +235,7 @@ def test_a_closed_stdout_is_an_error() -> None:
 @pytest.mark.parametrize(
     "module, function, file",
     [
-        ("formats.csv_writer", "write_csv_to", "out.csv"),
+        ("formats.csv_writer", "_write_table", "out.csv"),
         ("formats.json_writer", "write_json_to", "out.json"),
     ],
 )
