@@ -20,9 +20,7 @@ from robolin.core.notebook import ROUNDED_ZERO
 
 OF_THE_TABLE = 1e-14
 OF_ROW_AND_COLUMN = 1e-10
-NEGLIGIBLE_NOTE = (
-    f"{ROUNDED_ZERO}: below {OF_ROW_AND_COLUMN:g} of its row and column, or round-off"
-)
+NEGLIGIBLE_NOTE = f"{ROUNDED_ZERO}: below {OF_ROW_AND_COLUMN:g} of its row and column, or round-off"
 # relative to the largest of some numbers
 _ROUND_OFF = 1e-15
 # smaller numbers in a table are written with an exponent
