@@ -228,3 +228,19 @@ def test_long_chain_of_frames() -> None:
         joint("j", "a", "b"),
     )
     assert place(described(text), "b").translation == (0, 0, 3_001)
+
+
+def test_many_unknown_frames() -> None:
+    """A file with thousands of wrong names is not compared name by name."""
+    links = (f'<link name="l{k}"><pose relative_to="x"/></link>' for k in range(2001))
+    hints = {found.hint for found in read(model(*links)).findings if found.id == "sdf-frame"}
+    assert hints == {"check the spelling", "correct these first"}
+
+
+def test_long_chain_of_attached_frames() -> None:
+    """Many joints on a long chain of frames: every frame is resolved once."""
+    n = 1500
+    frames = (f'<frame name="f{k}" attached_to="f{k + 1}"/>' for k in range(n))
+    children = (link(f"l{k}") + joint(f"j{k}", f"f{k}", f"l{k}", kind="fixed") for k in range(99))
+    text = model(link("a"), *frames, f'<frame name="f{n}" attached_to="a"/>', *children)
+    assert {each.parent for each in described(text).joints} == {"a"}

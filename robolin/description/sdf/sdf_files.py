@@ -121,6 +121,8 @@ def _parsed(files: SdfFiles, text: bytes, notes: FileNotes, key: str) -> Element
         return None
     if root.tag != "sdf":
         hint = "use <sdf> as the root element, or name the file by its format"
+        if root.tag == "robot" and len(files.digests) > 1:
+            hint = "include an SDF file: gz sdf --print arm.urdf > arm.sdf"
         notes.error("not-a-robot", root, f"the root element is <{root.tag}>, not <sdf>", hint)
         return None
     check_attributes(root, "the file", ("version",), notes)

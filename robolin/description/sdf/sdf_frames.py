@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from robolin.core.arm import HERE, Pose
 from robolin.core.arm_parts import compose, inverse_rotation
 from robolin.core.text import did_you_mean
+from robolin.description.model import MOST_OF_A_KIND
 from robolin.description.sdf.sdf_fields import FileNotes, check_attributes, element_text, pose_value
 from robolin.description.sdf.sdf_files import Model, World, not_needed
 from robolin.description.urdf.urdf_fields import shown
@@ -20,6 +21,8 @@ from robolin.description.xml_tree import Element
 MODEL_FRAME, WORLD = "__model__", "world"
 # longest path between two frames that is composed directly, without an inverse
 _SHORT_PATH = 8
+# names that are compared with an unknown one
+_MOST_COMPARED = 2000
 
 
 @dataclass(eq=False)
@@ -82,8 +85,14 @@ class Scope:
         found = self.find(name)
         if found is None:
             message = f"{user.label}: <{element.tag}> names an unknown frame {shown(name)}"
-            user.notes.error("sdf-frame", element, message, did_you_mean(name, self.names))
+            user.notes.error("sdf-frame", element, message, self.closest(name, user.notes))
         return found
+
+    def closest(self, name: str, notes: FileNotes) -> str:
+        """A hint with the closest name, unless the file has too many names or errors."""
+        if len(self.names) > _MOST_COMPARED or len(notes.findings) > MOST_OF_A_KIND:
+            return "check the spelling"
+        return did_you_mean(name, self.names)
 
 
 def scope_of_robot(world: World, robot: Model) -> Scope:
@@ -280,10 +289,14 @@ def pose_in_world(node: FrameNode) -> Pose:
 
 def link_of(node: FrameNode | None) -> FrameNode | None:
     """The link, or the world, that a frame is attached to; None if it is attached to none."""
-    seen: set[int] = set()
+    seen: dict[int, FrameNode] = {}
     while node is not None and node.kind not in ("link", "world"):
         if id(node) in seen:
-            return None
-        seen.add(id(node))
+            node = None
+            break
+        seen[id(node)] = node
         node = node.attached
+    # the next search is short
+    for frame in seen.values():
+        frame.attached = node
     return node

@@ -98,31 +98,49 @@ def read_joint(node: FrameNode, scope: Scope, robot: SdfParts) -> None:
     where = {tag: notes.at(part) for tag, part in found.items()}
     entry = JointEntry(node.path, "fixed", before, after, notes.at(element), locations=where)
     robot.written.append(entry)
-    if parent is None or child is None:
-        return
-    armature = _armature(kind, steps[0].axis, found, owner, notes)
+    if parent is not None and child is not None:
+        armature = _armature(kind, steps[0].axis, found, owner, notes)
+        _add_steps(steps, armature, (parent, node, child), robot)
+
+
+def _add_steps(
+    steps: list[_JointStep],
+    armature: float,
+    frames: tuple[FrameNode, FrameNode, FrameNode],
+    robot: SdfParts,
+) -> None:
+    """Add the entries of a joint, from its parent to its child.
+
+    frames: parent link, joint and child link
+    """
+    parent, node, child = frames
+    location = node.notes.at(node.element)
     at, end = parent.path, pose_between(node, child)
     for k, step in enumerate(steps):
-        direct = step is steps[-1] and (
-            end == HERE
-            or step.kind in ("fixed", "prismatic")
-            or (step.kind != "spherical" and end.translation == ORIGIN)
-        )
-        pose, xyz, to = HERE, step.axis.xyz, f"{child.path}@{step.name}"
-        if k == 0:
-            pose = pose_between(parent, node)
-        if direct:
-            pose, to = pose_between(parent, child) if k == 0 else end, child.path
+        pose = HERE if k else pose_between(parent, node)
+        xyz, to = step.axis.xyz, f"{child.path}@{step.name}"
+        if step is steps[-1] and _at_child(step, end):
+            pose, to = end if k else pose_between(parent, child), child.path
             if end.rotation != HERE.rotation:
                 xyz = rotate_point(transpose(end.rotation), xyz)
         else:
-            robot.links.append(LinkEntry(to, notes.at(element)))
-        entry = _entry(step, at, to, pose, xyz, notes.at(element))
-        robot.joints.append(replace(entry, armature=armature) if k == 0 else entry)
+            robot.links.append(LinkEntry(to, location))
+        entry = _entry(step, at, to, pose, xyz, location)
+        robot.joints.append(entry if k else replace(entry, armature=armature))
         at = to
     if at != child.path:
-        entry = JointEntry(f"{child.path}/fixed", "fixed", at, child.path, notes.at(element), end)
-        robot.joints.append(entry)
+        name = f"{child.path}/fixed"
+        robot.joints.append(JointEntry(name, "fixed", at, child.path, location, end))
+
+
+def _at_child(step: _JointStep, end: Pose) -> bool:
+    """Return True if the frame of the child link can serve as the frame of the joint.
+
+    end: pose of the child link in the joint frame
+    """
+    if end == HERE or step.kind in ("fixed", "prismatic"):
+        return True
+    return step.kind != "spherical" and end.translation == ORIGIN
 
 
 def _entry(
@@ -184,7 +202,7 @@ def _end(
     link = link_of(frame)
     if frame is None:
         message = f"{owner} names an unknown {end} link {shown(name)}"
-        notes.error("unknown-link", part, message, did_you_mean(name, scope.names))
+        notes.error("unknown-link", part, message, scope.closest(name, notes))
     elif link is None:
         message = f"{owner}: the {end} frame {shown(name)} is not attached to a link"
         notes.error("sdf-frame", part, message, "check its attached_to")
