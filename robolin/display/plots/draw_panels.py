@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 # in inches: spacing of names, width of a letter, and margins of a panel
 _NAME, _LETTER, _FRAME = 0.15, 0.06, 1.0
+# letters of a title per inch
+_TITLE_LETTERS = 10.5
 _CELL = 0.4
 # a curve with a smaller relative change is drawn as constant
 _ROUNDING = 1e-12
@@ -87,9 +89,9 @@ def _longest(names: tuple[str, ...]) -> float:
     return _LETTER * max((len(text_of_name(name)) for name in names), default=0)
 
 
-def draw_panel(figure: Figure, axes: Axes, panel: Panel, style: PlotStyle) -> None:
-    """Draw one panel of any kind."""
-    axes.set_title(_panel_title(panel))
+def draw_panel(figure: Figure, axes: Axes, panel: Panel, style: PlotStyle, width: float) -> None:
+    """Draw one panel of any kind; its title fits into the width in inches."""
+    axes.set_title(_panel_title(panel, int(_TITLE_LETTERS * width / style.text)))
     match panel:
         case CurvePanel():
             draw_curves(panel, axes, style)
@@ -101,11 +103,11 @@ def draw_panel(figure: Figure, axes: Axes, panel: Panel, style: PlotStyle) -> No
             draw_plane(panel, figure, axes, style)
 
 
-def _panel_title(panel: Panel) -> str:
+def _panel_title(panel: Panel, longest: int) -> str:
     """Title of a panel; of a Bode plot, the input above the magnitude."""
     if is_bode(panel, DECIBELS):
-        return text_of_name(panel.title.split(", ")[1], 60)
-    return "" if is_bode(panel, DEGREES) else text_of_name(panel.title, 60)
+        return text_of_name(panel.title.split(", ")[1], longest)
+    return "" if is_bode(panel, DEGREES) else text_of_name(panel.title, longest)
 
 
 # metadata of each format that would contain a date or a version
@@ -154,7 +156,7 @@ def drawn_panels(
         figure.suptitle(heading, fontsize=10 * style.text)
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for i, (axis, panel) in enumerate(zip(axes, panels, strict=False)):
-            draw_panel(figure, axis, panel, style)
+            draw_panel(figure, axis, panel, style, width)
             if isinstance(panel, CurvePanel):
                 draw_limits(panel, axis, scales.get(i), style)
                 draw_events(panel, axis, style)

@@ -126,11 +126,14 @@ def style_named(name: str) -> PlotStyle:
 
 
 def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
-    """A name as plot text: one line, limited length, always visible."""
-    text_shown = printable(text)
-    text_shown = text_shown if len(text_shown) <= longest else f"{text_shown[: longest - 1]}…"
+    """A name as plot text: one line, limited length with both ends, always visible."""
+    shown = printable(text)
+    if len(shown) > longest:
+        # names of joints often differ at the end
+        tail = longest // 3
+        shown = f"{shown[: longest - 1 - tail]}…{shown[-tail:]}"
     # matplotlib hides names that begin with an underscore
-    return f" {text_shown}" if text_shown.startswith("_") else text_shown
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def name_ticks(axis: Any, names: tuple[str, ...], style: PlotStyle, rotation: float = 0.0) -> None:

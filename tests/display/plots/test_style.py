@@ -10,7 +10,7 @@ import pytest
 
 import robolin
 from robolin.core.choices import PLOT_STYLES
-from robolin.display.plots.style import STYLES, PlotStyle
+from robolin.display.plots.style import STYLES, PlotStyle, text_of_name
 from tests.cli.command import robolin as command
 from tests.cli.command import run_ok
 
@@ -68,3 +68,12 @@ def test_the_style_of_the_command(tmp_path: Path) -> None:
     assert command("plot", file, "--style", "noir", "-o", str(picture)).code == 2
     with pytest.raises(robolin.UsageError, match="unknown style 'noir'"):
         robolin.read_result(file).plot(style="noir")
+
+
+def test_long_names_keep_both_ends() -> None:
+    """Joint names that differ only at the end stay different."""
+    names = [f"{'arm_' * 30}joint_{i}" for i in range(3)]
+    texts = [text_of_name(name, 30) for name in names]
+    assert len(set(texts)) == 3
+    assert {len(text) for text in texts} == {30}
+    assert text_of_name("_hidden") == " _hidden"
