@@ -43,7 +43,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
       robolin inverse panda --q 0,0.5,0,-1.5,0,2,0 --qd panda_joint2=10deg
       robolin inverse arm.urdf --trajectory motion.csv -o torques.csv
       robolin inverse arm.urdf --trajectory motion.csv --limits
-      robolin inverse arm.urdf --trajectory rec.csv --residual --differentiate savgol
+      robolin inverse ur5 --trajectory rec.csv --residual --differentiate savgol
 
     \b
     Returns:
