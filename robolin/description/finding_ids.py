@@ -32,6 +32,14 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "note",
         "Joints have the parent link 'world', which the file does not define.",
     ),
+    "inertia-diagonal": (
+        "warning",
+        "An inertia has no products of inertia; they count as zero.",
+    ),
+    "inertia-urdfdom": (
+        "warning",
+        "urdfdom, the parser of ROS and Pinocchio, reads the inertia of a link as zero.",
+    ),
     "invented-inertia": (
         "warning",
         "A link of a loaded urdfpy or urchin object has that library's default mass of 1 kg.",
@@ -80,6 +88,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "error",
         "The spring of a cylindrical joint has one rest position for m and rad.",
     ),
+    "robot-unnamed": ("warning", "The robot has an empty name."),
     "sdf-default-inertia": (
         "warning",
         "A link of an SDF file has no mass or inertia; by default in SDF they are 1.",

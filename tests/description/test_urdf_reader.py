@@ -319,3 +319,34 @@ def test_real_files_are_read_without_complaint() -> None:
         reading = read_urdf(path.read_bytes(), path.name)
         assert reading.description is not None, path.name
         assert {found.level for found in reading.findings} <= {"note"}, path.name
+
+
+def test_an_empty_robot_name_is_a_warning():
+    reading = read_urdf(robot(A, head='<robot name=" ">').encode(), "arm.urdf")
+    assert [(found.id, found.level) for found in reading.findings] == [("robot-unnamed", "warning")]
+    assert reading.description is not None
+    assert reading.description.name == "robot"
+
+
+@pytest.mark.parametrize(
+    "moments, finding",
+    [
+        ('ixx="1" iyy="2" izz="3"', "inertia-diagonal"),
+        (UNIT.replace('"3"', '"3 "'), "inertia-urdfdom"),
+        (UNIT.replace('"2"', '"2\n"'), "inertia-urdfdom"),
+    ],
+)
+def test_an_inertia_that_urdfdom_loses_is_a_warning(moments, finding):
+    """It is read here; Pinocchio, which uses urdfdom, has the mass and no moments of inertia."""
+    text = inertial(f'<mass value="2"/><inertia {moments}/>')
+    reading = read_urdf(text.encode(), "arm.urdf")
+    assert [(each.id, each.level) for each in reading.findings] == [(finding, "warning")]
+    assert reading.description is not None
+    (link,) = [link for link in reading.description.links if link.inertia]
+    assert link.inertia == Inertia(2.0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 2.0, 0.0, 3.0))
+    pinocchio = pytest.importorskip("pinocchio", reason="the peer pinocchio is not installed")
+    joints = '<joint name="j" type="continuous"><parent link="z"/><child link="a"/></joint>'
+    complete = text.replace("</robot>", f'<link name="z"/>{joints}</robot>')
+    peer = pinocchio.buildModelFromXML(complete).inertias[1]
+    assert peer.mass == 2
+    assert not peer.inertia.any()

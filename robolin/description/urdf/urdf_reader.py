@@ -48,6 +48,7 @@ WORLD = "world"
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
 SECOND_AXIS: Vector3 = (0.0, 1.0, 0.0)
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+OFF_DIAGONAL = ("ixy", "ixz", "iyz")
 
 
 def read_urdf(text: bytes, source: str) -> Reading:
@@ -84,8 +85,17 @@ def _is_urdf(robot: Element, notes: Notes) -> bool:
     return True
 
 
+def _robot_name(robot: Element, notes: Notes) -> str:
+    """The name of the robot; other programs read files with an empty one, so this does too."""
+    if robot.attributes.get("name", "robot").strip():
+        return name_of(robot, "the robot", notes)
+    hint = 'write <robot name="…">; without it the robot is called robot'
+    notes.add("robot-unnamed", "warning", robot, "the robot has an empty name", hint)
+    return "robot"
+
+
 def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
-    name = name_of(robot, "the robot", notes)
+    name = _robot_name(robot, notes)
     known = ("name", "version", *(key for key in robot.attributes if key.startswith("xmlns")))
     check_attributes(robot, "the robot", known, notes)
     links = [_link(part, notes) for part in robot.children if part.tag == "link"]
@@ -194,10 +204,18 @@ def _inertia(inertial: Element, owner: str, notes: Notes) -> Inertia:
 def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
     check_attributes(element, owner, PRODUCTS, notes)
     missing = [name for name in PRODUCTS if name not in element.attributes]
-    if missing:
+    if missing == [*OFF_DIAGONAL]:
+        message = f"{owner}: inertia has no {', '.join(missing)}; they count as zero"
+        hint = 'write ixy="0" ixz="0" iyz="0": urdfdom reads the whole inertia as zero without them'
+        notes.add("inertia-diagonal", "warning", element, message, hint)
+    elif missing:
         message = f"{owner}: inertia has no {', '.join(missing)}"
         hint = "give all six; write 0 for a product of inertia that is zero"
         notes.error("missing-attribute", element, message, hint)
+    if spaced := [name for name in PRODUCTS if element.attributes.get(name, "")[-1:].isspace()]:
+        message = f"{owner}: inertia {', '.join(spaced)} ends in white space"
+        hint = "remove it: urdfdom reads the whole inertia as zero because of it"
+        notes.add("inertia-urdfdom", "warning", element, message, hint)
     xx, xy, xz, yy, yz, zz = (
         number_attribute(element, name, owner, notes) or 0.0 for name in PRODUCTS
     )
