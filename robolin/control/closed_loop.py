@@ -7,8 +7,8 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.control.optional_dependencies import require_scipy
 from robolin.control.regulator import Regulator
+from robolin.control.riccati import require_scipy
 from robolin.control.simulation.feedback_control import FeedbackControl, driven_joints
 from robolin.control.simulation.reference import reference_of
 from robolin.control.simulation.running_cost import ON_TIME

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.control.discretize import discretize
-from robolin.control.optional_dependencies import require_scipy
-from robolin.control.riccati import continuous_lyapunov, discrete_lyapunov
+from robolin.control.riccati import continuous_lyapunov, discrete_lyapunov, require_scipy
 from robolin.control.state_space import StateSpace, as_numbers, iter_models, stack_models
 from robolin.core.array_checks import is_real_number
 from robolin.core.arrays import Complexes, Floats

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from robolin.control.optional_dependencies import python_control, require_scipy
 from robolin.control.regulator import Regulator
+from robolin.control.riccati import python_control, require_scipy
 from robolin.control.state_space import StateSpace
 from robolin.core.arrays import Floats
 from robolin.errors import UsageError

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.optional_dependencies import require_scipy
 from robolin.control.poles import EDGE, STABLE, Poles, poles_of, scaled_matrices
 from robolin.control.riccati import (
     Weight,
     Weights,
     one_blas_thread,
+    require_scipy,
     riccati,
     weights_of,
     with_integrals,

@@ -13,13 +13,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.optional_dependencies import require_scipy
 from robolin.control.state_space import StateSpace, as_numbers
 from robolin.core.arm import Limits
 from robolin.core.arrays import Floats
@@ -315,3 +315,24 @@ def with_integrals(model: StateSpace, outputs: Sequence[str] | str) -> StateSpac
     own = {f"{name}/{INTEGRAL}": f"{model.units[name]}·s" for name in names}
     states = (*model.states, *own)
     return replace(model, A=A, B=B, C=C, drift=drift, states=states, units={**model.units, **own})
+
+
+INSTALL = "pip install scipy"
+
+
+def require_scipy(name: str, purpose: str) -> Any:
+    """Import a SciPy module such as 'linalg', or raise with the install command."""
+    try:
+        return import_module(f"scipy.{name}")
+    except ImportError as error:
+        message = f"{purpose} needs SciPy, which is not installed"
+        raise RobolinError(message, hint=INSTALL) from error
+
+
+def python_control() -> Any:
+    """Import the package `control`, or raise with the install command."""
+    try:
+        return import_module("control")
+    except ImportError as error:
+        message = "to_control needs python-control, which is not installed"
+        raise RobolinError(message, hint=INSTALL) from error

@@ -13,6 +13,7 @@ from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, KINEMATIC, Batch, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
@@ -51,8 +52,6 @@ from robolin.queries.values import (
 def answer_inverse(context: QueryContext) -> Result | ResultStream:
     """Compute inverse dynamics: torques for a motion."""
     if context.question.asked("residual"):
-        from robolin.queries.residual_answer import ResidualQuery
-
         return answer_by_algorithms(context, ResidualQuery(("inverse",)))
     return answer_by_algorithms(context, AlgorithmQuery(("inverse",)))
 
@@ -349,3 +348,39 @@ def _by_array(texts: Mapping[str, str], algorithms: int) -> str:
     if algorithms == 1:
         return next(iter(texts.values()))
     return "; ".join(f"{arrays}: {text}" for arrays, text in texts.items())
+
+
+# what the sign of a residual means, in the model assumptions
+RESIDUAL_LINE = "measured in the recording; tau_residual = tau_measured - tau"
+NOT_UNIQUE = "torques of closed loops are not unique, so they have no residual"
+
+
+@dataclass
+class ResidualQuery(AlgorithmQuery):
+    """Inverse dynamics of every row, with the measured torques and the residual."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (*super().needs, "tau")
+
+    def rows(
+        self, context: QueryContext, inputs: StateInputs, chunk: Chunk, jobs: int | None
+    ) -> tuple[tuple[Array, ...], int]:
+        """Add measured torques and residuals to the torques of the model."""
+        if context.arm.loops:
+            raise UsageError(NOT_UNIQUE, where="--residual", hint="add --open-loops")
+        arrays, failed = super().rows(context, inputs, chunk, jobs)
+        (model,) = arrays
+        # rows without a result have no residual
+        measured = np.where(np.isfinite(model.values), chunk.columns["tau"], np.nan)
+        named = (("measured", measured), ("residual", measured - model.values))
+        return (
+            model,
+            *(
+                replace(model, name=f"tau_{word}", values=values, column=f"{word}_effort")
+                for word, values in named
+            ),
+        ), failed
+
+    def lines(self, context: QueryContext, inputs: StateInputs, rows: int | None) -> dict[str, Any]:
+        return {**super().lines(context, inputs, rows), "torque": RESIDUAL_LINE}

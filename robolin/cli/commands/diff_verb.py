@@ -47,7 +47,7 @@ from robolin.errors import FOUND_SOMETHING, UsageError
 from robolin.queries.option_specs import READ_OPTIONS, check_conflicts, read_options
 
 if TYPE_CHECKING:
-    from robolin.analysis.torque_changes import TorqueChange
+    from robolin.analysis.residuals import TorqueChange
     from robolin.checking.differences import Difference
     from robolin.checking.model_changes import Change
     from robolin.description.building.option_texts import ModelOptions
@@ -122,7 +122,7 @@ def _torques(
 ) -> tuple[TorqueChange, ...]:
     import numpy as np
 
-    from robolin.analysis.torque_changes import torque_changes
+    from robolin.analysis.residuals import torque_changes
     from robolin.description.load import load_with
     from robolin.io.trajectories.column_rules import read_options_from
     from robolin.io.trajectories.read import read_trajectory

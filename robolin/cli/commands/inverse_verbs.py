@@ -50,7 +50,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
       tau (n)    joint torques [N m], forces of prismatic joints [N]
     """
     if inquiry.question.asked("residual"):
-        from robolin.cli.residual_report import run_with_residuals
+        from robolin.cli.limits_report import run_with_residuals
 
         if limits:
             raise conflict("residual", EXCLUDES, ["limits"], "run the command once for each")

@@ -95,7 +95,7 @@ def _robots(results: list[Result]) -> str:
 
 def _panels(results: list[Result], only: tuple[str, ...], names: list[str]) -> list[Panel]:
     """Panels of all results, together if they have names; an unknown array is rejected."""
-    from robolin.display.plots.overlay import overlaid
+    from robolin.display.plots.panels import overlaid
     from robolin.display.plots.result_panels import panels_of
 
     available = list(dict.fromkeys(a.name for result in results for a in result.arrays))

@@ -31,11 +31,11 @@ from robolin.display.report.reported_motion import (
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.loops.loop_dynamics import without_closures
 from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
+from robolin.queries.algorithm_answer import NOT_UNIQUE
 from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions
 from robolin.queries.question import Question
 from robolin.queries.request import MessageCallback
-from robolin.queries.residual_answer import NOT_UNIQUE
 from robolin.queries.states import HOME, States, home_or_zero
 from robolin.queries.values import Values
 

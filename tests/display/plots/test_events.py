@@ -7,7 +7,6 @@ import pytest
 
 import robolin
 from robolin.display.plots.draw_panels import drawn_panels
-from robolin.display.plots.overlay import overlaid
 from robolin.display.plots.panels import (
     AT_LIMIT,
     BEYOND_LIMIT,
@@ -17,6 +16,7 @@ from robolin.display.plots.panels import (
     CurvePanel,
     Event,
     events_of,
+    overlaid,
 )
 from robolin.display.plots.result_panels import panels_of
 

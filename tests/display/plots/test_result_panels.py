@@ -9,7 +9,6 @@ import pytest
 
 import robolin
 from robolin.core.results.result import Array, Result
-from robolin.display.plots.overlay import overlaid
 from robolin.display.plots.panels import (
     NO_BOUNDS,
     BarPanel,
@@ -19,6 +18,7 @@ from robolin.display.plots.panels import (
     MatrixPanel,
     PlanePanel,
     Rounding,
+    overlaid,
     utilization,
 )
 from robolin.display.plots.result_panels import MOST_PANELS, panels_of
