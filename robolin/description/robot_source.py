@@ -1,4 +1,4 @@
-"""Sources of robot texts: a path, standard input, a bundled arm or robot_descriptions."""
+"""Sources of robot texts: a path, a git revision, standard input, a bundled arm, a package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from robolin.core.text import closest_match, did_you_mean, quote_list
+from robolin.core.text import closest_match, did_you_mean, printable, quote_list
 from robolin.errors import FileError, RobolinError, UsageError
 
 BUNDLED_SUFFIXES = (".urdf", ".yaml")
@@ -47,6 +47,11 @@ ROBOT_FORMATS = {
 # other formats also end in .xml: their root element identifies them
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(mujoco|sdf)[\s>/]", re.DOTALL)
 _ROOT_FORMATS = {b"mujoco": "mjcf", b"sdf": "sdf"}
+
+# `REVISION:PATH` of a robot file in a git repository; a drive letter is not a revision
+_GIT_SOURCE = re.compile(
+    r"((?!-)[\w@^~./{}-]{2,}):(?![:/\\])(.+\.(?:urdf|xml|xacro|mjcf|sdf|ya?ml))"
+)
 
 # name of standard input in messages
 STANDARD_INPUT = "<stdin>"
@@ -84,11 +89,36 @@ def robot_text(source: Source) -> RobotText:
         path, origin = fetched_description(name)
         text = robot_file_bytes(path)
         return RobotText(text, path.name, _format(path, text), path, origin)
+    if (committed := _GIT_SOURCE.fullmatch(name)) and not os.path.exists(name):
+        return _committed(name, committed[1], committed[2])
     name, part = model_of(name)
     path = _found(name)
     text = robot_file_bytes(path)
     shown = path.name if path == bundled_path(name) else name
     return RobotText(text, shown, _format(path, text), path, part=part)
+
+
+def _committed(name: str, revision: str, path: str) -> RobotText:
+    """The text of `REVISION:PATH`, with the path relative to the working directory."""
+    from subprocess import run
+
+    try:
+        shown = ["git", "show", "--end-of-options", f"{revision}:./{path}"]
+        ended = run(shown, capture_output=True, check=False)
+    except OSError as error:
+        raise FileError(f"git cannot be started: {error.strerror}", where=name) from error
+    if ended.returncode:
+        reason = ended.stderr.decode(errors="replace").strip().partition("\n")[0]
+        hint = "write REVISION:PATH with the path relative to the working directory"
+        raise FileError(f"git cannot read it: {printable(reason)}", where=name, hint=hint)
+    text = _bounded(ended.stdout, name)
+    kind = _format(Path(path), text)
+    if kind in ("xacro", "mjcf"):
+        hint = "check the revision out: git worktree add FOLDER REVISION"
+        raise RobolinError(
+            f"{kind} files may include others, which git show omits", where=name, hint=hint
+        )
+    return RobotText(text, name, kind)
 
 
 def model_of(name: str) -> tuple[str, str]:

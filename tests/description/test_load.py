@@ -7,6 +7,8 @@ import os
 import sys
 from hashlib import sha256
 from pathlib import Path
+from shutil import which
+from subprocess import run
 from types import SimpleNamespace
 
 import pytest
@@ -449,3 +451,25 @@ def test_joints_may_hang_on_a_world_that_is_not_written(here):
     ]
     assert reading.description is not None
     assert reading.description.root == "world"
+
+
+@pytest.mark.skipif(which("git") is None, reason="git is not installed")
+def test_a_revision_of_git_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "arms" / "arm.urdf"
+    path.parent.mkdir()
+    path.write_bytes(bundled_path("panda").read_bytes())
+    user = ["-c", "user.name=n", "-c", "user.email=e"]
+    for words in (["init", "-q"], ["add", "."], [*user, "commit", "-q", "-m", "first"]):
+        run(["git", *words], check=True)
+    path.write_text("<robot/>")
+    assert load("HEAD:arms/arm.urdf").joint_names == load("panda").joint_names
+    monkeypatch.chdir(path.parent)
+    assert load("HEAD:arm.urdf").n == 7
+    with pytest.raises(FileError, match="HEAD:none.urdf: git cannot read it: .*does not exist"):
+        load("HEAD:none.urdf")
+    with pytest.raises(RobolinError, match="may include others"):
+        path.with_suffix(".xacro").write_text("<robot/>")
+        run(["git", "add", "."], check=True)
+        run(["git", *user, "commit", "-q", "-m", "second"], check=True)
+        load("HEAD:arm.xacro")
