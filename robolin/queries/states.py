@@ -13,7 +13,6 @@ from robolin.core.notebook import equal_values
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
 from robolin.core.text_parsing import FlagText, parse_rows, text_of
-from robolin.description.named_poses import outside_limits
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import FORMATS, extensions, with_nan
 from robolin.io.paths import base_name
@@ -327,6 +326,9 @@ def pose_contract(context: QueryContext) -> dict[str, Any]:
 
 
 def _outside(arm: Arm, positions: tuple[float, ...]) -> Iterator[str]:
+    # import here: help pages need no reader of robot files
+    from robolin.description.named_poses import outside_limits
+
     for joint, position in zip(arm.joints, positions, strict=True):
         text = outside_limits(joint.name, joint.limits, position, joint.turns)
         # a warning about the state reports positions that are far outside
