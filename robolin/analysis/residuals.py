@@ -45,7 +45,7 @@ class JointResidual:
     unit: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Residuals(DisplayMixin):
     """Residuals of every joint, measured minus model.
 

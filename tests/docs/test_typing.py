@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.checking import compare
 from robolin.core import arrays
 from tools.markdown import ROOT
 
@@ -58,7 +59,7 @@ def test_no_public_result_is_any() -> None:
     """Results of functions, methods and fields have types, including models of `control`."""
     names = {name: getattr(robolin, name) for name in robolin.__all__}
     # names imported for type checkers only; classes of other libraries count as object
-    known = {**vars(arrays), **names, "DataFrame": object, "Figure": object}
+    known = {**vars(arrays), **vars(compare), **names, "DataFrame": object, "Figure": object}
     found = {}
     for name, each in names.items():
         found |= _given(name, each, known)

@@ -244,7 +244,7 @@ def plan_command(words: tuple[str, ...]) -> None:
     \b
     Examples:
       robolin batch plan inverse panda --trajectory 'logs/*.parquet' -o out/
-      robolin batch plan forward ur5 --trajectory logs/ -o out/ --part-rows 10000
+      robolin batch plan forward ur5 --trajectory logs/ -o ur5/ --part-rows 10000
     """
     from robolin.batch.batch_plan import Division
     from robolin.batch.parts_folder import begin
