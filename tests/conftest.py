@@ -75,12 +75,16 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Store what was skipped, once for all workers."""
-    if session.config.cache and not hasattr(session.config, "workerinput"):
+    if getattr(session.config, "cache", None) and not hasattr(session.config, "workerinput"):
         session.config.cache.set(SKIPPED, sorted(skipped))
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the collected tests from garbage collections."""
+    """Check that no module compiles when imported; exclude tests from garbage collections."""
+    kernels = sys.modules.get("robolin.engine.compiled.kernels")
+    if kernels and kernels.optimizing.cache_info().currsize:
+        # its kernels would be optimized and kept in the folder of the user, as all later ones
+        raise pytest.UsageError("a test module compiles a kernel when it is imported")
     gc.collect()
     gc.freeze()
 

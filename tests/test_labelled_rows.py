@@ -67,7 +67,7 @@ def test_no_function_matches_labelled_rows_by_position(name: str, first: str, ot
     poses = np.tile(closed, (3, 1))
     given: dict[str, Any] = {**MORE.get(name, {}), first: frame(arm, rows, poses)}
     required = inspect.signature(function).parameters
-    for each in ("q", "qd", "q0", "nu", "xi"):
+    for each in ("q", "qd", "qdd", "tau", "q0", "nu", "xi"):
         if each in required and required[each].default is inspect.Parameter.empty:
             given.setdefault(each, poses if each in ("q", "q0") else np.zeros((3, arm.n)))
     if name in ("sensitivity", "sensitivity_matrices", "cost_gradient"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -13,29 +15,39 @@ ARM = robolin.load("panda")
 ROWS = 500
 RNG = np.random.default_rng(2)
 MOTION = RNG.uniform(-1, 1, (3, ROWS, ARM.n))
-MODEL = robolin.inverse(ARM, *MOTION)
-# offsets that are large compared with the variation, so that sums of squares would cancel
-MEASURED = 1e4 + MODEL + RNG.normal(size=MODEL.shape) + np.arange(ARM.n)
+
+
+@cache
+def model_torques() -> np.ndarray:
+    """Torques of the model, not computed when the module is imported: that compiles a kernel."""
+    return robolin.inverse(ARM, *MOTION)
+
+
+@cache
+def recorded_torques() -> np.ndarray:
+    """Offsets are large compared with the variation, so that sums of squares would cancel."""
+    noise = np.random.default_rng(3).normal(size=(ROWS, ARM.n))
+    return 1e4 + model_torques() + noise + np.arange(ARM.n)
 
 
 def test_residuals_are_the_statistics_of_all_rows():
     """RMS, bias, largest, correlation and explained share are those of NumPy."""
     time = np.arange(ROWS) * 0.01
-    found = robolin.residuals(ARM, *MOTION, MEASURED, time=time)
-    residual = MEASURED - MODEL
+    found = robolin.residuals(ARM, *MOTION, recorded_torques(), time=time)
+    residual = recorded_torques() - model_torques()
     assert found.rows == ROWS
     for i, joint in enumerate(found.joints):
         assert joint.joint == ARM.joint_names[i]
         assert joint.unit == "N·m"
         row = int(np.abs(residual[:, i]).argmax())
         assert (joint.row, joint.time, joint.largest) == (row, time[row], residual[row, i])
-        share = 1.0 - residual[:, i].var() / MEASURED[:, i].var()
+        share = 1.0 - residual[:, i].var() / recorded_torques()[:, i].var()
         # sums of 500 numbers relative to the first row
         expected = {
-            "measured": np.sqrt((MEASURED[:, i] ** 2).mean()),
+            "measured": np.sqrt((recorded_torques()[:, i] ** 2).mean()),
             "rms": np.sqrt((residual[:, i] ** 2).mean()),
             "bias": residual[:, i].mean(),
-            "correlation": np.corrcoef(MEASURED[:, i], MODEL[:, i])[0, 1],
+            "correlation": np.corrcoef(recorded_torques()[:, i], model_torques()[:, i])[0, 1],
             "explained": share,
         }
         for name, value in expected.items():
@@ -49,18 +61,18 @@ def test_blocks_of_any_size_have_the_same_bits():
         sums = ResidualSums(ARM)
         for first in range(0, ROWS, size):
             part = slice(first, first + size)
-            sums.add(MEASURED[part], MODEL[part], np.arange(ROWS)[part])
+            sums.add(recorded_torques()[part], model_torques()[part], np.arange(ROWS)[part])
         found.add(repr(sums.found()))
     assert len(found) == 1
 
 
 def test_rows_with_nan_are_left_out():
     """A row with NaN counts in no statistic, but in the numbers of the rows."""
-    measured = MEASURED.copy()
+    measured = recorded_torques().copy()
     measured[::2, 0] = np.nan
     found, half = ResidualSums(ARM), ResidualSums(ARM)
-    found.add(measured, MODEL)
-    half.add(measured[1::2], MODEL[1::2])
+    found.add(measured, model_torques())
+    half.add(measured[1::2], model_torques()[1::2])
     assert found.found().rows == ROWS // 2
     for one, other in zip(found.found().joints, half.found().joints, strict=True):
         assert one.row == 2 * other.row + 1
@@ -76,10 +88,10 @@ def test_constant_torques_explain_nothing():
 
 def test_the_verdict_has_no_negative_shares():
     """A model that is worse than a constant explains none of the variance."""
-    wrong = MEASURED - 2.0 * MODEL
+    wrong = recorded_torques() - 2.0 * model_torques()
     none = robolin.residuals(ARM, *MOTION, wrong).verdict
     assert none.startswith("the model explains none of the variance")
-    wrong[:, 1] = MODEL[:, 1]
+    wrong[:, 1] = model_torques()[:, 1]
     assert "explains none (panda_joint" in robolin.residuals(ARM, *MOTION, wrong).verdict
     assert "to 100.0 % (panda_joint2)" in robolin.residuals(ARM, *MOTION, wrong).verdict
 
@@ -87,7 +99,7 @@ def test_the_verdict_has_no_negative_shares():
 def test_wrong_shapes_are_rejected():
     """Times need one value per row, and rows without numbers have no residual."""
     with pytest.raises(RobolinError, match="time"):
-        robolin.residuals(ARM, *MOTION, MEASURED, time=[0.0, 1.0])
+        robolin.residuals(ARM, *MOTION, recorded_torques(), time=[0.0, 1.0])
     with pytest.raises(RobolinError, match="no row"):
         ResidualSums(ARM).found()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ JOINTS = ("shoulder", "elbow")
 ARM = library.load("two-link")
 
 
+@cache
 def recorded() -> tuple[Motion, np.ndarray]:
     """A motion with uneven stamps in ns, and torques that are those of the model, and some more."""
     rng = np.random.default_rng(5)
@@ -31,7 +33,6 @@ def recorded() -> tuple[Motion, np.ndarray]:
     return Motion(time, q, qd, JOINTS, tau), extra
 
 
-MOTION, EXTRA = recorded()
 FLAGS = ("--residual", "--differentiate", "savgol:0.1")
 
 
@@ -41,9 +42,13 @@ def _here(tmp_path, monkeypatch):
 
 
 def table() -> polars.DataFrame:
-    parts = {"position": MOTION.q, "velocity": MOTION.qd, "effort": MOTION.effort}
+    parts = {
+        "position": recorded()[0].q,
+        "velocity": recorded()[0].qd,
+        "effort": recorded()[0].effort,
+    }
     columns = {f"{j}/{w}": x[:, i] for w, x in parts.items() for i, j in enumerate(JOINTS)}
-    return polars.DataFrame({"time": MOTION.time, **columns})
+    return polars.DataFrame({"time": recorded()[0].time, **columns})
 
 
 def csv() -> str:
@@ -57,7 +62,12 @@ def parquet() -> str:
 
 
 def npz() -> str:
-    values = {"q": MOTION.q, "qd": MOTION.qd, "tau": MOTION.effort, "time": MOTION.time}
+    values = {
+        "q": recorded()[0].q,
+        "qd": recorded()[0].qd,
+        "tau": recorded()[0].effort,
+        "time": recorded()[0].time,
+    }
     np.savez("m.npz", **values, joints=np.array(JOINTS))
     return "m.npz"
 
@@ -94,8 +104,8 @@ def test_the_first_line_of_the_table_is_the_verdict():
 
 WAYS = {"parquet": parquet, "npz": npz}
 if importlib.util.find_spec("rosbags"):
-    WAYS["ROS 1"] = lambda: str(write_bag(Path("one.bag"), MOTION))
-    WAYS["ROS 2"] = lambda: write_bag2(Path("bag2"), MOTION, ".mcap") and "bag2"
+    WAYS["ROS 1"] = lambda: str(write_bag(Path("one.bag"), recorded()[0]))
+    WAYS["ROS 2"] = lambda: write_bag2(Path("bag2"), recorded()[0], ".mcap") and "bag2"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -113,7 +123,7 @@ def test_results_hold_measured_model_and_residual(ending):
     ran = run(csv(), "-o", name)
     assert ran.code == 0, ran.err
     result = library.read_result(name).result
-    assert np.array_equal(result["tau_measured"], MOTION.effort)
+    assert np.array_equal(result["tau_measured"], recorded()[0].effort)
     assert np.array_equal(result["tau_residual"], result["tau_measured"] - result["tau"])
     assert result.contract["torque"].endswith("tau_residual = tau_measured - tau")
     assert robolin("check", name).code == 0
@@ -123,7 +133,7 @@ def test_python_gives_the_same_arrays():
     """A question has the keyword, and the function the same statistics."""
     states = library.States(trajectory=csv(), time_unit="ns", differentiate="savgol:0.1")
     result = library.answer(ARM, library.Question("inverse", residual=True), states)
-    assert np.abs(result["tau_residual"] - EXTRA)[10:-10].max() < 0.1
+    assert np.abs(result["tau_residual"] - recorded()[1])[10:-10].max() < 0.1
     document = json.loads(run(csv(), "--format", "json").out)
     assert document["joints"][0]["rms"] == np.sqrt(
         np.cumsum(result["tau_residual"][:, 0] ** 2)[-1] / ROWS
@@ -187,8 +197,8 @@ def test_reports_have_a_section_of_residuals():
 def test_bags_without_efforts_are_rejected():
     """A bag whose messages have no efforts is an error that names the missing columns."""
     pytest.importorskip("rosbags")
-    topics = [("/joint_states", STATE, as_joint_states(replace(MOTION, effort=None), False))]
-    write_bag2(Path("bag2"), MOTION, ".mcap", topics=topics)
+    topics = [("/joint_states", STATE, as_joint_states(replace(recorded()[0], effort=None), False))]
+    write_bag2(Path("bag2"), recorded()[0], ".mcap", topics=topics)
     ran = run("bag2")
     assert ran.code != 0
     assert "effort" in ran.err

@@ -118,7 +118,7 @@ def test_far_away_accelerations_are_as_right_as_pinocchios(stem: str) -> None:
             *(peer._spread(given[x][at]) for x in ("qd", "tau")),
         )
         theirs = np.empty(arm.n)
-        theirs[at] = pin.aba(peer._model, peer._data, *state)[peer._place]
+        theirs[at] = pin.aba(peer._model, peer._data, *state)[peer._indices]
         ours = floats(arm, "forward", given)["qdd"]
         assert digits(ours, true) > min(digits(theirs, true) - 0.5, 12.8), away
 

@@ -256,7 +256,12 @@ def _loaded(
 
 
 def _count(element: Element) -> int:
-    return 1 + sum(map(_count, element.children))
+    """The number of elements in a tree."""
+    waiting, count = [element], 0
+    while waiting:
+        waiting.extend(waiting.pop().children)
+        count += 1
+    return count
 
 
 def _located(files: SdfFiles, uri: str, include: Element, notes: FileNotes) -> Path | None:
