@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robolin.analysis.link_parameters import parameters
 from robolin.api.run_options import run_options
 from robolin.core.arm import NO_TURN, Arm, Joint, Matrix3
+from robolin.core.arm_parameters import parameters
 from robolin.core.arm_parts import axis_to_z, transpose, turned_rotary
 from robolin.core.array_checks import batch_of, joint_arrays, require_arm
 from robolin.core.arrays import AnyArray, Floats, JointValues
@@ -78,6 +78,7 @@ def regressor(
     qd: JointValues = 0.0,
     qdd: JointValues = 0.0,
     *,
+    offsets: bool = False,
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
@@ -90,6 +91,8 @@ def regressor(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
+        offsets: True appends a column `joint/offset` for a constant torque of every joint, whose
+            value in the arm is 0: a sensor offset
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
@@ -122,10 +125,12 @@ def regressor(
         if arm.has_springs
         else None
     )
+    matrix = public_columns(arm, algorithm_columns, springs)
+    extra = offset_names(arm) if offsets else ()
     return Regressor(
-        matrix=public_columns(arm, algorithm_columns, springs),
-        parameters=np.array([p.value for p in listed]),
-        names=tuple(p.label for p in listed),
+        matrix=with_offset_columns(matrix) if offsets else matrix,
+        parameters=np.array([*(p.value for p in listed), *(0.0 for _ in extra)]),
+        names=(*(p.label for p in listed), *extra),
         offset=_offset(arm, motion, options, algorithm_columns.shape[:-2]),
     )
 
@@ -146,6 +151,17 @@ def public_columns(arm: Arm, algorithm_columns: Floats, springs: Floats | None =
     if negative is not None:
         flat = np.concatenate([flat, negative], axis=-1)
     return np.ascontiguousarray(flat[..., [p.column for p in parameters(arm)]])
+
+
+def offset_names(arm: Arm) -> tuple[str, ...]:
+    """Names of the columns for constant torques, one per joint."""
+    return tuple(f"{name}/offset" for name in arm.joint_names)
+
+
+def with_offset_columns(matrix: Floats) -> Floats:
+    """The regressor (..., n, p) with a column per joint for constant torques, (..., n, p + n)."""
+    ones = np.broadcast_to(np.eye(matrix.shape[-2]), (*matrix.shape[:-1], matrix.shape[-2]))
+    return np.concatenate([matrix, ones], axis=-1)
 
 
 def _split_friction(arm: Arm, columns: Floats) -> Floats | None:

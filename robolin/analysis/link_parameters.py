@@ -1,71 +1,32 @@
-"""Parameters of an arm's links and joints: names, values and changes.
+"""Physical parameters of an arm, and small changes of them.
 
-Torques are linear in ten numbers per moving link, all in the link's own frame:
-
-    mass      m
-    mx my mz  the first moment s = m c
-    ixx … izz the rotary inertia J about the frame's origin
-
-and in the damping, the armature and the Coulomb friction of every joint.  If joints have
-springs k (q - rest), torques are linear in `stiffness` k and in `rest_torque` k · rest.  The
-physical parameters are the rest position, the centre of mass c and the inertia I about it,
-J = I + m K(c) with K(c) = |c|² 1 - c cᵀ.
+Torques are linear in the parameters that `core/arm_parameters.py` lists.  The physical parameters
+are the rest position of springs, the centre of mass c and the inertia I about it.
 `physical_to_linear_map` converts small changes of physical to linear parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robolin.core.arm import ORIGIN, Arm, Inertia, Link, Vector3
+from robolin.core.arm import ORIGIN, Arm, Inertia, Vector3
+from robolin.core.arm_parameters import OF_LINK as OF_LINK
+from robolin.core.arm_parameters import OF_SPRING as OF_SPRING
+from robolin.core.arm_parameters import Parameter as Parameter
+from robolin.core.arm_parameters import base_to_tip, linear_values, steiner
+from robolin.core.arm_parameters import parameters as parameters
 from robolin.core.arm_parts import apply
 from robolin.core.arrays import AnyArray
 from robolin.core.text import did_you_mean
-from robolin.dynamics.algebra.comparison import REGRESSOR_COLUMNS, SPRING_COLUMNS
 from robolin.errors import RobolinError, UsageError
 
-OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
-OF_JOINT = ("damping", "armature", "friction")
-OF_SPRING = ("stiffness", "rest_torque")
 NATURAL_OF_SPRING = ("stiffness", "rest")
-# parameters of a joint with one-sided friction, instead of `friction`
-OF_SIDES = ("friction_positive", "friction_negative")
 
 # link, mass, and optionally the position in the link's frame (default: its origin)
 PayloadChange = tuple[str, float] | tuple[str, float, Vector3]
-
-_TRIANGLE = np.triu_indices(3)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter that torques are linear in.
-
-    column: index of its column in the algorithm's output, link by link; columns of springs, and
-        of friction for negative velocities, follow those of all links
-    """
-
-    column: int
-    owner: str
-    name: str
-    value: float
-
-    @property
-    def label(self) -> str:
-        return f"{self.owner}/{self.name}"
-
-
-def parameters(arm: Arm) -> tuple[Parameter, ...]:
-    """All parameters, links base to tip, each followed by those of the joint that moves it."""
-    return tuple(
-        parameter
-        for i, (k, link) in enumerate(_base_to_tip(arm))
-        for parameter in (*_of_link(arm, k, link, i * REGRESSOR_COLUMNS), *_of_spring(arm, k, i))
-    )
 
 
 def joint_slides(arm: Arm) -> dict[str, bool]:
@@ -92,7 +53,7 @@ def physical_to_linear_map(arm: Arm) -> AnyArray:
     listed = parameters(arm)
     change = np.eye(len(listed))
     first = {p.owner: at for at, p in enumerate(listed) if p.name == OF_LINK[0]}
-    for _, link in _base_to_tip(arm):
+    for _, link in base_to_tip(arm):
         if link.name in first:
             at = first[link.name]
             change[at : at + 10, at : at + 4] = _natural_columns(link.inertia)
@@ -127,63 +88,15 @@ def parameter_changes(
     return total
 
 
-def _base_to_tip(arm: Arm) -> Iterator[tuple[int, Link]]:
-    return ((k, arm.link(k)) for k in range(len(arm.links), 0, -1))
-
-
-def _of_link(arm: Arm, k: int, link: Link, start: int) -> Iterator[Parameter]:
-    # a multi-DoF joint has one body, its outermost link
-    inner = {number for group in arm.groups for number in group.links if number != group.body}
-    if k not in inner:
-        for i, value in enumerate(linear_values(link.inertia)):
-            yield Parameter(start + i, link.name, OF_LINK[i], value)
-    joint = link.joint
-    applied = (joint.damping if arm.damping else 0.0, joint.armature)
-    for i, (name, value) in enumerate(zip(OF_JOINT, applied, strict=False), start=10):
-        yield Parameter(start + i, joint.name, name, value)
-    if arm.friction_velocity is None:
-        return
-    if joint.friction_negative is None:
-        yield Parameter(start + 12, joint.name, OF_JOINT[2], joint.friction)
-        return
-    before = REGRESSOR_COLUMNS + (SPRING_COLUMNS if arm.has_springs else 0)
-    extra = len(arm.links) * before + start // REGRESSOR_COLUMNS
-    for column, name, value in zip(
-        (start + 12, extra), OF_SIDES, joint.friction_sides, strict=True
-    ):
-        yield Parameter(column, joint.name, name, value)
-
-
-def _of_spring(arm: Arm, k: int, i: int) -> Iterator[Parameter]:
-    """Spring parameters of a single-DoF joint; they follow all others."""
-    if arm.has_springs and not any(k in group.links for group in arm.groups):
-        start, joint = len(arm.links) * REGRESSOR_COLUMNS + i * SPRING_COLUMNS, arm.link(k).joint
-        yield Parameter(start, joint.name, OF_SPRING[0], joint.stiffness)
-        yield Parameter(start + 1, joint.name, OF_SPRING[1], joint.stiffness * joint.rest)
-
-
-def linear_values(body: Inertia) -> list[float]:
-    """m, m c and J of a body."""
-    c = np.array(body.com)
-    J = np.array(body.rotary) + body.mass * _steiner(c, c)
-    return [body.mass, *(body.mass * c).tolist(), *J.tolist()]
-
-
 def _natural_columns(body: Inertia) -> AnyArray:
     """Derivatives of m, s and J by m and c, of shape (10, 4)."""
     c = np.array(body.com)
     columns = np.zeros((10, 4))
-    columns[:, 0] = [1.0, *c, *_steiner(c, c)]
+    columns[:, 0] = [1.0, *c, *steiner(c, c)]
     for i, axis in enumerate(np.eye(3)):
         columns[1 + i, 1 + i] = body.mass
-        columns[4:, 1 + i] = 2.0 * body.mass * _steiner(c, axis)
+        columns[4:, 1 + i] = 2.0 * body.mass * steiner(c, axis)
     return columns
-
-
-def _steiner(a: AnyArray, b: AnyArray) -> AnyArray:
-    """(a·b) 1 - ½ (a bᵀ + b aᵀ), its xx xy xz yy yz zz; K(c) for a = b = c."""
-    outer = np.outer(a, b)
-    return (np.dot(a, b) * np.eye(3) - 0.5 * (outer + outer.T))[_TRIANGLE]
 
 
 def sound_change(name: str, change: object) -> float:

@@ -49,7 +49,7 @@ from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
-    from robolin.core.arrays import Floats
+    from robolin.core.arrays import Floats, JointValues
 
 
 T = TypeVar("T")
@@ -245,6 +245,33 @@ class Arm:
             'elbow'
         """
         return self._group_names.get(k, self.link(k).joint.name)
+
+    def with_parameters(self, values: JointValues | Mapping[str, float]) -> Arm:
+        """The same arm with other inertial, damping, armature, friction and spring parameters.
+
+        Values are not checked for physical consistency; `robolin.inverse` of the new arm is the
+        regressor times the values.
+
+        Args:
+            values: (p,) in the order of `robolin.regressor(arm, q).names`, or a mapping from some
+                of these names to values; all others stay
+
+        Returns:
+            a new `Arm`, with the number of changed parameters in its contract
+
+        Raises:
+            UsageError: an unknown name, a shape that does not fit, a value that is not finite, a
+                first moment without mass, or a rest torque without stiffness
+
+        Example:
+            >>> arm = robolin.load("two-link")
+            >>> heavy = arm.with_parameters({"lower/mass": 2.0, "elbow/damping": 0.1})
+            >>> heavy.links[1].inertia.mass, heavy.joints[1].damping
+            (2.0, 0.1)
+        """
+        from robolin.core.arm_parameters import arm_with_parameters
+
+        return arm_with_parameters(self, values)
 
     @cached_property
     def virtual_links(self) -> frozenset[int]:

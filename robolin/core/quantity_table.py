@@ -287,7 +287,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "armature": ("kg·m²", "kg"),
     "stiffness": ("N·m/rad", "N/m"),
     "rest": joint_units("position"),
-    "rest torque": joint_units("effort"),
+    **dict.fromkeys(("rest torque", "torque offset"), joint_units("effort")),
     **dict.fromkeys(("lower limit", "upper limit"), joint_units("position")),
     "velocity limit": joint_units("velocity"),
     **dict.fromkeys(("effort limit", "lower effort limit"), joint_units("effort")),
@@ -298,6 +298,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
 PARAMETERS: Mapping[str, str] = {
     **{name: name for name in ("mass", "damping", "friction", "armature")},
     **dict.fromkeys(("friction_positive", "friction_negative"), "friction"),
+    "offset": "torque offset",
     **dict.fromkeys(("mx", "my", "mz"), "first moment"),
     **dict.fromkeys(("com_x", "com_y", "com_z"), "com"),
     **dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "inertia"),

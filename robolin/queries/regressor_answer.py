@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robolin.analysis.identification import identifiable, public_columns, random_motions
+from robolin.analysis.identification import (
+    identifiable,
+    offset_names,
+    public_columns,
+    random_motions,
+    with_offset_columns,
+)
 from robolin.analysis.link_geometry import geometry_names, public_geometry
 from robolin.analysis.link_parameters import joint_slides, parameters
 from robolin.core.arm import Arm
@@ -36,7 +42,8 @@ def answer_regressor(context: QueryContext) -> Result | ResultStream:
         context.note("the regressor does not include the torques of external wrenches")
     springs = ("spring-regressor",) if context.arm.has_springs else ()
     names = ("regressor", *springs)
-    return answer_by_algorithms(context, AlgorithmQuery(names, named=_columns, joined=True))
+    named = _columns_and_offsets if context.question.asked("offsets") else _columns
+    return answer_by_algorithms(context, AlgorithmQuery(names, named=named, joined=True))
 
 
 def _rank(context: QueryContext) -> Result:
@@ -75,6 +82,13 @@ def _columns(arm: Arm, computed: Values) -> Iterator[Array]:
     matrix = public_columns(arm, computed["regressor"], springs)
     labels = (arm.joint_names, names)
     yield Array("regressor", matrix, labels, _unit(arm, "regressor", labels))
+
+
+def _columns_and_offsets(arm: Arm, computed: Values) -> Iterator[Array]:
+    for array in _columns(arm, computed):
+        labels = (arm.joint_names, (*array.labels[1], *offset_names(arm)))
+        matrix = with_offset_columns(array.values)
+        yield Array("regressor", matrix, labels, _unit(arm, "regressor", labels))
 
 
 def _geometry(arm: Arm, computed: Values) -> Iterator[Array]:

@@ -174,6 +174,10 @@ _DYNAMICS = (
         states_from={**TRAJECTORY, **samples_with("rank")},
         asks={
             "rank": OptionSpec("switch", excludes={"parameters geometry": _ONE_OF_THEM}),
+            "offsets": OptionSpec(
+                "switch",
+                excludes={"rank parameters geometry": "the columns belong to the regressor alone"},
+            ),
             "parameters": OptionSpec(
                 "switch",
                 excludes={

@@ -119,3 +119,19 @@ def test_slow_motions_identify_inertias_too(slower: float) -> None:
 
     assert found.rank == everything.rank
     assert found.condition * slower**2 < 10.0 * everything.condition
+
+
+def test_offset_columns_are_constant_torques() -> None:
+    """A column per joint adds 1 to the torque of this joint, and all others stay."""
+    arm = robolin.load("two-link")
+    motions = random_motions(arm, 3)
+    plain, extended = (robolin.regressor(arm, *motions, offsets=each) for each in (False, True))
+
+    assert extended.names == (*plain.names, "shoulder/offset", "elbow/offset")
+    np.testing.assert_array_equal(extended.matrix[..., :-2], plain.matrix)
+    np.testing.assert_array_equal(extended.matrix[..., -2:], np.broadcast_to(np.eye(2), (3, 2, 2)))
+    np.testing.assert_array_equal(extended.parameters, [*plain.parameters, 0.0, 0.0])
+    states = robolin.States(q=motions[0], qd=motions[1], qdd=motions[2])
+    result = robolin.answer(arm, robolin.Question("regressor", offsets=True), states)
+    np.testing.assert_array_equal(result.arrays[0].values, extended.matrix)
+    assert result.arrays[0].labels[1] == extended.names

@@ -16,6 +16,7 @@ _REGRESSOR_FLAGS = flags(
     {
         "--rank": "Return the number of identifiable parameters\n"
         "Also the identifiability of each: 1 if it is identifiable alone, 0 if it has no effect.",
+        "--offsets": "Add a column JOINT/offset per joint: a constant torque",
         "--parameters": "Return the parameter values, one per column",
         "--geometry": "Return derivatives by geometric parameters\n"
         "dtau_dgeometry: by positions and orientations of the joints, axes and "
@@ -24,7 +25,7 @@ _REGRESSOR_FLAGS = flags(
 )
 
 
-_REGRESSOR_SHORT = "q qd qdd rank parameters geometry samples seed trajectory only output"
+_REGRESSOR_SHORT = "q qd qdd rank offsets parameters geometry samples seed trajectory only output"
 
 
 @query_command("regressor", [*sample_flags("--rank"), *_REGRESSOR_FLAGS], short=_REGRESSOR_SHORT)
