@@ -44,7 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Mark what the last run skipped.
     """
-    before = set(config.cache.get(SKIPPED, [])) if config.cache else set()
+    cache = getattr(config, "cache", None)
+    before = set(cache.get(SKIPPED, [])) if cache else set()
     for item in items:
         if before & {item.nodeid, item.nodeid.partition("::")[0]}:
             item.add_marker(pytest.mark.skipped)
