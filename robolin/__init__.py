@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from robolin.api.closed_loops import loop_constraints as loop_constraints
     from robolin.api.closed_loops import loop_forces as loop_forces
     from robolin.api.compiled_calls import compile as compile  # noqa: A004
+    from robolin.api.compiled_calls import native_kernel as native_kernel
     from robolin.api.diagonal_coordinates import Diagonalized as Diagonalized
     from robolin.api.diagonal_coordinates import (
         DiagonalizedUnnormalized as DiagonalizedUnnormalized,
@@ -168,7 +169,7 @@ _PUBLIC = {
     "robolin.queries.state_monitor": "state_warnings",
     "robolin.queries.sweep": "sweep",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
-    "robolin.api.compiled_calls": "compile",
+    "robolin.api.compiled_calls": "compile native_kernel",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
         "undiagonalize undiagonalize_unnormalized"

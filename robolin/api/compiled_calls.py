@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.array_checks import require_arm, require_regressor_kernel
+from robolin.errors import UsageError
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT, JointsNamed, prescribed_joints
-from robolin.evaluation.state_call import compiled_call, kernel_verb, reject_unused_options
+from robolin.evaluation.state_call import (
+    compiled_call,
+    kernel_of,
+    kernel_verb,
+    reject_unused_options,
+)
+
+if TYPE_CHECKING:
+    from robolin.engine.compiled.native import NativeKernel
 
 
 def compile(  # noqa: A001 (always called as robolin.compile)
@@ -63,13 +72,70 @@ def compile(  # noqa: A001 (always called as robolin.compile)
         >>> call(q, qd, qdd, tau) is tau
         True
     """
+    arm, verb = _compilable(arm, verb, method, frame, point, prescribe)
+    if prescribe is None:
+        return compiled_call(arm, verb, method)
+    return compiled_call(arm, PRESCRIBED_VARIANT[verb], fixed=prescribed_joints(arm, prescribe))
+
+
+def native_kernel(
+    arm: Arm,
+    verb: str,
+    *,
+    method: Method = "auto",
+    frame: str | None = None,
+    point: Sequence[float] = ORIGIN,
+    width: int | None = None,
+) -> NativeKernel:
+    """Return a kernel by address, for compiled code such as C, ctypes or LLVM functions.
+
+    `native_kernel(arm, verb).table()` has the address of the function and all its arguments
+    besides the state; docs/dev/engine.md describes them.  Results have the same bits as those of
+    the function with the same name.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        verb: name of the computation, as in `compile`
+        method: algorithm: "auto", "operator", "conventional", …
+        frame: name of the link for kinematic computations; None for the tip, or the only end
+        point: coordinates of a point in that frame (3,) in m
+        width: states that are computed at the same time: 2, 4 or 8; None for the vector
+            registers of this machine.  2 is the fastest for one state
+
+    Returns:
+        the `NativeKernel`: `inputs`, `outputs`, `width`, `memory`, `address` and `table()`
+
+    Raises:
+        UsageError: not an arm, an unknown verb, method, link or width, or a frame that the verb
+            does not support
+        RobolinError: a verb without a kernel for this arm
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> kernel = robolin.native_kernel(arm, "forward", width=2)
+        >>> kernel.inputs, dict(kernel.outputs)
+        (('q', 'qd', 'tau'), {'qdd': (2,)})
+        >>> results, status = kernel(kernel.table(), np.zeros(2), np.zeros(2), np.zeros(2))
+        >>> bool((results[0][0] == robolin.forward(arm, np.zeros(2))).all()), status
+        (True, array([0.]))
+    """
+    if width not in (None, 2, 4, 8):
+        raise UsageError(f"must be 2, 4, 8 or None, got {width!r}", where="width")
+    return kernel_of(*_compilable(arm, verb, method, frame, point, None), method, width)
+
+
+def _compilable(
+    arm: Arm,
+    verb: str,
+    method: Method,
+    frame: str | None,
+    point: Sequence[float],
+    prescribe: JointsNamed | None,
+) -> tuple[Arm, str]:
+    """The arm at this frame and the name of the verb, after checks of all arguments."""
     require_arm(arm)
     verb = kernel_verb(verb)
     reject_unused_options([verb], method, frame, point, prescribe)
     if verb == "regressor":
         require_regressor_kernel(arm)
-    if verb in ABOUT_A_FRAME:
-        arm = at_frame(arm, frame, point)
-    if prescribe is None:
-        return compiled_call(arm, verb, method)
-    return compiled_call(arm, PRESCRIBED_VARIANT[verb], fixed=prescribed_joints(arm, prescribe))
+    return at_frame(arm, frame, point) if verb in ABOUT_A_FRAME else arm, verb

@@ -267,6 +267,12 @@ class ArmCache:
             self._narrow_plans.setdefault(name, self._new_plan(name, MIN_LANES))
         return self._narrow_plans[name]
 
+    def plan_of_width(self, name: str, width: int | None) -> Any:
+        """The kernel with this number of lanes; None for the number of this machine."""
+        if width == MIN_LANES:
+            return self.single_state_plan(name)
+        return self.plan(name) if width is None else self._new_plan(name, width)
+
     def _kernel_spec(self, name: str, width: int | None = None) -> Any:
         from robolin.engine.compiled.plan import arm_tables, kernel_spec
 

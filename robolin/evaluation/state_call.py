@@ -18,6 +18,7 @@ from robolin.core.arrays import AnyArray, Floats
 from robolin.core.text import did_you_mean, pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.call_table import CallTable, is_supported
+from robolin.engine.compiled.native import NativeKernel
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import (
     arm_cache,
@@ -142,6 +143,13 @@ def compiled_call(
         quick = arm_cache(arm).fast_call(_required_algorithm(arm, verb, method))
         cached_on_arm(arm, verb, lambda _: quick)
     return NativeCall(plain).call
+
+
+def kernel_of(arm: Arm, verb: str, method: Method, width: int | None) -> NativeKernel:
+    """The kernel of a verb by address."""
+    name = _required_algorithm(arm, verb, method)
+    plan = arm_cache(arm).plan_of_width(name, width)
+    return NativeKernel.of(plan, name, ALGORITHMS[name].needs)
 
 
 def kernel_verb(verb: str) -> str:

@@ -120,38 +120,43 @@ def _compiled(spec: KernelSpec) -> bytes:
     return head + b"\n" + object_code(text, spec.optimized)
 
 
-def object_code(text: str, optimized: bool = True) -> bytes:
+def object_code(text: str, optimized: bool = True, vectorize: bool = False) -> bytes:
     """Compile LLVM assembly to machine code, without transformations that change rounding."""
     llvm = _llvm()
     module = llvm.parse_assembly(text)
     machine = _machine(3 if optimized else 0)
     if optimized:
-        _optimize(module, machine)
+        _optimize(module, machine, vectorize)
     code: bytes = machine.emit_object(module)
     return code
 
 
-def _optimize(module: Any, machine: Any) -> None:
+def _optimize(module: Any, machine: Any, vectorize: bool) -> None:
     llvm = _llvm()
     options = llvm.PipelineTuningOptions(speed_level=2)
-    # the code is vectorized already; these passes would only take time
-    options.loop_vectorization = options.slp_vectorization = False
-    options.loop_unrolling = options.loop_interleaving = False
+    # kernels are vectorized already; these passes would only take time
+    options.loop_vectorization = options.slp_vectorization = vectorize
+    options.loop_unrolling = options.loop_interleaving = vectorize
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 
 
 def cached_function(text: str, name: str) -> tuple[int, Any]:
     """Address of a compiled function and the engine that keeps it loaded; cached on disk."""
+    engine = cached_engine(text)
+    return engine.get_function_address(name), engine
+
+
+def cached_engine(text: str, vectorize: bool = False) -> Any:
+    """The engine that keeps the functions of LLVM assembly loaded; cached on disk."""
     with _lock:
-        parts = {"text": text, **target_description()}
+        parts = {"text": text, "vectorize": vectorize, **target_description()}
         key = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         code = read_kernel(key)
         if code is None:
-            code = object_code(text)
+            code = object_code(text, vectorize=vectorize)
             write_kernel(key, code)
-        engine = _engine_of(code)
-        return engine.get_function_address(name), engine
+        return _engine_of(code)
 
 
 def _engine_of(code: bytes) -> Any:
@@ -233,6 +238,12 @@ def _key(spec: KernelSpec) -> str:
         **target_description(),
     }
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def default_triple() -> str:
+    """LLVM name of this machine."""
+    triple: str = _llvm().get_default_triple()
+    return triple
 
 
 def target_description() -> dict[str, Any]:

@@ -122,7 +122,9 @@ class Plan:
                 self._shapes.items(), self._starts, self._starts[1:], strict=False
             )
         ]
-        self._memory_sizes = (
+        self.width = width
+        # doubles of scratch, tables and staging
+        self.memory_sizes = (
             self._kernel.scratch_vectors * (arm.n + 2) * width,
             self._kernel.tables * (m + 1) ** 2 * width,
             sum(self._row_sizes) * width,
@@ -275,7 +277,7 @@ class Plan:
 
     def _new_memory(self) -> tuple[AnyArray, tuple[int, int, int]]:
         """New memory, and the addresses of its three parts."""
-        padded = [_round_up_to_lines(size) for size in self._memory_sizes]
+        padded = [_round_up_to_lines(size) for size in self.memory_sizes]
         memory = np.zeros(sum(padded) + LINE)
         start = -(-_address(memory) // 64) * 64
         return memory, (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
