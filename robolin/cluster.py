@@ -44,6 +44,7 @@ def compute(
     time_unit: TimeUnit | None = None,
     degrees: bool = False,
     radians: bool = False,
+    no_header: bool = False,
     carry: Sequence[str] | str | None = None,
     rows: str | None = None,
     stride: int | None = None,
@@ -64,8 +65,8 @@ def compute(
         part_rows: rows per part; None for one part per recording, named after it
         form: 'parquet', 'npz', 'csv', …; None for Parquet, or without `part_rows` the input format
         on_bad_row: for a row without a result: 'error', or 'nan' to write NaN
-        columns, time, time_unit, degrees, radians, carry, rows, stride: options for reading
-            recordings, see `robolin.States`
+        columns, time, time_unit, degrees, radians, no_header, carry, rows, stride: options for
+            reading recordings, see `robolin.States`
         resume: skip parts that are complete and belong to the same plan
         notify: called with 'note', 'warning' or 'summary' and a text
 
@@ -99,6 +100,7 @@ def compute(
         time_unit=time_unit,
         degrees=degrees,
         radians=radians,
+        no_header=no_header,
         carry=carry,
         rows=rows,
         stride=stride,

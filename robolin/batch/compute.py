@@ -169,7 +169,7 @@ def _written(job: PartJob, arm: Arm, notify: MessageCallback) -> int:
     """Write the part and return its number of rows."""
     target, rows = parse_location(job.target), [0]
     form, known = format_named(target.name), _known(job.source, job.states)
-    require_unchanged(job.source, arm.joint_names)
+    require_unchanged(job.source, arm.joint_names, not job.states.no_header)
     settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
     request = Request(job.loads, job.question, job.states)
     with run_request(request, settings, arm) as answer:
@@ -182,7 +182,7 @@ def _written(job: PartJob, arm: Arm, notify: MessageCallback) -> int:
 
         def part_ending(count: int) -> Footer:
             # the file is not yet visible, and is discarded if this fails
-            require_unchanged(job.source, arm.joint_names)
+            require_unchanged(job.source, arm.joint_names, not job.states.no_header)
             rows[0] = count
             plan = {"id": job.plan, "part": job.number, "of": job.of}
             return replace(ending(count), plan=plan)

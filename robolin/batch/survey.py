@@ -232,7 +232,7 @@ def surveyed_recording(
             for _ in stream.chunks(gaps=True):
                 pass
         digest = "" if is_text(recording.path) else stream.table.digest()
-    counted = _counted(recording.path, every, first, RowIndex(digest, rows))
+    counted = _counted(recording.path, every, first, RowIndex(digest, rows), rules.header)
     if (size, stamp) != _stamp(recording.path):
         raise recording_changed(recording.path)
     found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
@@ -240,13 +240,13 @@ def surveyed_recording(
     return SurveyedRecording(recording.path, recording.name, part, size, stamp, *found)
 
 
-def _counted(path: str, every: int | None, first: int, known: RowIndex) -> RowIndex:
+def _counted(path: str, every: int | None, first: int, known: RowIndex, header: bool) -> RowIndex:
     """Row index of a text; for other recordings the known one."""
     if is_stored(path):
         known = replace(known, digest=objects.require_exists(path).text)
     if not is_text(path) or (is_stored(path) and every is None):
         return known
-    found = _text(path, every, first)
+    found = _text(path, every, first, header)
     return replace(found, digest=known.digest) if is_stored(path) else found
 
 
@@ -254,7 +254,7 @@ def _counted(path: str, every: int | None, first: int, known: RowIndex) -> RowIn
 _DIGESTED: dict[tuple[str, int, str], str] = {}
 
 
-def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
+def require_unchanged(known: SurveyedRecording, joints: Sequence[str], header: bool = True) -> None:
     """Reject a recording whose bytes have changed since the survey.
 
     A copy, or a file with other permissions, has another stamp: its bytes are hashed once.
@@ -264,7 +264,7 @@ def require_unchanged(known: SurveyedRecording, joints: Sequence[str]) -> None:
     key = (known.path, *_stamp(known.path))
     if key not in _DIGESTED:
         _wait_for_next_tick(known.path)
-        found = _digest(known.path, joints)
+        found = _digest(known.path, joints, header)
         if key[1:] != _stamp(known.path):
             raise recording_changed(known.path)
         _DIGESTED[key] = found
@@ -313,25 +313,25 @@ def _wait_for_next_tick(path: str) -> None:
         time.sleep(left / 1e9)
 
 
-def _digest(path: str, joints: Sequence[str]) -> str:
+def _digest(path: str, joints: Sequence[str], header: bool) -> str:
     if is_stored(path):
         return objects.require_exists(path).text
     if is_other_programs(path):
         with open_table(path, path, joints) as table:
             return table.digest()
     if is_text(path):
-        return _text(path, None, 0).digest
+        return _text(path, None, 0, header).digest
     with recording_bytes(path) as stream:
         return digest_of(stream)
 
 
-def _text(path: str, every: int | None, first: int) -> RowIndex:
-    with recording_bytes(path) as stream:
-        plainly = index_plain_text(stream, every, first)
+def _text(path: str, every: int | None, first: int, header: bool) -> RowIndex:
+    with recording_bytes(path, header) as stream:
+        plainly = index_plain_text(stream, every, first, header)
     if plainly is not None:
         return plainly
-    with recording_bytes(path) as stream:
-        return counted_by_lines(stream, every, first, path)
+    with recording_bytes(path, header) as stream:
+        return counted_by_lines(stream, every, first, path, header)
 
 
 def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:

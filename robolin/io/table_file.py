@@ -110,6 +110,7 @@ class TableSource:
     joints:  the names of the joints, for a format that numbers its columns
     known:   properties known from an earlier scan
     live:    whether each row is returned as soon as it arrives
+    header:  whether the first line of a text contains the column names
     opened:  the stamp of a regular file on a disk at the time it was opened
     """
 
@@ -121,6 +122,7 @@ class TableSource:
     known: FileIndex | None = None
     live: bool = False
     opened: str = ""
+    header: bool = True
 
     def digest(self, *, by_path: bool = False) -> str:
         """SHA-256 of a file, unless it is known already.
@@ -171,6 +173,7 @@ class TableFile:
     time_unit: the unit of its time, 'ns' for example, if the format defines it
     units_known: whether angles are in rad unless an option states otherwise
     supports_slicing: whether `blocks` skips rows as requested; otherwise the caller does
+    numbered:  whether the columns have no names, only their indices from 0
     """
 
     names: Sequence[str]
@@ -185,6 +188,7 @@ class TableFile:
     time_unit: str | None = None
     units_known: bool = True
     supports_slicing: bool = False
+    numbered: bool = False
 
 
 def raise_first(

@@ -29,9 +29,11 @@ def is_option_file(text: str) -> bool:
 
 def column_rules_with_files(texts: Sequence[str]) -> tuple[str, ...]:
     """Replace every file among column rules by the rules in it."""
+    from robolin.io.trajectories.column_rules import separate_rules
+
     rules: list[str] = []
     for text in texts:
-        rules += _rules_in(text) if is_option_file(text) else [text]
+        rules += _rules_in(text) if is_option_file(text) else separate_rules(text)
     return tuple(rules)
 
 

@@ -168,6 +168,7 @@ def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
         "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
         "degrees": text._replace(kind="switch", excludes={"radians": "keep one of them"}),
         "radians": text._replace(kind="switch"),
+        "no-header": text._replace(kind="switch"),
         "differentiate": text,
     }
 

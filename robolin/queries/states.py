@@ -92,6 +92,8 @@ class States:
         time_unit: unit of the time, 'ns', 'us', 'ms' or 's'; time starts at the first row
         degrees: True if angles in the file are in degrees
         radians: True if they are in rad, for files that do not declare their unit
+        no_header: True if the first line of the file is a row; `columns` then has indices, such
+            as 'position=1:7,velocity=7:13'
         differentiate: 'central', 'savgol' or 'savgol:SECONDS[:ORDER]' computes velocities and
             accelerations from positions
         carry: columns of the file to copy into the result
@@ -122,6 +124,7 @@ class States:
     time_unit: str | None
     degrees: bool | None
     radians: bool | None
+    no_header: bool | None
     differentiate: str | None
     carry: tuple[str, ...] | None
     rows: str | None
@@ -147,6 +150,7 @@ class States:
         time_unit: TimeUnit | None = None,
         degrees: bool = False,
         radians: bool = False,
+        no_header: bool = False,
         differentiate: str | None = None,
         carry: Sequence[str] | str | None = None,
         state: str | PathLike[str] | None = None,

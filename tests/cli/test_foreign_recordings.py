@@ -337,7 +337,6 @@ REFUSED = [
     (NATIVE.partition("\n")[2], (), 3, "header with column names is missing"),
     (NATIVE.replace("\n", "\ns,rad,rad,rad/s,rad/s\n", 1), (), 3, "'rad' in column"),
     (NATIVE.rstrip("\n")[:-9], (), 3, "--on-bad-row nan"),
-    (shape("{joint}/{word}", separator="  "), (), 3, "several spaces"),
     (f"sep=,\n{NATIVE}", (), 3, "missing"),
     (
         NAMED.replace("elbow,shoulder", "shoulder,elbow", 1),

@@ -51,7 +51,8 @@ READING_FLAGS = [
         {
             "--columns QUANTITY=PATTERN": "Names of the columns of the file; repeatable\n"
             "For example position=/joint_states/{joint}/position. {index} counts joints from "
-            "0, {number} from 1. Quantities are position, velocity, acceleration and effort. "
+            "0, {number} from 1. position=2:8 are columns 2 to 7, counted from 0. "
+            "Quantities are position, velocity, acceleration and effort. "
             "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all of "
             "them.",
             "--time COLUMN": "Column of the time (default time, else t, stamp, timestamp or "
@@ -61,6 +62,8 @@ READING_FLAGS = [
             "--degrees": "Read angles of the file in degrees",
             "--radians": "Read angles in rad, if the file has no units\n"
             "This is needed for datasets such as those of LeRobot.",
+            "--no-header": "Read a text whose first line is a row\n"
+            "Columns are then given by index from 0: --columns position=1:7,velocity=7:13,time=0.",
         },
     ),
     flag(

@@ -1,4 +1,4 @@
-"""CSV with a header line; every error names the line and the column."""
+"""CSV with or without a header line; every error names the line and the column."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from robolin.errors import FileError, RobolinError
 from robolin.io.formats.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
+    Record,
     all_integers,
     common_time_unit,
     constant_text,
     header_names,
     lines_of,
+    numbered_names,
     parse_integer,
     polars_numbers,
     records,
@@ -74,11 +76,13 @@ def csv_table(source: TableSource) -> TableFile:
     text = CsvText(reader, source)
     most_rows: Callable[[], int | None] = _unknown
     if source.regular and not is_stored(source.path):
-        most_rows = partial(rows_at_most, source.path)
+        most_rows = partial(rows_at_most, source.path, source.header)
     digest = reader.digest if known is None else lambda: known.digest
     inspectors = (text.is_integer, text.datetime_unit, text.texts)
     return TableFile(
-        text.names, text.blocks, text.size, most_rows, digest, *inspectors, supports_slicing=True
+        *(text.names, text.blocks, text.size, most_rows, digest, *inspectors),
+        supports_slicing=True,
+        numbered=not source.header,
     )
 
 
@@ -87,7 +91,7 @@ def _unknown() -> None:
 
 
 class CsvText:
-    """A CSV text whose header has been read."""
+    """A CSV text whose columns are known."""
 
     def __init__(self, reader: LineReader, source: TableSource) -> None:
         file = source.file
@@ -103,13 +107,20 @@ class CsvText:
             # line ends of old Macs
             data = data.replace(b"\r", b"\n")
             head, end, _ = data.partition(b"\n")
-        self.names = header_names(head, data, file)
+        below = data
+        if source.header:
+            self.names = header_names(head, data, file)
+            below = data[len(head) + len(end) :]
+        else:
+            self.names = numbered_names(data, file)
+        # number of the first line with a row
+        self._first_line = 2 if source.header else 1
         # whether the lines end with the last requested row, and the difference between line and
         # row numbers, where it is constant
         self._ends_with_last = False
         self._row_to_line: int | None = None
         self._large = not start.last or len(data) > _LARGE_FILE
-        self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
+        self._start = Lines(below, self._first_line, start.reached, start.last)
         if not source.live:
             reader.size = _SMALLEST_BLOCK
         if source.live or not source.regular:
@@ -159,13 +170,15 @@ class CsvText:
         """Inspect all lines before they are read; usually the first ones are enough."""
         if self._start.last or not self._source.regular:
             return inspect([self._start])
-        first = Lines(self._start.data[:_SAMPLE_BYTES].rpartition(b"\n")[0], 2, 0, False)
+        sample = self._start.data[:_SAMPLE_BYTES].rpartition(b"\n")[0]
+        first = Lines(sample, self._first_line, 0, False)
         if not (result := inspect([first])):
             return result
         with self._source.again() as again:
             blocks = LineReader(again, self._reader.size, self._file, digested=False).lines()
             head = next(blocks)
-            rest = Lines(head.data.partition(b"\n")[2], 2, head.reached, head.last)
+            below = head.data.partition(b"\n")[2] if self._source.header else head.data
+            rest = Lines(below, self._first_line, head.reached, head.last)
             return inspect(chain([rest], blocks))
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
@@ -250,7 +263,7 @@ class CsvText:
         """Reject a row start that is neither after a line end nor at the end of the file."""
         stream = self._source.stream
         stream.seek(max(mark.byte - 1, 0))
-        at_end = mark.byte == self.size
+        at_end = mark.byte in (0, self.size)
         if stream.read(1) != b"\n" and not at_end:
             raise self._misplaced(f"row {mark.row + 1} does not start at byte {mark.byte}")
 
@@ -270,7 +283,7 @@ class CsvText:
         texts = lines_of(lines.data, self._file, lines.first)
         found_records = list(records(texts, self._file, lines.first))
         cut = lines.last and not lines.data.endswith((b"\n", b"\r"))
-        read = records_table(found_records, self.names, request, self._file, cut=cut)
+        read = self._parsed(found_records, request, cut)
         yield from self._sound(read, request, rows, lines.reached, lines.last)
 
     def _quoted(
@@ -290,11 +303,17 @@ class CsvText:
         passed = sum(1 for _ in islice(parsed, max(request.first - rows, 0)))
         rows += passed
         while some := list(islice(parsed, self._next_count(request, rows))):
-            read = records_table(some, self.names, request, self._file)
+            read = self._parsed(some, request)
             if read.problems:
                 last = last and not any(text.strip("\r\n") for text in left)
             yield from self._sound(read, request, rows, reached, last)
             rows += len(some)
+
+    def _parsed(
+        self, parsed: Sequence[Record], request: ReadRequest, cut: bool = False
+    ) -> CsvTable:
+        first = "header" if self._source.header else "first row"
+        return records_table(parsed, self.names, request, self._file, cut=cut, first=first)
 
     def _next_count(self, request: ReadRequest, rows: int) -> int:
         """The number of records to parse next, after `rows` rows."""

@@ -106,7 +106,8 @@ def header_names(head: bytes, start: bytes, file: str) -> list[str]:
         raise RobolinError(
             "header with column names is missing",
             where=f"{file}:1",
-            hint="start with a line such as time,<joint>/position,<joint>/velocity",
+            hint="add --no-header --columns position=0:N for N joints in the first columns, or "
+            "start with a line such as time,<joint>/position,<joint>/velocity",
         )
     if len(names) == 1 and (other := next((c for c in ";\t" if c in lines[0]), "")):
         raise RobolinError(
@@ -118,6 +119,22 @@ def header_names(head: bytes, start: bytes, file: str) -> list[str]:
     return names
 
 
+def numbered_names(start: bytes, file: str) -> list[str]:
+    """The indices of the columns of a text without a header line, from its first row."""
+    line = start.lstrip(b"\r\n").partition(b"\n")[0]
+    if not line.strip():
+        raise RobolinError("the file is empty", where=file, hint="write one line per row")
+    if count_bytes(line, b",") >= MOST_COLUMNS:
+        message = f"the first row has more than {MOST_COLUMNS} columns"
+        raise RobolinError(message, where=file, hint="write one line per row")
+    _, cells = next(records(lines_of(line, file), file), (1, [""]))
+    if all(cell_number(cell) is None for cell in cells):
+        message = "the first line has no numbers"
+        hint = "remove --no-header if the line contains column names"
+        raise RobolinError(message, where=file, hint=hint)
+    return [str(i) for i in range(len(cells))]
+
+
 def records_table(
     parsed: Sequence[Record],
     names: Sequence[str],
@@ -125,9 +142,11 @@ def records_table(
     file: str,
     *,
     cut: bool = False,
+    first: str = "header",
 ) -> CsvTable:
     """Parse the requested cells as numbers.
 
+    first: the name of the first line in messages
     cut: whether the last record ends at the end of the file, so that it may be incomplete
     """
     problems: list[RobolinError] = []
@@ -135,7 +154,7 @@ def records_table(
     values = np.full((len(parsed), len(request.indices)), _NO_NUMBER)
     integers = {i: np.zeros(len(parsed), np.int64) for i in request.integers}
     for row, (line, cells) in enumerate(parsed):
-        own = list(_row_problems(cells, names, request, values[row], integers, row))
+        own = list(_row_problems(cells, names, request, values[row], integers, row, first))
         if own and cut and row == len(parsed) - 1 and len(cells) <= len(names):
             own = _cut_off(own, cells, names, request, values[row])
         if own and not problems:
@@ -151,11 +170,12 @@ def _row_problems(
     values: Floats,
     integers: Mapping[int, Integers],
     row: int,
+    first: str,
 ) -> Iterator[tuple[str, str]]:
     """Parse one record into `values` and `integers`; yield each problem with a hint."""
     short = len(cells) < len(names)
     if len(cells) != len(names):
-        yield f"must have {len(names)} cells like the header, got {len(cells)}", ""
+        yield f"must have {len(names)} cells like the {first}, got {len(cells)}", ""
     if len(cells) > len(names):
         return
     for position, i in enumerate(request.indices):

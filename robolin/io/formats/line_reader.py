@@ -40,6 +40,9 @@ _THOUSANDS = {
 # a quick test, since many tables have no such number
 _THREE_DIGITS = {m: re.compile(rb"[%s][0-9]{3}(?:[;,. \r\n]|\Z)" % m) for m in _OTHER}
 _CALLED = {b",": "comma", b".": "point"}
+# spaces that align columns: several between two cells, or at the ends of a line
+_ALIGNED = re.compile(rb"  |^ | (?=\r?$)", re.MULTILINE)
+_SEVERAL_SPACES, _OUTER_SPACES = re.compile(rb" +"), re.compile(rb"^ +| +(?=\r?$)", re.MULTILINE)
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -58,8 +61,8 @@ def size_of(stream: BinaryIO) -> int:
         stream.seek(at)
 
 
-def rows_at_most(path: str) -> int:
-    """Number of lines below the header, an upper bound of the number of rows."""
+def rows_at_most(path: str, header: bool = True) -> int:
+    """Number of lines below the header, if any: an upper bound of the number of rows."""
     ends, last = 0, b""
     with open(path, "rb", buffering=0) as stream:
         while piece := stream.read(_READ_AT_ONCE):
@@ -67,7 +70,8 @@ def rows_at_most(path: str) -> int:
             if b"\r" in piece:
                 ends += piece.count(b"\r") - piece.count(b"\r\n")
             last = piece[-1:]
-    return ends if last not in b"\r\n" else ends - 1
+    lines = ends + (last not in b"\r\n")
+    return lines - 1 if header else lines
 
 
 def begin_with_integers(data: bytes) -> bool:
@@ -223,8 +227,8 @@ class LineReader:
 class ThousandsSeparatorCheck:
     """Rejects possible thousands separators if other numbers use the other decimal mark."""
 
-    def __init__(self, file: str) -> None:
-        self._file, self._line, self._rest = file, 2, b""
+    def __init__(self, file: str, line: int = 2) -> None:
+        self._file, self._line, self._rest = file, line, b""
         self._seen: set[bytes] = set()
         # the first ambiguous number of each mark, and its line
         self._doubtful: dict[bytes, tuple[bytes, int]] = {}
@@ -259,14 +263,20 @@ class ThousandsSeparatorCheck:
 
 
 class DelimiterTranslator:
-    """Translates a table delimited by tabs, semicolons or single spaces to CSV."""
+    """Translates a table delimited by tabs, semicolons or spaces to CSV.
 
-    def __init__(self, stream: BinaryIO, file: str) -> None:
-        self._stream, self._file = stream, file
+    header: whether the first line contains the column names; without them, a comma in a line with
+        semicolons is a decimal mark
+    """
+
+    def __init__(self, stream: BinaryIO, file: str, header: bool = True) -> None:
+        self._stream, self._file, self._header = stream, file, header
         self._head = stream.readline(LONGEST_LINE)
         self._table: bytes | None = None
-        self._marks = ThousandsSeparatorCheck(file)
-        if b"," not in self._head and b";" in self._head:
+        self._marks = ThousandsSeparatorCheck(file, 2 if header else 1)
+        # a line whose end was not read yet
+        self._line = b""
+        if b";" in self._head and not (header and b"," in self._head):
             self._table = _SEMICOLONS
         elif b"," not in self._head and b"\t" in self._head:
             self._table = _TABS
@@ -275,25 +285,36 @@ class DelimiterTranslator:
         self.translates = self._table is not None
 
     def _named(self) -> bytes:
-        """The header line without a comment mark."""
+        """The first line without a comment mark."""
         return self._head[2:] if self._head.startswith(_MARKS) else self._head
 
     def read(self, size: int = -1) -> bytes:
-        """Read some bytes; the first call returns the header line."""
-        header = bool(self._head)
-        data = self._head if header else self._stream.read(size)
+        """Read some bytes; the first call returns the first line."""
+        first = bool(self._head)
+        data = self._head if first else self._stream.read(size)
         self._head = b""
         if self._table is None:
             return data
-        if self._table is _SEMICOLONS and not header:
+        if self._table is _SEMICOLONS and not (first and self._header):
             self._marks.look(data)
         if b'"' in data or (self._table is not _SEMICOLONS and b"," in data):
             what = "quotes" if b'"' in data else "commas"
             hint = "separate columns with commas; write numbers with a decimal point"
             message = f"{what} are not supported in a table without comma separators"
             raise RobolinError(message, where=self._file, hint=hint)
-        if self._table is _SPACES and b"  " in data:
-            hint = "separate columns with one space or with commas"
-            message = "columns are separated by several spaces"
-            raise RobolinError(message, where=self._file, hint=hint)
+        if self._table is _SPACES:
+            data = self._single_spaces(data, size)
         return data.translate(self._table)
+
+    def _single_spaces(self, data: bytes, size: int) -> bytes:
+        """Complete lines with one space between columns and none at their ends."""
+        data = self._line + data
+        while (cut := data.rfind(b"\n") + 1) == 0 and (more := self._stream.read(size)):
+            data += more
+            if len(data) > LONGEST_LINE:
+                break
+        cut = cut or len(data)
+        data, self._line = data[:cut], data[cut:]
+        if not _ALIGNED.search(data):
+            return data
+        return _OUTER_SPACES.sub(b"", _SEVERAL_SPACES.sub(b" ", data))

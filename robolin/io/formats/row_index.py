@@ -25,7 +25,7 @@ _PLAINLY_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class RowIndex:
-    """The hash of a text, its number of rows below the header, and offsets of some rows.
+    """The hash of a text, its number of rows, and offsets of some rows.
 
     rows:  None if rows were not counted
     marks: the last one, for a plain text, is the end of the text
@@ -38,14 +38,17 @@ class RowIndex:
     even: bool = False
 
 
-def index_plain_text(stream: BinaryIO, every: int | None, first: int) -> RowIndex | None:
+def index_plain_text(
+    stream: BinaryIO, every: int | None, first: int, header: bool = True
+) -> RowIndex | None:
     """Index a text with one line per row; None for one with quotes, returns or blank lines.
 
-    every: rows from one mark to the next; the first mark is at row `first`
+    every:  rows from one mark to the next; the first mark is at row `first`
+    header: whether the first line contains the column names
     """
     digest = hashlib.sha256()
     with closing(prefetch(_digested(stream, digest), _worth_a_thread)) as pieces:
-        counted = _counted(pieces, every, first)
+        counted = _counted(pieces, every, first, 1 if header else 0)
     return counted and replace(counted, digest=digest.hexdigest())
 
 
@@ -61,35 +64,41 @@ def _worth_a_thread(piece: bytes) -> bool:
     return len(piece) == _PLAINLY_AT_ONCE and cores() > 1
 
 
-def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> RowIndex | None:
-    """The result of `index_plain_text` without the hash."""
+def _counted(pieces: Iterable[bytes], every: int | None, first: int, heads: int) -> RowIndex | None:
+    """The result of `index_plain_text` without the hash; `heads` lines are above the rows."""
     marks: list[RowOffset] = []
     look, even, commas = NOTHING_YET, True, 0
     # lines that have ended so far, and bytes read so far
     ended, reached, following = 0, 0, first
+    if every is not None and first + heads == 0:
+        marks.append(RowOffset(0, 1, 0))
+        following = every
     for piece in pieces:
         if every is not None:
             commas = commas if reached else piece.partition(b"\n")[0].count(b",")
             look = scan_bytes(piece, commas, look)
             if look.quotes or look.returns or look.blank_lines:
                 return None
-            # row r begins after the end of line r, the header being line 0
-            if following < ended + look.ends:
+            # row r begins after the end of line r + heads, counted from 1
+            if following + heads <= ended + look.ends:
                 ends = reached + np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
-                for row in range(following, ended + look.ends, every):
-                    marks.append(RowOffset(row, row + 2, int(ends[row - ended]) + 1))
+                for row in range(following, ended + look.ends + 1 - heads, every):
+                    line = row + heads
+                    marks.append(RowOffset(row, line + 1, int(ends[line - 1 - ended]) + 1))
                     following = row + every
             ended, even = ended + look.ends, even and look.even and look.ascii
         reached += len(piece)
     if every is None:
         return RowIndex("", None)
-    rows = max(0, ended - look.at_end)
+    rows = max(0, ended - look.at_end + 1 - heads) if reached else 0
     inside = [mark for mark in marks if mark.row < rows]
     even = even and (look.at_end or look.commas == commas)
-    return RowIndex("", rows, (*inside, RowOffset(rows, rows + 2, reached)), even)
+    return RowIndex("", rows, (*inside, RowOffset(rows, rows + heads + 1, reached)), even)
 
 
-def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> RowIndex:
+def counted_by_lines(
+    stream: BinaryIO, every: int | None, first: int, file: str, header: bool = True
+) -> RowIndex:
     """Index any text, line by line."""
     reader = LineReader(stream, _AT_ONCE, file)
     if every is None:
@@ -97,7 +106,7 @@ def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str)
             pass
         return RowIndex(reader.digest(), None)
     counting = _Counting(every, first)
-    counting.count(reader.lines(), file)
+    counting.count(reader.lines(), file, header)
     return RowIndex(reader.digest(), counting.rows, tuple(counting.marks))
 
 
@@ -109,9 +118,9 @@ class _Counting:
         self.rows = 0
         self.marks: list[RowOffset] = []
 
-    def count(self, blocks: Iterator[Lines], file: str) -> None:
-        """Count all rows below the header."""
-        for lines in _below_header(blocks):
+    def count(self, blocks: Iterator[Lines], file: str, header: bool) -> None:
+        """Count all rows below the header, if any."""
+        for lines in _rows_of(blocks, header):
             if needs_csv_parser(lines.data):
                 # row ends depend on the cells, so offsets cannot be used
                 self.marks.clear()
@@ -139,14 +148,15 @@ class _Counting:
         self.rows += rows
 
 
-def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
+def _rows_of(blocks: Iterable[Lines], header: bool) -> Iterator[Lines]:
     rest = iter(blocks)
     start = next(rest)
     data = start.data
     if b"\r" in data.partition(b"\n")[0].rstrip(b"\r"):
         # line ends of old Macs
         data = data.replace(b"\r", b"\n")
-    yield Lines(data.partition(b"\n")[2], 2, start.reached, start.last)
+    below = Lines(data, 1, start.reached, start.last)
+    yield replace(below, data=data.partition(b"\n")[2], first=2) if header else below
     yield from rest
 
 

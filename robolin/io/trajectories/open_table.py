@@ -48,14 +48,16 @@ def open_table(
     joints: Sequence[str],
     known: FileIndex | None = None,
     live: bool = False,
+    header: bool = True,
 ) -> Iterator[TableFile]:
     """Open a file, a recording or a part of one as a table.
 
-    known: properties known from an earlier scan
-    live:  whether each row is returned as soon as it arrives
+    known:  properties known from an earlier scan
+    live:   whether each row is returned as soon as it arrives
+    header: whether the first line of a text contains the column names
     """
     if is_stored(path):
-        with _stored_table(path, file, joints, known) as table:
+        with _stored_table(path, file, joints, known, header) as table:
             yield table
         return
     location, part = split_part(path)
@@ -70,14 +72,16 @@ def open_table(
         return
     _require_no_folder(location, file)
     form = _format(path)
-    with _opened(path, file, form) as (stream, regular):
+    _require_text_without_header(form, header, file)
+    with _opened(path, file, form, header) as (stream, regular):
         opened = file_stamp(os.fstat(stream.fileno())) if regular else ""
-        yield _table(form, TableSource(stream, path, file, regular, joints, known, live, opened))
+        source = TableSource(stream, path, file, regular, joints, known, live, opened, header)
+        yield _table(form, source)
 
 
 @contextmanager
 def _stored_table(
-    path: str, file: str, joints: Sequence[str], known: FileIndex | None
+    path: str, file: str, joints: Sequence[str], known: FileIndex | None, header: bool
 ) -> Iterator[TableFile]:
     """Open an object in a store, and check that it is not replaced while it is read."""
     from robolin.io.locations import local_copy
@@ -85,11 +89,13 @@ def _stored_table(
     from robolin.io.stores.objects import StorePath
 
     form, version = _format(path), objects.require_exists(path)
+    _require_text_without_header(form, header, file)
     known = known or FileIndex(version.text)
     with ExitStack() as stack:
         if FORMATS[form].read_in_parts and (FORMATS[form].text or objects.is_read_by_polars(path)):
-            stream, regular = stack.enter_context(_opened(path, file, form))
-            yield _table(form, TableSource(stream, path, file, regular, joints, known))
+            stream, regular = stack.enter_context(_opened(path, file, form, header))
+            source = TableSource(stream, path, file, regular, joints, known, header=header)
+            yield _table(form, source)
         else:
             # random access requires a local file
             here = stack.enter_context(local_copy(StorePath(path)))
@@ -105,6 +111,12 @@ def _require_no_folder(location: str, file: str) -> None:
         raise FileError("the folder is not a recording", where=file, hint=hint)
     if location.endswith(("/", os.sep)):
         raise FileError("no such folder", where=file, hint="check the path")
+
+
+def _require_text_without_header(form: str, header: bool, file: str) -> None:
+    if not (header or FORMATS[form].text):
+        message = f"--no-header is for text, but .{form} files have names"
+        raise UsageError(message, where=file, hint="remove --no-header")
 
 
 def is_text(path: str) -> bool:
@@ -125,9 +137,9 @@ def can_be_reopened(path: str) -> bool:
 
 
 @contextmanager
-def recording_bytes(path: str) -> Iterator[BinaryIO]:
+def recording_bytes(path: str, header: bool = True) -> Iterator[BinaryIO]:
     """The bytes of a recording that are hashed: text uncompressed and comma-separated."""
-    with read_errors(path), _opened(path, path, _format(path)) as (stream, _):
+    with read_errors(path), _opened(path, path, _format(path), header) as (stream, _):
         yield stream
 
 
@@ -156,7 +168,7 @@ def _object(path: str) -> BinaryIO:
 
 
 @contextmanager
-def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
+def _opened(path: str, file: str, form: str, header: bool) -> Iterator[tuple[BinaryIO, bool]]:
     """The bytes of a file, and whether they can be read again unchanged from its path."""
     if path == "-":
         held = sys.stdin.buffer
@@ -177,7 +189,7 @@ def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
         except OSError as error:
             raise FileError(f"could not read: {error.strerror or error}", where=file) from error
         if form == "csv" and (regular or packed):
-            commas = DelimiterTranslator(stream, file)
+            commas = DelimiterTranslator(stream, file, header)
             if regular and not commas.translates:
                 stream.seek(0)
             else:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
+from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 from robolin.io.paths import base_name
 from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
@@ -289,9 +290,9 @@ def open_trajectory(
     live:     whether each row is returned as soon as it arrives
     """
     file = _STANDARD_INPUT if str(path) == "-" else str(path)
-    with open_table(str(path), file, joints, known, live) as table:
+    with open_table(str(path), file, joints, known, live, rules.header) as table:
         stream = table_trajectory(table, file, joints, needs, optional, rules, choice)
-        reopened = partial(open_table, str(path), file, joints, known)
+        reopened = partial(open_table, str(path), file, joints, known, header=rules.header)
         yield replace(stream, again=reopened) if can_be_reopened(str(path)) else stream
 
 
@@ -305,6 +306,10 @@ def table_trajectory(
     choice: RowSlice = ALL_ROWS,
 ) -> TrajectoryStream:
     """Interpret a table as a trajectory; `file` is its name in messages."""
+    if table.numbered and not rules.columns:
+        hint = f"name columns by index, for example --columns position=0:{len(joints)}"
+        count = pluralize(len(table.names), "column")
+        raise RobolinError(f"{count} without names", where=file, hint=hint)
     native = canonical_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
     if not table.units_known:
         require_units(rules, file)

@@ -1,0 +1,177 @@
+"""Detect the layout of a recording of another program from its column names.
+
+A layout is only used if all joints of the robot match it and no other layout; a note reports it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.text import did_you_mean, quote_list
+from robolin.errors import RobolinError
+
+_SHORT = {word: short for short, word in COLUMN_WORDS.items()}
+_NAME = "name"
+# position[0], position.0, position0
+_INDEXED = rf"(.*?)({'|'.join([*_SHORT, _NAME])})(\[\d+\]|\.?\d+)"
+
+# columns by prefix and quantity word, each by its index
+Lists = Mapping[tuple[str, str], Mapping[int, str]]
+# returns the constant text of columns; None if rows differ
+TextsOf = Callable[[Sequence[str]], Sequence[str] | None]
+
+
+@dataclass(frozen=True)
+class ListedColumns:
+    """Robolin's names by column, the columns that contain joint names, and what was assumed."""
+
+    renamed: Mapping[str, str]
+    naming: tuple[str, ...]
+    note: str
+
+
+def listed_columns(
+    columns: Sequence[str],
+    joints: Sequence[str],
+    texts_of: TextsOf,
+    where: str,
+    selected: Sequence[str],
+) -> ListedColumns | None:
+    """The columns of numbered lists with an entry per joint; None if positions are not in one.
+
+    Lists with joint names need only have the selected joints.
+    """
+    lists = _lists(columns)
+    position = COLUMN_WORDS["q"]
+    prefixes = [prefix for prefix, word in lists if word == position]
+    if len(prefixes) != 1:
+        return None
+    (prefix,) = prefixes
+    naming = lists.get((prefix, _NAME), {})
+    if naming:
+        order = _named(lists, prefix, selected, texts_of, where)
+        note = f"joints are named by '{naming[min(naming)]}' …"
+    else:
+        order = dict(enumerate(joints))
+        note = "columns are numbered; order of the joints"
+    renamed = {
+        entries[i]: column_name(_SHORT[word], joint)
+        for (_, word), entries in _useful(lists, prefix, order, named=bool(naming))
+        for i, joint in order.items()
+    }
+    if position not in {name.rpartition("/")[2] for name in renamed.values()}:
+        return None
+    joint_list = ", ".join(order[i] for i in sorted(order))
+    return ListedColumns(renamed, tuple(naming.values()), f"{note}: {joint_list}")
+
+
+def _lists(columns: Sequence[str]) -> dict[tuple[str, str], dict[int, str]]:
+    lists: dict[tuple[str, str], dict[int, str]] = {}
+    for name in columns:
+        if match := re.fullmatch(_INDEXED, name):
+            lists.setdefault((match[1], match[2]), {})[int(match[3].strip("[.]"))] = name
+    return lists
+
+
+def _useful(
+    lists: Lists, prefix: str, order: Mapping[int, str], named: bool
+) -> list[tuple[tuple[str, str], Mapping[int, str]]]:
+    """The lists with an entry for each joint: with the same prefix where joints are named,
+    else the only ones of their word, without further entries."""
+    complete = []
+    for (before, word), entries in lists.items():
+        alone = [each for each in lists if each[1] == word] == [(before, word)]
+        fits = set(order) <= set(entries) if named else sorted(entries) == sorted(order)
+        if word != _NAME and fits and (before == prefix if named else alone):
+            complete.append(((before, word), entries))
+    return complete
+
+
+def _named(
+    lists: Lists, prefix: str, joints: Sequence[str], texts_of: TextsOf, where: str
+) -> dict[int, str]:
+    """The joints by their indices in the lists, from the names in the file."""
+    naming = lists[prefix, _NAME]
+    texts = texts_of([*naming.values()])
+    if texts is None:
+        first = lists[prefix, COLUMN_WORDS["q"]]
+        raise _unreadable(naming[min(naming)], first[min(first)], where)
+    indices = {joint: i for i, joint in zip(naming, texts, strict=True)}
+    for joint in joints:
+        if list(texts).count(joint) != 1:
+            problem = "no joint" if joint not in texts else "more than one joint"
+            message = f"the columns {quote_list([*naming.values()])} contain {problem} '{joint}'"
+            hint = did_you_mean(joint, list(texts), f"the file contains {quote_list([*texts])}")
+            raise RobolinError(message, where=where, hint=hint)
+    return {indices[joint]: joint for joint in joints}
+
+
+def _unreadable(naming: str, column: str, where: str) -> RobolinError:
+    pattern = re.sub(r"\d+(\]?)$", r"{index}\1", column)
+    hint = (
+        f"map one joint with --columns 'JOINT/position={column}', or all joints in the "
+        f"robot's order with --columns 'position={pattern}'"
+    )
+    message = f"column '{naming}' names the joint of '{column}', but may differ between rows"
+    return RobolinError(message, where=where, hint=hint)
+
+
+def any_native(columns: Sequence[str], joints: Sequence[str], selected: Sequence[str]) -> bool:
+    """Return whether a column already has robolin's name; then no layout is detected."""
+    known = set(columns)
+    for i, joint in enumerate(joints):
+        if joint not in selected:
+            continue
+        for short in COLUMN_WORDS:
+            spellings = (column_name(short, joint), f"{short}_{joint}", f"{joint}.{short}")
+            if known & {*spellings, f"{short}{i + 1}", f"{short}[{i}]"}:
+                return True
+    return False
+
+
+def detect_layout(
+    columns: Sequence[str],
+    joints: Sequence[str],
+    selected: Sequence[str],
+    texts_of: TextsOf,
+    where: str,
+) -> tuple[dict[str, str], tuple[str, ...], list[str]]:
+    """Detect columns with a common prefix, numbered columns, or columns named as the joints."""
+    prefixes = list(dict.fromkeys(_prefixes(columns, selected)))
+    if len(prefixes) > 1:
+        hint = f"choose one: --columns position={prefixes[0]}{{joint}}/position"
+        message = f"positions occur several times, with the prefixes {quote_list(prefixes)}"
+        raise RobolinError(message, where=where, hint=hint)
+    if prefixes:
+        (prefix,) = prefixes
+        note = f"columns with the prefix '{prefix}' are used"
+        return _behind(prefix, columns, selected), (), [note]
+    if lists := listed_columns(columns, joints, texts_of, where, selected):
+        return dict(lists.renamed), lists.naming, [lists.note]
+    if selected and all(joint in columns for joint in selected):
+        positions = {joint: column_name("q", joint) for joint in selected}
+        return positions, (), ["columns named after joints are read as positions"]
+    return {}, (), []
+
+
+def _prefixes(columns: Sequence[str], joints: Sequence[str]) -> Iterator[str]:
+    """Yield the prefixes that precede the positions of all joints."""
+    known = set(columns)
+    for column in columns:
+        ending = column_name("q", joints[0]) if joints else ""
+        if ending and column.endswith(ending) and column != ending:
+            prefix = column.removesuffix(ending)
+            if all(prefix + column_name("q", joint) in known for joint in joints):
+                yield prefix
+
+
+def _behind(prefix: str, columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
+    native = {column_name(short, joint) for short in COLUMN_WORDS for joint in joints}
+    return {
+        name: rest
+        for name in columns
+        if name.startswith(prefix) and (rest := name.removeprefix(prefix)) in native
+    }
