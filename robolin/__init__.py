@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from robolin.analysis.identification import Regressor as Regressor
     from robolin.analysis.identification import identifiable as identifiable
     from robolin.analysis.identification import regressor as regressor
+    from robolin.analysis.identification import slotine_li_regressor as slotine_li_regressor
     from robolin.analysis.limits import JointLimits as JointLimits
     from robolin.analysis.limits import limits as limits
     from robolin.analysis.link_geometry import GeometryDerivative as GeometryDerivative
@@ -156,7 +157,9 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "robolin.analysis.cost_gradient": "CostGradient cost_gradient",
     "robolin.analysis.curvature": "Curvature curvature",
-    "robolin.analysis.identification": "Identifiable Regressor identifiable regressor",
+    "robolin.analysis.identification": (
+        "Identifiable Regressor identifiable regressor slotine_li_regressor"
+    ),
     "robolin.analysis.limits": "JointLimits limits",
     "robolin.analysis.residuals": "Residuals residuals",
     "robolin.analysis.link_geometry": "GeometryDerivative geometry_derivative geometry_names",

@@ -116,12 +116,68 @@ def regressor(
         array([20.8844,  5.1432])
     """
     options = run_options(method, engine, jobs, loop_method)
+    return _regressor(arm, "regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
+
+
+def slotine_li_regressor(
+    arm: Arm,
+    q: JointValues,
+    qd: JointValues,
+    qdr: JointValues,
+    qddr: JointValues,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> Regressor:
+    """Slotine–Li regressor Y(q, q̇, q̇ᵣ, q̈ᵣ) of adaptive and passivity-based control.
+
+    Y π = 𝓜 q̈ᵣ + C(q, q̇) q̇ᵣ + gravity + springs + damping q̇ᵣ + Coulomb friction at q̇, with the
+    Coriolis matrix of `coriolis_matrix`, for which 𝓜̇ - 2 C is skew-symmetric.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdr: reference velocities (..., n) in rad/s or m/s, such as q̇_d - Λ (q - q_d)
+        qddr: reference accelerations (..., n) in rad/s² or m/s²
+        method: "auto"; no effect, because there is one algorithm
+        engine: "auto", "python" or "compiled"; results are bit-identical
+        jobs: threads for batches of states; None for one per processor
+        loop_method: not supported; for the forward dynamics of closed loops only
+
+    Returns:
+        a `Regressor`, with the columns of `regressor`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+            loops
+        UsageError: not an arm, or an invalid method, engine or number of jobs
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd, qdr, qddr = [0.3, -0.7], [0.5, -1.2], np.array([0.4, -1.0]), np.array([0.8, 0.4])
+        >>> Y = robolin.slotine_li_regressor(arm, q, qd, qdr, qddr)
+        >>> (Y.matrix @ Y.parameters).round(4)
+        array([20.8779,  5.1593])
+        >>> M, C = robolin.mass_matrix(arm, q), robolin.coriolis_matrix(arm, q, qd)
+        >>> (M @ qddr + C @ qdr + robolin.inverse(arm, q)).round(4)
+        array([20.8779,  5.1593])
+    """
+    options = run_options(method, engine, jobs, loop_method)
+    motion = {"q": q, "qd": qd, "qdr": qdr, "qddr": qddr}
+    return _regressor(arm, "slotine-li-regressor", motion, options)
+
+
+def _regressor(
+    arm: Arm, algorithm: str, motion: dict[str, JointValues], options: RunOptions
+) -> Regressor:
     require_arm(arm)
-    motion = {"q": q, "qd": qd, "qdd": qdd}
     listed = parameters(arm)
-    algorithm_columns = evaluate(arm, "regressor", motion, **options)["regressor"]
+    algorithm_columns = evaluate(arm, algorithm, motion, **options)["regressor"]
     springs = (
-        evaluate(arm, "spring-regressor", {"q": q}, **options)["spring_regressor"]
+        evaluate(arm, "spring-regressor", motion, **options)["spring_regressor"]
         if arm.has_springs
         else None
     )
@@ -281,6 +337,7 @@ def _offset(
     if not arm.wrenches:
         return np.zeros(shape)
     loose = replace(arm, wrenches=())
+    motion = {"qdd": 0.0, **motion}
     with_them, without = (evaluate(a, "inverse", motion, **options)["tau"] for a in (arm, loose))
     return with_them - without
 

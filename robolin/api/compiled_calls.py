@@ -136,6 +136,6 @@ def _compilable(
     require_arm(arm)
     verb = kernel_verb(verb)
     reject_unused_options([verb], method, frame, point, prescribe)
-    if verb == "regressor":
+    if verb in ("regressor", "slotine-li-regressor"):
         require_regressor_kernel(arm)
     return at_frame(arm, frame, point) if verb in ABOUT_A_FRAME else arm, verb

@@ -136,7 +136,7 @@ def chosen_question(
             where=arm.source,
             hint="use frame-motion for each frame",
         )
-    if verb == "regressor":
+    if verb in ("regressor", "slotine-li-regressor"):
         require_regressor_kernel(arm)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)

@@ -40,6 +40,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "tau": Quantity(("effort",), "τ", _N, "effort"),
     "tau_measured": Quantity(("effort",), "τ_m", _N),
     "tau_residual": Quantity(("effort",), "τ_m − τ", _N),
+    "qdr": Quantity(("velocity",), "q̇ᵣ", _N),
+    "qddr": Quantity(("acceleration",), "q̈ᵣ", _N),
     "dq": Quantity(("position",), "δq", _N),
     "dqd": Quantity(("velocity",), "δq̇", _N),
     "dqdd": Quantity(("acceleration",), "δq̈", _N),

@@ -217,6 +217,12 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
         "unit parameters link by link, O(n²)",
     ),
+    "slotine-li-regressor": Algorithm(
+        "inverse.slotine_li_regressor:slotine_li_regressor",
+        ("q", "qd", "qdr", "qddr"),
+        {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
+        "unit parameters link by link, with Christoffel symbols, O(n²)",
+    ),
     "spring-regressor": Algorithm(
         "inverse.regressor:spring_regressor",
         ("q",),

@@ -148,7 +148,7 @@ MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     SRDF_OPTION: FILE,
 }
 # quantities of a state
-STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
+STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa", "qdr", "qddr")
 ANY_QUANTITY = " ".join(STATE_QUANTITIES)
 # recorded in the options of a result for states given as arrays
 STATES_OPTION = "states"

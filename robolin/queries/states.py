@@ -77,6 +77,7 @@ class States:
         nu, epsilon: diagonalizing velocities, in √J, and torques, in √J/s, for the inverse
             transform of `diagonalize`
         xi, kappa: the same without square roots, in rad/s or m/s, and N·m or N
+        qdr, qddr: reference velocities and accelerations of the Slotine–Li regressor
         state: a .yaml or .toml file with some of these quantities
 
     Fields:
@@ -141,6 +142,8 @@ class States:
         epsilon: GivenValues = None,
         xi: GivenValues = None,
         kappa: GivenValues = None,
+        qdr: GivenValues = None,
+        qddr: GivenValues = None,
         trajectory: str | PathLike[str] | None = None,
         on_bad_row: OnBadRow | None = None,
         samples: int | None = None,

@@ -35,7 +35,7 @@ TorqueDefault = Literal["zero", "hold"]
 Run = Callable[[str, Values], Values]
 
 # quantities that accept degrees; ξ is not the velocity of a joint
-ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
+ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd", "qdr", "qddr")
 # quantities of an operating point
 POINT = ("q", "qd", "qdd", "tau")
 

@@ -170,7 +170,7 @@ _DYNAMICS = (
         "regressor",
         "Dynamics",
         "Compute the regressor of the dynamic parameters.",
-        states=("q", "qd", "qdd"),
+        states=("q", "qd", "qdd", "qdr", "qddr"),
         states_from={**TRAJECTORY, **samples_with("rank")},
         asks={
             "rank": OptionSpec("switch", excludes={"parameters geometry": _ONE_OF_THEM}),
@@ -186,6 +186,16 @@ _DYNAMICS = (
                 },
             ),
             "geometry": SWITCH,
+            **dict.fromkeys(
+                ("qdr", "qddr"), OptionSpec(modifies={"slotine-li": "add --slotine-li"})
+            ),
+            "slotine-li": OptionSpec(
+                "switch",
+                excludes={
+                    "rank parameters geometry": _ONE_OF_THEM,
+                    "qdd": "set the reference acceleration with --qddr",
+                },
+            ),
         },
         answers="robolin.queries.regressor_answer:answer_regressor",
         needs_all_rows=("rank", "parameters"),

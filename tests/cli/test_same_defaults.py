@@ -40,7 +40,9 @@ VERB_OF = {
         ),
         "diagonalize",
     ),
-    **dict.fromkeys(("regressor", "identifiable", "geometry_derivative"), "regressor"),
+    **dict.fromkeys(
+        ("regressor", "slotine_li_regressor", "identifiable", "geometry_derivative"), "regressor"
+    ),
     **dict.fromkeys(("sensitivity", "sensitivity_matrices", "cost_gradient"), "sensitivity"),
     **dict.fromkeys(("state_space", "trim"), "state-space"),
     **dict.fromkeys(("lqr", "tvlqr", "tvlqr_blocks"), "lqr"),

@@ -95,7 +95,13 @@ FAST = {
     *("mass-matrix-second-derivative", "mass-matrix-factor-conventional", "mass-matrix-inverse"),
     *("mass-matrix-inverse-tree", "mass-matrix-inverse-columns", "undiagonalize"),
     *("mass-matrix-inverse-conventional", "undiagonalize-conventional", "coriolis-matrix"),
-    *("regressor", "spring-regressor", "link-accelerations", "tip-acceleration"),
+    *(
+        "regressor",
+        "spring-regressor",
+        "slotine-li-regressor",
+        "link-accelerations",
+        "tip-acceleration",
+    ),
     *("energy", "momentum", "power"),
 }
 

@@ -21,11 +21,16 @@ _REGRESSOR_FLAGS = flags(
         "--geometry": "Return derivatives by geometric parameters\n"
         "dtau_dgeometry: by positions and orientations of the joints, axes and "
         "Denavit-Hartenberg parameters.",
+        "--slotine-li": "Return the regressor of adaptive control\n"
+        "Slotine-Li: regressor parameters = M qddr + C(q, qd) qdr + g, with damping at qdr, "
+        "Coulomb friction at qd, and dM/dt - 2C skew-symmetric.",
     },
 )
 
 
-_REGRESSOR_SHORT = "q qd qdd rank offsets parameters geometry samples seed trajectory only output"
+_REGRESSOR_SHORT = (
+    "q qd qdd rank offsets parameters geometry slotine-li qdr qddr samples trajectory output"
+)
 
 
 @query_command("regressor", [*sample_flags("--rank"), *_REGRESSOR_FLAGS], short=_REGRESSOR_SHORT)
@@ -43,6 +48,7 @@ def regressor_command(inquiry: Request, out: Output) -> None:
       robolin regressor panda --q 0,0.5,0,-1.5,0,2,0 --qdd panda_joint2=1
       robolin regressor panda --parameters
       robolin regressor ur5 --rank --samples 50
+      robolin regressor two-link --slotine-li --qd 0.1,0 --qdr 0.2,0 --qddr 0.5,1
       robolin regressor arm.urdf --trajectory motion.csv -o regressor.npz
 
     \b

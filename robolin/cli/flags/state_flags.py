@@ -88,6 +88,8 @@ _HELP = {
     "epsilon": "Quasi-torques of --inverse-transform (default 0)",
     "xi": "Unnormalized quasi-velocities of --inverse-transform",
     "kappa": "Unnormalized quasi-torques of --inverse-transform (default 0)",
+    "qdr": "Reference velocities of --slotine-li (default 0)",
+    "qddr": "Reference accelerations of --slotine-li (default 0)",
 }
 
 

@@ -34,16 +34,16 @@ def regressor(chain: Chain) -> None:
     for k in chain.tip_to_base():
         # motion of link k in its own axes
         R, p = links.R[k], links.p[k]
-        w, u = _seen_from(R, p, moving.V[k])
-        alpha, b = _seen_from(R, p, moving.alpha[k])
+        w, u = seen_from(R, p, moving.V[k])
+        alpha, b = seen_from(R, p, moving.alpha[k])
         c = add(b, cross(w, u))
 
         # torque at every hinge inboard for each of its parameters
         for j in chain.path_of(k):
-            e, x = _seen_from(R, p, links.H[j])
+            e, x = seen_from(R, p, links.H[j])
             turning = add(cross(x, alpha), cross(cross(x, w), w))
             first = add(cross(c, e), turning)
-            rotary = add(_products(e, alpha), _products(cross(e, w), w))
+            rotary = add(products(e, alpha), products(cross(e, w), w))
             for i, value in enumerate((dot(x, c), *first, *rotary)):
                 chain.out("regressor", (j, k, i), value)
 
@@ -53,7 +53,7 @@ def regressor(chain: Chain) -> None:
         if chain.friction_velocity is not None:
             chain.out("regressor", (k, k, FRICTION_COLUMN), tanh(qd[k] / chain.friction_velocity))
     if chain.groups.translate:
-        _turning_rotors(chain, links, qd)
+        turning_rotors(chain, links, qd, qd)
 
 
 def spring_regressor(chain: Chain) -> None:
@@ -64,9 +64,12 @@ def spring_regressor(chain: Chain) -> None:
         chain.out("spring_regressor", (k, k, 1), -1.0)
 
 
-def _turning_rotors(chain: Chain, links: Links, qd: Scalars) -> None:
-    """Torque (H*(j) x X)* F q̇ of a translation's armature on other axes of its joint."""
-    X = relative_twists(chain, links, qd)
+def turning_rotors(chain: Chain, links: Links, qd: Scalars, turning: Scalars) -> None:
+    """Torque (H*(j) x X)* F q̇ of a translation's armature on other axes of its joint.
+
+    turning: the velocities of the relative twist X, q̇ itself or a reference
+    """
+    X = relative_twists(chain, links, turning)
     for k in chain.groups.with_partners():
         twist = X[chain.groups.joint_body(k)]
         for c in chain.groups.same_joint_outboard(k):
@@ -75,14 +78,14 @@ def _turning_rotors(chain: Chain, links: Links, qd: Scalars) -> None:
                 chain.out("regressor", (j, moved, ARMATURE_COLUMN), turned * qd[moved])
 
 
-def _seen_from(R: Vector, p: Vector, X: Vector) -> tuple[Vector, Vector]:
+def seen_from(R: Vector, p: Vector, X: Vector) -> tuple[Vector, Vector]:
     """A motion X = [a; b] about the inertial frame as [R* a; R* (b + a x p)]."""
     a, b = X[:3], add(X[3:], cross(X[:3], p))
     columns = (R[0::3], R[1::3], R[2::3])
     return tuple(dot(x, a) for x in columns), tuple(dot(x, b) for x in columns)
 
 
-def _products(a: Vector, b: Vector) -> Vector:
+def products(a: Vector, b: Vector) -> Vector:
     """∂(a* J b)/∂J, entry by entry: xx xy xz yy yz zz."""
     return (
         a[0] * b[0],
