@@ -116,7 +116,7 @@ def regressor(
         array([20.8844,  5.1432])
     """
     options = run_options(method, engine, jobs, loop_method)
-    return _regressor(arm, "regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
+    return _regressor(arm, "regressor", {"q": q, "qd": qd, "qdd": qdd}, offsets, options)
 
 
 def slotine_li_regressor(
@@ -126,6 +126,7 @@ def slotine_li_regressor(
     qdr: JointValues,
     qddr: JointValues,
     *,
+    offsets: bool = False,
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
@@ -142,6 +143,7 @@ def slotine_li_regressor(
         qd: velocities (..., n) in rad/s or m/s
         qdr: reference velocities (..., n) in rad/s or m/s, such as q̇_d - Λ (q - q_d)
         qddr: reference accelerations (..., n) in rad/s² or m/s²
+        offsets: True for a column `JOINT/offset` per joint, as in `regressor`
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
@@ -167,11 +169,15 @@ def slotine_li_regressor(
     """
     options = run_options(method, engine, jobs, loop_method)
     motion = {"q": q, "qd": qd, "qdr": qdr, "qddr": qddr}
-    return _regressor(arm, "slotine-li-regressor", motion, options)
+    return _regressor(arm, "slotine-li-regressor", motion, offsets, options)
 
 
 def _regressor(
-    arm: Arm, algorithm: str, motion: dict[str, JointValues], options: RunOptions
+    arm: Arm,
+    algorithm: str,
+    motion: dict[str, JointValues],
+    offsets: bool,
+    options: RunOptions,
 ) -> Regressor:
     require_arm(arm)
     listed = parameters(arm)
