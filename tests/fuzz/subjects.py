@@ -25,6 +25,8 @@ from tests.fuzz.subject import Subject
 
 ARM = "two-link"
 FOREIGN = ["--columns", "position={joint}.angle", "--time", "clock"]
+MEASURED = ["time", "shoulder/position", "elbow/position", "shoulder/effort", "elbow/effort"]
+WIDTH = 0.1
 HEADER = ["time", "shoulder/position", "note", "elbow/position"]
 SMALL = (
     '<robot name="small"><link name="base"/>'
@@ -131,6 +133,11 @@ def _positions(path: str) -> np.ndarray | None:
             return None
         frame = polars.read_parquet(path, columns=names)
         return frame.select(names).cast(polars.Float64).to_numpy()
+    return _columns(path, names)
+
+
+def _columns(path: str, names: list[str]) -> np.ndarray | None:
+    """Read columns of a CSV file independently; None if one is missing or not unique."""
     data = Path(path).read_bytes()
     text = (gzip.decompress(data) if path.endswith(".gz") else data).decode("utf-8-sig")
     rows = [row for row in csv_module.reader(io.StringIO(text, newline=""), strict=True) if row]
@@ -139,6 +146,67 @@ def _positions(path: str) -> np.ndarray | None:
         return None
     at = [head.index(name) for name in names]
     return np.array([[float(row[i]) for i in at] for row in rows[1:]])
+
+
+def _measured(_: Path) -> list[bytes]:
+    """Positions that are cubic polynomials of time, and efforts, at even and uneven times."""
+    even = np.arange(14) * 0.01
+    noise = np.random.default_rng(0).uniform(-1, 1, (14, 2))
+    held = []
+    for time in (even, even + 0.004 * noise[:, 0]):
+        rows = np.column_stack([time, np.polyval([9, -5, 2, 1], time), 4 * time**3 - time, noise])
+        lines = [",".join(map(repr, row)) for row in rows.tolist()]
+        held.append("\n".join([",".join(MEASURED), *lines]).encode() + b"\n")
+    return held
+
+
+def _savgol(path: str) -> list[str]:
+    words = ["--differentiate", f"savgol:{WIDTH}", "--format", "csv"]
+    return ["inverse", _small_arm(path), "--trajectory", path, *words]
+
+
+def _polynomials_checked(path: str, out: str) -> None:
+    """Check that local cubic polynomials differentiate positions on one cubic exactly."""
+    rows = _columns(path, MEASURED)
+    if rows is None:
+        return
+    found = np.array([row[-2:] for row in csv_module.reader(io.StringIO(out))][1:], float)
+    assert len(found) == len(rows), "there are other rows in the answer than in the file"
+    time, q = rows[:, 0] - rows[0, 0], rows[:, 1:3]
+    if len(time) < 4 or not np.isfinite(rows[:, :3]).all() or np.abs(rows[:, :3]).max() > 10:
+        return
+    fitted = [np.polynomial.Polynomial.fit(time, column, 3) for column in q.T]
+    if (
+        max(np.abs(one(time) - column).max() for one, column in zip(fitted, q.T, strict=True))
+        > 1e-9
+    ):
+        return
+    qd, qdd = (np.column_stack([one.deriv(m)(time) for one in fitted]) for m in (1, 2))
+    truth = robolin.inverse(robolin.load(_small_arm(path)), q, qd, qdd, engine="python")
+    # a window of a few hundredths of a second divides rounding of positions by its square
+    np.testing.assert_allclose(found, truth, rtol=1e-6, atol=1e-6)
+
+
+def _residuals(path: str) -> list[str]:
+    return [*_savgol(path)[:-1], "json", "--residual"]
+
+
+def _residuals_checked(path: str, out: str) -> None:
+    """Check RMS, bias and largest residual with the torques that the same rows give alone."""
+    rows = _columns(path, MEASURED)
+    if rows is None:
+        return
+    ran = command(*_savgol(path))
+    table = [row[-2:] for row in csv_module.reader(io.StringIO(ran.out))][1:]
+    residual = rows[:, 3:] - np.array(table, float)
+    for values, joint in zip(residual.T, json.loads(out)["joints"], strict=True):
+        truth = [np.sqrt(np.mean(values**2)), np.mean(values), np.abs(values).max()]
+        np.testing.assert_allclose(
+            [joint["rms"], joint["bias"], abs(joint["largest"])],
+            truth,
+            rtol=1e-9,
+            atol=1e-9 * truth[2],
+        )
 
 
 def _results(ext: str) -> Callable[[Path], list[bytes]]:
@@ -247,6 +315,12 @@ SUBJECTS: dict[str, Subject] = {
         *("csv", _foreign, mutators.of_text(mutators.csv)),
         lambda path: [*_motion(path), *FOREIGN],
         _rows_checked,
+    ),
+    "savgol": Subject(
+        "csv", _measured, mutators.of_text(mutators.csv), _savgol, _polynomials_checked
+    ),
+    "residual": Subject(
+        "csv", _measured, mutators.of_text(mutators.csv), _residuals, _residuals_checked
     ),
     "npz": Subject("npz", _npz, mutators.npz, _motion, _rows_checked),
     "parquet": Subject("parquet", _parquet, mutators.parquet, _motion, _rows_checked),
