@@ -79,8 +79,8 @@ def compute(
         (['shoulder/effort', 'elbow/effort'], [4.905, 4.5178])
     """
     query = Question(question) if isinstance(question, str) else question
-    if query.answers_together:
-        hint = f"--{query.answers_together} computes one result of all rows"
+    if query.needs_all_rows:
+        hint = f"--{query.needs_all_rows} computes one result of all rows"
         raise UsageError("does not return one result per row", where=query.verb, hint=hint)
     names, read, make = _kind(frame)
     states = States(

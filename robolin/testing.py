@@ -99,11 +99,11 @@ def assert_matches(
     """
     __tracebackhide__ = True
     path, update_stored = Path(path), _session["update"] if update is None else update
-    given = None if rtol is atol is None else Tolerances({ALL: Tolerance(rtol or 0, atol or 0)})
+    bounds = None if rtol is atol is None else Tolerances({ALL: Tolerance(rtol or 0, atol or 0)})
     if not path.exists():
         _require_extension(path)
         if update_stored:
-            _store_first(result, path, given, arm)
+            _store_first(result, path, bounds, arm)
         raise AssertionError(
             f"{path}: stored; run again without {_FLAG}"
             if update_stored
@@ -111,7 +111,7 @@ def assert_matches(
         )
     with open_stored(path) as stored:
         entries = {entry.name: entry for entry in stored.entries}
-        tolerances = given or tolerances_in(stored.meta.get("tolerances", {}))
+        tolerances = bounds or tolerances_in(stored.meta.get("tolerances", {}))
         verb = stored.meta["verb"]
         same_command = isinstance(result, Result) and verb == result.verb
         current = (
@@ -132,13 +132,13 @@ def assert_matches(
     raise AssertionError(_failure(path, comparison, update_stored))
 
 
-def _store_first(result: Any, path: Path, given: Tolerances | None, arm: Arm | None) -> None:
+def _store_first(result: Any, path: Path, tolerances: Tolerances | None, arm: Arm | None) -> None:
     """Store a new result, with its question if it has one."""
     if isinstance(result, Result):
         path.parent.mkdir(parents=True, exist_ok=True)
-        record_result(result, path, given or Tolerances({}), silent)
+        record_result(result, path, tolerances or Tolerances({}), silent)
     else:
-        _store(_result(_arrays(result, {}), {}, arm), path, given)
+        _store(_result(_arrays(result, {}), {}, arm), path, tolerances)
 
 
 def _require_same_question(path: Path, changes: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ def _result(
         options=meta["options"],
         inputs=meta["inputs"],
         time=next((array.values for array in placed if array.name == "time"), None),
-        model=arm.figures if arm else None,
+        model=arm.model_dict if arm else None,
     )
 
 

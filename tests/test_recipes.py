@@ -38,7 +38,7 @@ FORMATS = ("npz", "csv", "json", "parquet")
 # robolin/queries/reach_answer.py
 def answer_reach(context: QueryContext) -> Result | ResultStream:
     """Compute the distance of the centre of mass from the base, or half of it."""
-    factor = 0.5 if context.question.asked("halved") else 1.0
+    factor = 0.5 if context.question.flag("halved") else 1.0
 
     def named(arm: Arm, computed: Values) -> Iterator[Array]:
         unit = unit_of("reach", [joint.kind for joint in arm.joints])
@@ -54,7 +54,7 @@ REACH = verbs.Verb(
     "Distance of the centre of mass from the base.",
     states=("q", "qd"),
     states_from=TRAJECTORY,
-    asks={"halved": SWITCH},
+    own_options={"halved": SWITCH},
     answers="robolin.queries.reach_answer:answer_reach",
 )
 
@@ -72,7 +72,7 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     cli = ModuleType(REACH.command.partition(":")[0])
 
     # robolin/cli/commands/reach_verb.py
-    @query_command("reach", flags(METHOD, REACH.asks, {"--halved": "Half."}))
+    @query_command("reach", flags(METHOD, REACH.own_options, {"--halved": "Half."}))
     def command(inquiry: Request, out: Output) -> None:
         """Distance of the centre of mass from the base.
 
@@ -154,7 +154,7 @@ EIGENVALUES = DerivedArray("eigenvalues", ("mass_matrix",), np.linalg.eigvalsh)
 EIGENVALUES_QUANTITY = Quantity(("effort", "acceleration"), "λ(𝓜)", ("mode",))
 
 # robolin/cli/commands/matrix_verbs.py
-FLAGS = '    VERBS["mass-matrix"].asks,\n    {\n'
+FLAGS = '    VERBS["mass-matrix"].own_options,\n    {\n'
 EIGENVALUES_FLAG = '        "--eigenvalues": "Also return eigenvalues",\n'
 
 
@@ -168,7 +168,7 @@ def eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
     # robolin/queries/verbs.py
     entry = verbs.VERBS["mass-matrix"]
     option = OptionSpec("switch", excludes={"factor": "run the command twice"})
-    entry = entry._replace(asks={**entry.asks, "eigenvalues": option})
+    entry = entry._replace(own_options={**entry.own_options, "eigenvalues": option})
     monkeypatch.setitem(verbs.VERBS, "mass-matrix", entry)
 
     source = Path(matrix_verbs.__file__).read_text("utf-8")
@@ -213,7 +213,7 @@ def test_derived_arrays_have_labels_and_complex_rows(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(values.DERIVED_ARRAYS, "momentum", {"phasor": phasor})
     monkeypatch.setitem(QUANTITIES, "com_phasor", Quantity(("speed",), "c", (3,)))  # type: ignore[arg-type]
     monkeypatch.setitem(
-        verbs.VERBS, "momentum", entry._replace(asks={"phasor": OptionSpec("switch")})
+        verbs.VERBS, "momentum", entry._replace(own_options={"phasor": OptionSpec("switch")})
     )
     states = robolin.States(q=[[0.1, 0.2], [np.nan, 0.0]], qd=np.ones((2, 2)), on_bad_row="nan")
     question = robolin.Question("momentum", phasor=True)

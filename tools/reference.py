@@ -71,7 +71,9 @@ def _keyword_tables() -> Iterator[str]:
     for verb in VERBS.values():
         if verb.answers:
             yield f"### Keywords of {verb.name}\n"
-            yield from _keyword_rows(verb) if verb.asks else ["This command has no keywords."]
+            yield from (
+                _keyword_rows(verb) if verb.own_options else ["This command has no keywords."]
+            )
             yield ""
 
 

@@ -137,7 +137,7 @@ def require_divisible(inquiry: Request, division: Division) -> None:
         raise UsageError(
             "parts cannot be written in this format", where=f"--format={division.form}", hint=hint
         )
-    together = inquiry.question.answers_together
+    together = inquiry.question.needs_all_rows
     if getattr(inquiry.states, "differentiate", None):
         # a row then depends on its neighbours, which may be in another part
         together = "differentiate"
@@ -151,7 +151,7 @@ def require_divisible(inquiry: Request, division: Division) -> None:
 def query_dict(inquiry: Request, arm: Arm) -> dict[str, Any]:
     """The request as JSON types, identical on all machines."""
     options = {name: value for name, value in inquiry.options.items() if name != "trajectory"}
-    model = json.dumps(to_json_types([arm.figures, arm.contract]), sort_keys=True)
+    model = json.dumps(to_json_types([arm.model_dict, arm.contract]), sort_keys=True)
     return {
         "verb": inquiry.question.verb,
         "options": to_json_types(dict(sorted(options.items()))),

@@ -61,8 +61,8 @@ def answered_recordings(
     inquiry: Request, arm: Arm, named: Sequence[NamedRecording], settings: Settings
 ) -> ResultStream:
     """Compute each recording in order and concatenate the results."""
-    if inquiry.question.answers_together:
-        label = f"--{inquiry.question.answers_together}"
+    if inquiry.question.needs_all_rows:
+        label = f"--{inquiry.question.needs_all_rows}"
         hint = "write one result per recording with -o FOLDER/"
         raise UsageError("requires one recording", where=label, hint=hint)
     notes = MessageDeduplicator(settings.notify, arm)

@@ -175,17 +175,17 @@ def planned_in(
     folder: FileLocation,
     inquiry: Request,
     arm: Arm,
-    found: Sequence[NamedRecording],
+    recordings: Sequence[NamedRecording],
     division: Division,
 ) -> PartsPlan:
     """Plan for a folder; recordings that were surveyed before are not read again."""
     old = read_plan(folder)
     if not isinstance(folder, Path):
         # no appending to object stores
-        return planned_parts(inquiry, arm, found, division, old.sources if old else ())
+        return planned_parts(inquiry, arm, recordings, division, old.sources if old else ())
     cache = _SurveyCache(folder, _question(inquiry, arm, division))
     before = (*cache.recordings(), *(old.sources if old else ()))
-    return planned_parts(inquiry, arm, found, division, before, cache.add)
+    return planned_parts(inquiry, arm, recordings, division, before, cache.add)
 
 
 def clear_survey_cache(folder: FileLocation) -> None:

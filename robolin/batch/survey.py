@@ -235,9 +235,9 @@ def surveyed_recording(
     counted = _counted(recording.path, every, first, RowIndex(digest, rows), rules.header)
     if (size, stamp) != _stamp(recording.path):
         raise recording_changed(recording.path)
-    found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
+    contents = (counted.digest, counted.rows, counted.marks, columns, counted.even)
     part = split_part(recording.path)[1]
-    return SurveyedRecording(recording.path, recording.name, part, size, stamp, *found)
+    return SurveyedRecording(recording.path, recording.name, part, size, stamp, *contents)
 
 
 def _counted(path: str, every: int | None, first: int, known: RowIndex, header: bool) -> RowIndex:
@@ -246,8 +246,8 @@ def _counted(path: str, every: int | None, first: int, known: RowIndex, header: 
         known = replace(known, digest=objects.require_exists(path).text)
     if not is_text(path) or (is_stored(path) and every is None):
         return known
-    found = _text(path, every, first, header)
-    return replace(found, digest=known.digest) if is_stored(path) else found
+    index = _text(path, every, first, header)
+    return replace(index, digest=known.digest) if is_stored(path) else index
 
 
 # hashes of recordings whose stamp differs from the plan, by path and stamp
@@ -264,10 +264,10 @@ def require_unchanged(known: SurveyedRecording, joints: Sequence[str], header: b
     key = (known.path, *_stamp(known.path))
     if key not in _DIGESTED:
         _wait_for_next_tick(known.path)
-        found = _digest(known.path, joints, header)
+        digest = _digest(known.path, joints, header)
         if key[1:] != _stamp(known.path):
             raise recording_changed(known.path)
-        _DIGESTED[key] = found
+        _DIGESTED[key] = digest
     if _DIGESTED[key] != known.sha256:
         raise recording_changed(known.path)
 
@@ -283,15 +283,15 @@ def _stamp(path: str) -> tuple[int, str]:
     if is_stored(path):
         version = objects.stat(path)
         return (version.size, version.etag) if version else (-1, "")
-    location, found = Path(location_of(path)), _stats(path)
-    if not found:
+    location, stats = Path(location_of(path)), _stats(path)
+    if not stats:
         return -1, ""
-    size = sum(each.st_size for each in found.values())
+    size = sum(each.st_size for each in stats.values())
     if not location.is_dir():
-        return size, file_stamp(found[location])
+        return size, file_stamp(stats[location])
     lines = (
         f"{file.relative_to(location).as_posix()} {file_stamp(each)}\n"
-        for file, each in found.items()
+        for file, each in stats.items()
     )
     return size, hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 

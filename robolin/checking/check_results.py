@@ -30,7 +30,7 @@ from robolin.core.results.result import (
     validate_result,
 )
 from robolin.core.threads import result_of
-from robolin.description.load import figures, read
+from robolin.description.load import model_dict, read
 from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, SourceLocation
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_of
@@ -142,7 +142,9 @@ def _checked(
         # for example, a joint of the stored request no longer exists
         changed = _changed_model(stored, request)
         location = changed_location(request.arm, changed.changes) if changed else None
-        return CheckOutcome(name, stored.path, "refused", question, changed, error, place=location)
+        return CheckOutcome(
+            name, stored.path, "refused", question, changed, error, location=location
+        )
     if comparison.only_arrays(rounding.FORMER_ARRAYS):
         comparison = _by_former_algorithms(stored, request, options.settings, close) or comparison
     location = changed_location(request.arm, comparison.changes)
@@ -152,8 +154,8 @@ def _checked(
         comparison = replace(comparison, notes=(*comparison.notes, rounding.LIBRARY_NOTE))
     if options.update and not comparison.same:
         record_inquiry(request.inquiry(), Path(stored.path), options.settings, _stored_with(stored))
-        return CheckOutcome(name, stored.path, "updated", question, comparison, place=location)
-    return CheckOutcome(name, stored.path, "same", question, comparison, place=location)
+        return CheckOutcome(name, stored.path, "updated", question, comparison, location=location)
+    return CheckOutcome(name, stored.path, "same", question, comparison, location=location)
 
 
 def _compared(
@@ -184,7 +186,7 @@ def _changed_model(stored: StoredFile, request: RecordedQuestion) -> Comparison 
     try:
         options = request.inquiry().sources[0].options
         changes = (
-            model_changes(before, to_json_types(figures(request.arm, options))) if before else ()
+            model_changes(before, to_json_types(model_dict(request.arm, options))) if before else ()
         )
     except RobolinError:
         return None

@@ -152,12 +152,12 @@ class ComparisonRun:
         self.rows += count or 0
 
     def _set_up(self, part: Result) -> None:
-        found = {array.name: array for array in part.arrays}
+        computed = {array.name: array for array in part.arrays}
         for entry in self.stored.entries:
             if entry.name == "time":
                 comparable = part.time is not None
             else:
-                comparable = entry.name in found and _same_axes(found[entry.name], entry)
+                comparable = entry.name in computed and _same_axes(computed[entry.name], entry)
             if comparable:
                 slides = slides_in(self.stored.meta["model"])
                 units = entry_units(entry.name, entry.unit, entry.labels, slides)

@@ -135,14 +135,14 @@ def pose_changes(
     }
     after = {pose.name: dict(pose.positions) for pose in new.poses}
     angles = {**movable(old.joints), **movable(new.joints)}
-    found: list[Change] = []
+    differences: list[Change] = []
     for name, positions in before.items():
         if name in after:
-            found += _moved(name, positions, after[name], angles)
+            differences += _moved(name, positions, after[name], angles)
         else:
-            found.append(Change(_POSE, name, "removed"))
-    found += [Change(_POSE, name, "added") for name in after if name not in before]
-    return tuple(found)
+            differences.append(Change(_POSE, name, "removed"))
+    differences += [Change(_POSE, name, "added") for name in after if name not in before]
+    return tuple(differences)
 
 
 def _moved(

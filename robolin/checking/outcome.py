@@ -39,7 +39,7 @@ class CheckOutcome(DisplayMixin):
             and `.contract`; after an error, the known model changes
         error: the reason for 'refused', otherwise None
         seconds: duration of the check, in s
-        place: location of the first changed line in the robot file, or None
+        location: location of the first changed line in the robot file, or None
 
     Example:
         >>> result = robolin.answer(robolin.load("two-link"), "inverse")
@@ -56,7 +56,7 @@ class CheckOutcome(DisplayMixin):
     comparison: Comparison | None = None
     error: RobolinError | None = None
     seconds: float = 0.0
-    place: SourceLocation | None = None
+    location: SourceLocation | None = None
 
     @property
     def exit_code(self) -> int:
@@ -217,28 +217,28 @@ def github(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
 
 def shared_outcome(outcome: CheckOutcome) -> CheckOutcome:
     """The outcome without absolute paths, for documents that leave this machine."""
-    place = outcome.place
+    location = outcome.location
     return replace(
         outcome,
         name=shared_name(outcome.name) if outcome.name == outcome.path else outcome.name,
         path=shared_name(outcome.path),
-        place=place and replace(place, file=shared_name(place.file)),
+        location=location and replace(location, file=shared_name(location.file)),
     )
 
 
 def _lines(outcome: CheckOutcome, everything: bool) -> list[str]:
     """Lines that describe an outcome, without absolute paths."""
     where = [part.where.partition(":")[0] for part in outcome.error.parts] if outcome.error else []
-    paths = [outcome.path, *where, *([outcome.place.file] if outcome.place else [])]
+    paths = [outcome.path, *where, *([outcome.location.file] if outcome.location else [])]
     return [shared_text(line, paths) for line in outcome_lines(outcome, everything)]
 
 
 def _where(outcome: CheckOutcome) -> dict[str, str | int]:
     """Annotation properties: the changed line of the robot file, otherwise the stored file."""
-    place = outcome.place
-    if place is None:
+    location = outcome.location
+    if location is None:
         return {"file": outcome.path}
-    return {"file": place.file, "line": place.line, "col": place.column}
+    return {"file": location.file, "line": location.line, "col": location.column}
 
 
 def junit(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:

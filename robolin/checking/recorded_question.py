@@ -33,8 +33,8 @@ class RecordedQuestion:
     @property
     def files(self) -> tuple[str, ...]:
         """The robot and all other files of the request."""
-        asks = VERBS[base_verb(self.verb)].options
-        return (self.arm, *(str(self.options[each]) for each in asks if self._names(each)))
+        options = VERBS[base_verb(self.verb)].options
+        return (self.arm, *(str(self.options[each]) for each in options if self._names(each)))
 
     def _names(self, label: str) -> bool:
         return label in self.options and VERBS[base_verb(self.verb)].options[label].kind == "file"
@@ -70,8 +70,8 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     if isinstance(options.get("trajectory"), list):
         message = "results of several recordings cannot be computed again"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
-    for label, ask in verb.options.items():
-        if ask.kind == "file" and label in options:
+    for label, spec in verb.options.items():
+        if spec.kind == "file" and label in options:
             options[label] = _locate(label, stored, inputs)
     arm = inputs.model or _locate(ARM_OPTION, stored, inputs)
     options.pop(ARM_OPTION, None)
@@ -85,7 +85,11 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
 def frame_in_contract(meta: Mapping[str, Any]) -> dict[str, str]:
     """The frame of a stored result, if no option names it."""
     verb = answering_verb(meta["verb"])
-    option = next((label for label, ask in verb.asks.items() if ask.frame), None) if verb else None
+    option = (
+        next((label for label, spec in verb.own_options.items() if spec.frame), None)
+        if verb
+        else None
+    )
     line = meta["contract"].get("frame", "")
     if option is None or meta["options"].get(option) or not isinstance(line, str):
         return {}

@@ -177,13 +177,13 @@ class _SuiteReader:
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
             self._wrong(("case",), "cases must be tables", "start each case with a line [[case]]")
             entries = []
-        found = [case for i, e in enumerate(entries) if (case := self._case(e, i, general))]
-        self._require_different(found)
+        cases = [case for i, e in enumerate(entries) if (case := self._case(e, i, general))]
+        self._require_different(cases)
         raise_all(self._problems)
-        if not found:
+        if not cases:
             hint = "start a case with a line [[case]]: see docs/howto/ci.md"
             raise RobolinError("the suite has no cases", where=str(self._path), hint=hint)
-        return tuple(found)
+        return tuple(cases)
 
     def _table(self) -> Mapping[str, Any]:
         try:
@@ -259,13 +259,13 @@ class _SuiteReader:
         if "trajectory" in entry:
             yield "trajectory", str(self._path.parent / entry["trajectory"])
 
-    def _value(self, ask: OptionSpec, value: Any) -> Any:
+    def _value(self, spec: OptionSpec, value: Any) -> Any:
         """A value of the suite file in the form of an option value."""
-        if ask.kind == "file" and isinstance(value, str):
+        if spec.kind == "file" and isinstance(value, str):
             return str(self._path.parent / value)
-        if value is True or ask.kind == "count":
+        if value is True or spec.kind == "count":
             return value
-        if ask.multiple:
+        if spec.multiple:
             return [text_of(item) for item in (value if isinstance(value, list) else [value])]
         return text_of(value)
 
@@ -286,19 +286,19 @@ class _SuiteReader:
             return None
         for array, values in named.items():
             self._require_keys(values, _TOLERANCE, (*at, "tolerances", array))
-            found = self._tolerance(values, (*at, "tolerances", array))
-            if found is not None:
-                by_name[array] = found
+            tolerance = self._tolerance(values, (*at, "tolerances", array))
+            if tolerance is not None:
+                by_name[array] = tolerance
         return Tolerances(by_name) if by_name else None
 
     def _tolerance(self, table: Mapping[str, Any], at: tuple[str | int, ...]) -> Tolerance | None:
-        given = {key: table[key] for key in _TOLERANCE if key in table}
-        for key, value in given.items():
+        values = {key: table[key] for key in _TOLERANCE if key in table}
+        for key, value in values.items():
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not number or not 0 <= value <= sys.float_info.max:
                 self._wrong((*at, key), f"{key} must be a number >= 0, got {value!r}")
                 return None
-        return Tolerance(**given) if given else None
+        return Tolerance(**values) if values else None
 
     def _require_keys(
         self, table: Mapping[str, Any], known: Sequence[str], at: tuple[str | int, ...]

@@ -33,8 +33,8 @@ _READ_HERE = ("urdf", "sdf", "yaml")
 def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Completions of the current word; empty if unknown."""
     if param.name in ("arm", "arms", "old", "new"):
-        found = list(_arms(typed))
-        return found or [CompletionItem(typed, type="file")]
+        arms = list(_arms(typed))
+        return arms or [CompletionItem(typed, type="file")]
     kind = param.metavar or ""
     if kind in _FILES:
         return [CompletionItem(typed, type="dir" if kind == "FOLDER" else "file")]

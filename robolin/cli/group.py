@@ -181,8 +181,8 @@ def option_hint(error: click.NoSuchOption) -> str:
     if other := OTHER_DIRECTION.get((error.ctx.command.name or "", word)):
         return other
     meant = [word, *FOREIGN_OPTIONS.get(word, [])]
-    found = ((name, commands_with(name)[:_AT_MOST]) for name in meant)
-    name, others = next((each for each in found if each[1]), ("", []))
+    candidates = ((name, commands_with(name)[:_AT_MOST]) for name in meant)
+    name, others = next((each for each in candidates if each[1]), ("", []))
     return f"--{name} is an option of {', '.join(others)}" if others else ""
 
 
@@ -215,8 +215,8 @@ def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> 
 def _example(context: click.Context | None) -> str:
     """The first example of the command's help page as a hint; '' if there is none."""
     text = (context.command.help or "") if context else ""
-    found = re.search(r"^ *(robolin .*)$", text, re.MULTILINE)
-    return f"for example: {found[1]}" if found else ""
+    match = re.search(r"^ *(robolin .*)$", text, re.MULTILINE)
+    return f"for example: {match[1]}" if match else ""
 
 
 def _typed(param: click.Parameter, args: Sequence[str]) -> str:

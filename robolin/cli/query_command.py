@@ -111,8 +111,8 @@ def parse_request(ctx: click.Context, verb: str = "") -> tuple[Request, Output]:
     if recording_set(ctx) is not None:
         hint = "name one file"
         raise UsageError("accepts one recording only", where="--trajectory", hint=hint)
-    if isinstance(given := options.get("trajectory"), tuple):
-        (options["trajectory"],) = given
+    if isinstance(trajectory := options.get("trajectory"), tuple):
+        (options["trajectory"],) = trajectory
     inquiry = request_from_options(verb, validated_path(ctx.params["arm"]), options)
     for path in inquiry.files.values():
         validated_path(path)

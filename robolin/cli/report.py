@@ -305,7 +305,7 @@ def fitting_sections(
 def _first_rows(table: ReportTable, room: int, width: int) -> list[ReportSection]:
     """The first columns of a table, and as many rows as fit, with the number of the others."""
     table = _without_empty_columns(table)
-    kept = _blocks(table, width)[0].places
+    kept = _blocks(table, width)[0].indices
     columns = len(table.header) - len(kept)
     cells = [tuple(row[i] for i in kept) for row in table.rows]
     table = replace(table, header=tuple(table.header[i] for i in kept), rows=cells)

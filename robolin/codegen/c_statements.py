@@ -15,7 +15,7 @@ from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
     COSINE_OF,
-    GIVEN_INPUT,
+    INPUT_NUMBER,
     MULTIPLICATION,
     NEGATIVE,
     ROOT_OF,
@@ -73,7 +73,7 @@ class Statements:
 
     def write(self, number: GraphNumber, step: int) -> Iterator[str]:
         """Statement that computes a value from available operands."""
-        if number.kind == GIVEN_INPUT:
+        if number.kind == INPUT_NUMBER:
             name, index = number.entry
             self.known_as(number, f"{name}[{index}]")
         elif number.kind in (SINE_OF, COSINE_OF):

@@ -13,7 +13,7 @@ from robolin.engine.operation_graph import (
     CHOICE,
     COSINE_OF,
     DIVISION,
-    GIVEN_INPUT,
+    INPUT_NUMBER,
     MULTIPLICATION,
     NEGATIVE,
     ROOT_OF,
@@ -132,7 +132,7 @@ def _evaluate(program: UnrolledProgram, symbols: Mapping[str, Any], ca: Any) -> 
     }
     values = _Values()
     for number in program.needed():
-        if number.kind == GIVEN_INPUT:
+        if number.kind == INPUT_NUMBER:
             name, index = number.entry
             values.known[number.number] = symbols[name][index]
         elif number.kind == ADDITION:

@@ -106,12 +106,12 @@ def valid_states(
     # without a kernel, which would have to be compiled first; results are bit-identical
     options: RunOptions = {"method": method, "engine": "python"}
     results, unanswered = evaluate_rows(question.arm, question.verb, inputs, **options)
-    answered = np.asarray(unanswered) == 0
+    valid = np.asarray(unanswered) == 0
     if precision is not DOUBLE:
-        answered &= _known(emulate_float32(question, inputs))
-    fine = np.flatnonzero(answered)[:states]
+        valid &= _known(emulate_float32(question, inputs))
+    fine = np.flatnonzero(valid)[:states]
     if len(fine) < states:
-        row = int(np.flatnonzero(~answered)[0])
+        row = int(np.flatnonzero(~valid)[0])
         error = explain_failure(question.arm, question.verb, inputs, row, **options)
         raise error or _too_few_in_floats(question)
     inputs = {name: values[fine] for name, values in inputs.items()}

@@ -58,7 +58,7 @@ def feedback(regulator: Regulator, allow_mismatch: bool = False) -> FeedbackCont
 
 def _integral_rates(regulator: Regulator) -> Floats | None:
     """Rates (i, N) of the integrals per closed-loop state; None without integral action."""
-    model, own = regulator.model, 2 * regulator.model.freedoms
+    model, own = regulator.model, 2 * regulator.model.dof
     extra = len(model.states) - own
     if not extra:
         return None
@@ -123,7 +123,7 @@ def _require_motion(model: StateSpace, motion: object) -> None:
         hint = "give the result of robolin.simulate(arm, q, control=regulator.feedback(), …)"
         raise UsageError(f"{motion!r} is not a simulated trajectory", hint=hint)
     joints, own = motion.q.shape[-1], 0 if motion.integrals is None else motion.integrals.shape[-1]
-    if joints != model.arm.n or own != len(model.states) - 2 * model.freedoms:
+    if joints != model.arm.n or own != len(model.states) - 2 * model.dof:
         hint = "use a trajectory of the same robot under this regulator"
         raise UsageError(
             f"the trajectory has {joints} joints and {own} integrals, unlike the regulator",

@@ -220,7 +220,7 @@ def _model(
         units=states | inputs | dict(zip(rows.names, rows.units, strict=True)),
         arm=arm,
         actuated=tuple(driven),
-        freedoms=len(states) // 2,
+        dof=len(states) // 2,
         basis=point.basis,
     )
 

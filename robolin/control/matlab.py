@@ -57,7 +57,7 @@ def _offset_state(model: StateSpace) -> Floats:
     batch = model.batch
     x = np.zeros((*batch, len(model.states)))
     if model.basis is None:
-        x[..., : 2 * model.freedoms] = np.concatenate([model.q, model.qd], axis=-1)
+        x[..., : 2 * model.dof] = np.concatenate([model.q, model.qd], axis=-1)
     return x
 
 

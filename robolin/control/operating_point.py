@@ -236,7 +236,7 @@ def _means_all(arm: Arm, names: Sequence[str] | str) -> bool:
 def joint_indices(arm: Arm, keyword: str, names: Sequence[str] | str) -> tuple[int, ...]:
     """Indices of the named joints in q; a multi-DoF joint gives all of its coordinates."""
     requested = [names] if isinstance(names, str) else list(names)
-    groups = {group.name: sorted(arm.places(group).values()) for group in arm.groups}
+    groups = {group.name: sorted(arm.coordinate_indices(group).values()) for group in arm.groups}
     indices: list[int] = []
     for name in requested:
         if name in groups:

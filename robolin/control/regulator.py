@@ -401,12 +401,12 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
     N = len(model.states)
     if desired.shape != (N,) or not np.isfinite(desired).all():
         raise UsageError(f"must be {N} finite numbers, got shape {desired.shape}", where="poles")
-    placed = [_place(each, desired) for each in iter_models(model)]
+    placed = [_place_poles(each, desired) for each in iter_models(model)]
     K, missed = (stack_models(parts, model.batch) for parts in zip(*placed, strict=True))
     return PlacedPoles(K, missed, model)
 
 
-def _place(model: StateSpace, desired: Complexes) -> tuple[Floats, float]:
+def _place_poles(model: StateSpace, desired: Complexes) -> tuple[Floats, float]:
     signal = require_scipy("signal", "pole placement")
     with warnings.catch_warnings():
         # convergence is judged by the distance of the poles below

@@ -63,7 +63,7 @@ def weights_of(
 
 
 def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Floats:
-    size, d = len(model.states), model.freedoms
+    size, d = len(model.states), model.dof
     if Q is not None and not isinstance(Q, Mapping):
         if bryson:
             raise UsageError("Q and bryson must not be given together", where="Q")
@@ -83,8 +83,8 @@ def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Floats:
 def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) -> list[Floats]:
     """Weights (n,) of positions and of velocities; 'elbow/q' overrides 'q'."""
     joints = model.arm.joint_names
-    known = {"q", "qd", *model.states[2 * model.freedoms :]}
-    if len(model.states) > 2 * model.freedoms:
+    known = {"q", "qd", *model.states[2 * model.dof :]}
+    if len(model.states) > 2 * model.dof:
         known.add(INTEGRAL)
     values_per_quantity = []
     for short, word in (("q", "position"), ("qd", "velocity")):

@@ -48,7 +48,7 @@ class StateSpace(DisplayMixin):
         units: of every state, input and output, by name
         arm: the arm that was linearized
         actuated: indices in tau of the inputs
-        freedoms: number of positions among the states
+        dof: number of positions among the states
         basis: (..., n, d) with δq = basis x for arms with closed loops (d positions), else None
         dt: the sample time in s, or None
         method: discretization of a model with a dt: 'zoh', 'foh', 'tustin' or 'euler'
@@ -77,7 +77,7 @@ class StateSpace(DisplayMixin):
     units: Mapping[str, str]
     arm: Arm
     actuated: tuple[int, ...]
-    freedoms: int
+    dof: int
     basis: Floats | None = None
     dt: float | None = None
     method: Discretization | None = None
@@ -398,7 +398,7 @@ def joint_shares(model: StateSpace, direction: Floats | Complexes) -> Floats:
 
     Positions and velocities have equal weight, so use scaled coordinates.
     """
-    d = model.freedoms
+    d = model.dof
     halves = [np.abs(direction[..., :d]), np.abs(direction[..., d : 2 * d])]
     if model.basis is not None:
         # the directions of a model share its basis

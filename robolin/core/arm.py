@@ -81,7 +81,7 @@ class Arm:
         dh_rows: of the moving joints that were written as rows of a Denavit–Hartenberg table
         tip: the frame of kinematic results, or None
         contract: model assumptions in words: what is included and what is ignored
-        figures: numeric values of the description, to detect changes in it
+        model_dict: numeric values of the description, to detect changes in it
         source: file or name that the arm was loaded from
         digest: SHA-256 of the file
         loaded_with: options that load this arm again; None after `replace`
@@ -113,7 +113,7 @@ class Arm:
     dh_rows: tuple[DhRow, ...] = ()
     named_poses: tuple[tuple[str, tuple[float, ...]], ...] = ()
     contract: Mapping[str, Any] = field(default_factory=dict)
-    figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    model_dict: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""
     digest: str = ""
     loaded_with: Mapping[str, Any] | None = field(default=None, compare=False, init=False)
@@ -212,7 +212,7 @@ class Arm:
             for link in self.links_tip_to_base
         )
 
-    def places(self, group: Group) -> dict[str, int]:
+    def coordinate_indices(self, group: Group) -> dict[str, int]:
         """Indices in q of the coordinates of a multi-DoF joint.
 
         Args:
@@ -223,10 +223,10 @@ class Arm:
 
         Example:
             >>> arm = robolin.load("ur5", base_joint="planar")
-            >>> arm.places(arm.groups[0])
+            >>> arm.coordinate_indices(arm.groups[0])
             {'x': 0, 'y': 1, 'rz': 2}
         """
-        return {part: self.coordinates[k - 1] for part, k in group.freedoms.items()}
+        return {part: self.coordinates[k - 1] for part, k in group.coordinates.items()}
 
     def joint_of(self, k: int) -> str:
         """Name in the description of the joint that moves a link.

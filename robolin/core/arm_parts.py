@@ -259,7 +259,7 @@ class Group:
         return self.links[-1]
 
     @property
-    def freedoms(self) -> dict[str, int]:
+    def coordinates(self) -> dict[str, int]:
         """Coordinate -> number of its link: x, y, z are prismatic, rx, ry, rz revolute."""
         return dict(zip(GROUP_FREEDOMS[self.kind], self.links, strict=True))
 

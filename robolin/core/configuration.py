@@ -197,7 +197,7 @@ def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
     (rates,) = _checked(arm, qd=qd)
     block = np.zeros((*rates.shape, arm.n))
     for group in arm.groups:
-        at = arm.places(group)
+        at = arm.coordinate_indices(group)
         twist = [
             rates[..., at[part]] if part in at else 0.0 for part in TURN_FREEDOMS + SLIDE_FREEDOMS
         ]
@@ -230,7 +230,7 @@ _MOTION_CROSS = _cross_entries()
 
 def _q_indices(arm: Arm, group: Group) -> Mapping[str, Any]:
     """Indices in q by part: rotations and translations, or xy and rz of a planar joint."""
-    at = arm.places(group)
+    at = arm.coordinate_indices(group)
     if group.kind == "planar":
         return {"xy": [at["x"], at["y"]], "rz": at["rz"]}
     slides = [at[part] for part in SLIDE_FREEDOMS if part in at]

@@ -143,7 +143,7 @@ def _named(name: str, labels: Any, column: Any) -> dict[str, Any] | None:
 
 
 def in_joint_order(
-    name: str, given: Mapping[str, Any], joints: Sequence[str], some: bool
+    name: str, mapping: Mapping[str, Any], joints: Sequence[str], some: bool
 ) -> list[Any]:
     """Values in joint order, selected by joint name.
 
@@ -154,7 +154,7 @@ def in_joint_order(
     word = known.column if known else None
     joint_by_label = {label: joint for joint in joints for label in (joint, f"{joint}/{word}")}
     matched: dict[str, Any] = {}
-    for label, values in given.items():
+    for label, values in mapping.items():
         joint = joint_by_label.get(label)
         if joint in matched:
             raise RobolinError(f"{name}: joint '{joint}' occurs more than once", hint="keep one")
@@ -166,5 +166,5 @@ def in_joint_order(
     missing = [joint for joint in joints if joint not in matched]
     if missing and not some:
         message = f"{name}: no label for joint {quote_list(missing)}"
-        raise RobolinError(message, hint=f"its labels are {quote_list(list(given))}; {_BARE}")
+        raise RobolinError(message, hint=f"its labels are {quote_list(list(mapping))}; {_BARE}")
     return [matched.get(joint, 0.0) for joint in joints]

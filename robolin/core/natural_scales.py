@@ -90,7 +90,7 @@ def natural_scales(model: Mapping[str, Any] | None, gravity: float) -> NaturalSc
     """The natural scales of a robot.
 
     Args:
-        model: `Arm.figures` or `Result.model`
+        model: `Arm.model_dict` or `Result.model`
         gravity: in m/s²
     """
     links = (model or {}).get("links", {}).values()

@@ -125,8 +125,8 @@ def split_name(
     typed: FlagText, form: str, example: str, text: str | None = None, separator: str = "="
 ) -> tuple[str, str]:
     """Split NAME=REST at the last separator, since a name may contain it."""
-    name, found, rest = (typed.text if text is None else text).rpartition(separator)
-    if not found or not name:
+    name, separated, rest = (typed.text if text is None else text).rpartition(separator)
+    if not separated or not name:
         raise typed.wrong(f"must have the form {form}", f"write for example {example}")
     return name, rest
 
@@ -136,8 +136,8 @@ def parse_pairs(flag: str, texts: Iterable[str], separator: str = "=") -> dict[s
     pairs: dict[str, str] = {}
     for text in texts:
         typed = FlagText(flag, text)
-        name, found, value = text.partition(separator)
-        if not found or not name.strip():
+        name, separated, value = text.partition(separator)
+        if not separated or not name.strip():
             raise typed.wrong(f"must have the form NAME{separator}VALUE")
         _require_new(typed, name.strip(), pairs)
         pairs[name.strip()] = value
@@ -268,9 +268,9 @@ def _without_quaternions(
 ) -> dict[str, ParsedNumber]:
     """Replace every quaternion by roll, pitch and yaw."""
     for joint, names in quaternion_names(arm).items():
-        given = [name for name in names if name in entries]
+        present = [name for name in names if name in entries]
         angles = [f"{joint}:{part}" for part in ("rx", "ry", "rz")]
-        if not given:
+        if not present:
             continue
         if missing := [name for name in names if name not in entries]:
             raise typed.wrong(f"the quaternion of '{joint}' lacks {', '.join(missing)}")

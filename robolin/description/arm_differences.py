@@ -26,7 +26,7 @@ class DescribedArm(NamedTuple):
     """An arm's contract, and the parameters of its description or None."""
 
     contract: Mapping[str, Any]
-    figures: Mapping[str, Any] | None
+    model_dict: Mapping[str, Any] | None
 
 
 def differences(here: DescribedArm, there: DescribedArm) -> list[str]:
@@ -38,9 +38,9 @@ def differences(here: DescribedArm, there: DescribedArm) -> list[str]:
         and key in there.contract
         and here.contract[key] != there.contract[key]
     ]
-    if here.figures is None or there.figures is None:
+    if here.model_dict is None or there.model_dict is None:
         return changed_options
-    changed = _changed("", with_gravity(here.figures), with_gravity(there.figures))
+    changed = _changed("", with_gravity(here.model_dict), with_gravity(there.model_dict))
     return [*changed, *changed_options]
 
 
@@ -49,7 +49,7 @@ def moving_differences(here: Arm, there: Arm) -> list[str]:
     names = [name for name in MOVING if getattr(here, name) != getattr(there, name)]
     if not names:
         return []
-    described = (DescribedArm(arm.contract, arm.figures) for arm in (here, there))
+    described = (DescribedArm(arm.contract, arm.model_dict) for arm in (here, there))
     return differences(*described) or [f"other {name.partition('_')[0]}" for name in names]
 
 

@@ -22,13 +22,13 @@ def inspection(reading: Reading, arm: Arm) -> Row:
 
     Masses are in kg: the moving mass includes payloads, the fixed mass is merged into the base.
     """
-    raise_all([found.error() for found in reading.findings if found.level == "error"])
+    raise_all([finding.error() for finding in reading.findings if finding.level == "error"])
     assert reading.description is not None, "a reading without errors has a description"
     read = reading.description
     description = with_base_joint(read, arm.groups[0].kind) if arm.floating_base else read
     moving = float_sum(link.inertia.mass for link in arm.links_tip_to_base)
     base = _base_mass(description, arm)
-    levels = Counter(found.level for found in validate(reading))
+    levels = Counter(finding.level for finding in validate(reading))
     return {
         "name": arm.name,
         "source": arm.source,
@@ -52,14 +52,14 @@ def inspection(reading: Reading, arm: Arm) -> Row:
 def joint_table(description: Description, arm: Arm) -> list[Row]:
     """The moving joints with mimic joints, from base to tip; coordinates in public order."""
     entries = {joint.name: joint for joint in description.joints}
-    freedoms = {
-        group.body: [group.freedoms[part] for part in PUBLIC_PARTS[group.kind]]
+    coordinates = {
+        group.body: [group.coordinates[part] for part in PUBLIC_PARTS[group.kind]]
         for group in arm.groups
     }
     return [
         _joint_row(arm.link(k).joint, entries[arm.joint_of(k)], k)
         for body in arm.bodies
-        for k in freedoms.get(body, [body])
+        for k in coordinates.get(body, [body])
     ]
 
 

@@ -17,8 +17,8 @@ from robolin.description.building.keywords import (
     require_known_keywords,
 )
 from robolin.description.building.option_texts import ModelOptions, texts_of_options
-from robolin.description.model import Description, Finding, Reading, figures_of
-from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, robot_text
+from robolin.description.model import Description, Finding, Reading, model_dict_of
+from robolin.description.robot_source import INLINE_TEXT, RobotText, Source, name_of, robot_text
 from robolin.description.validate.validate import physical_findings, plain_arm
 from robolin.errors import UsageError, raise_all
 
@@ -121,7 +121,7 @@ def load(
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """Load the arm of a file or of a bundled name, with the options as one object."""
     name, texts = name_of(source), texts_of_options(options)
-    again = texts is not None and name != GIVEN_TEXT
+    again = texts is not None and name != INLINE_TEXT
     loaded_with = {"arm": name, **(texts or {})} if again else None
     return arm_of(read(source, options), options, name, loaded_with)
 
@@ -223,7 +223,7 @@ def arm_of(
     plain = plain_arm(description, source, loaded_with)
     warnings = _warnings(reading, plain)
     if options.strict:
-        raise_all([found.error() for found in warnings])
+        raise_all([finding.error() for finding in warnings])
     notes = [_note(warnings)] if warnings else []
     if plain is None or replace(options, strict=False) != DEFAULTS:
         return build(description, options, source, notes, loaded_with)
@@ -236,20 +236,20 @@ def _warnings(reading: Reading, plain: Arm | None) -> list[Finding]:
     """The warnings of `validate`, by line."""
     assert reading.description is not None, "a sound reading has a description"
     findings = [*reading.findings, *physical_findings(reading.description, plain)]
-    warnings = [found for found in findings if found.level == "warning"]
-    return sorted(warnings, key=lambda found: (found.location.line, found.location.column))
+    warnings = [finding for finding in findings if finding.level == "warning"]
+    return sorted(warnings, key=lambda finding: (finding.location.line, finding.location.column))
 
 
 def _sound(reading: Reading) -> Description:
     """The description in a reading; its errors are raised together."""
-    raise_all([found.error() for found in reading.findings if found.level == "error"])
+    raise_all([finding.error() for finding in reading.findings if finding.level == "error"])
     assert reading.description is not None, "a reading without errors has a description"
     return reading.description
 
 
 def _note(warnings: list[Finding]) -> str:
     """The contract's note on the warnings of `validate`."""
-    ids = ", ".join(dict.fromkeys(found.id for found in warnings))
+    ids = ", ".join(dict.fromkeys(finding.id for finding in warnings))
     return f"{pluralize(len(warnings), 'warning')} by `robolin validate`: {ids}"
 
 
@@ -258,69 +258,69 @@ def description_of(source: Source, options: ModelOptions = DEFAULTS) -> Descript
     return _sound(read(source, options))
 
 
-def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
+def model_dict(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
     """All parameters of the description in a file or of a bundled name."""
-    return figures_of(description_of(source, options))
+    return model_dict_of(description_of(source, options))
 
 
 def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
     """Read a path, '-' for standard input, a bundled name or a text; errors become findings."""
-    found = robot_text(source)
-    reading = _with_poses(_read(found, options), found, options)
-    if not found.origin or reading.description is None:
+    robot = robot_text(source)
+    reading = _with_poses(_read(robot, options), robot, options)
+    if not robot.origin or reading.description is None:
         return reading
-    notes = (*reading.description.notes, found.origin)
+    notes = (*reading.description.notes, robot.origin)
     return replace(reading, description=replace(reading.description, notes=notes))
 
 
-def _read(found: RobotText, options: ModelOptions) -> Reading:
-    if found.kind == "xacro":
+def _read(robot: RobotText, options: ModelOptions) -> Reading:
+    if robot.kind == "xacro":
         from robolin.description.xacro.xacro_text import read_xacro
 
-        return read_xacro(found, options.xacro_args, options.packages)
-    if found.kind == "urdf":
-        return _read_urdf(found, options)
+        return read_xacro(robot, options.xacro_args, options.packages)
+    if robot.kind == "urdf":
+        return _read_urdf(robot, options)
     if options.xacro_args:
-        raise _without_effect("--xacro-arg", f"{found.shown} is not a xacro file")
-    if found.kind == "mjcf":
+        raise _without_effect("--xacro-arg", f"{robot.shown} is not a xacro file")
+    if robot.kind == "mjcf":
         from robolin.description.mjcf.mjcf_reader import read_mjcf
 
-        return read_mjcf(found, options.packages.values())
-    if found.kind == "sdf":
+        return read_mjcf(robot, options.packages.values())
+    if robot.kind == "sdf":
         from robolin.description.sdf.sdf_reader import read_sdf
 
-        return read_sdf(found, options.packages)
+        return read_sdf(robot, options.packages)
     if options.packages:
-        raise _without_effect("--package", f"{found.shown} does not include other files")
+        raise _without_effect("--package", f"{robot.shown} does not include other files")
     from robolin.description.yaml.yaml_arm import read_yaml
 
-    return read_yaml(found.text, found.shown)
+    return read_yaml(robot.text, robot.shown)
 
 
-def _read_urdf(found: RobotText, options: ModelOptions) -> Reading:
+def _read_urdf(robot: RobotText, options: ModelOptions) -> Reading:
     """The description of a URDF file; a file with xacro in it is expanded, as launch files do."""
     from robolin.description.urdf.urdf_reader import read_urdf
 
-    reading = read_urdf(found.text, found.shown)
-    if found.path is not None and any(each.id == "xacro-unexpanded" for each in reading.findings):
+    reading = read_urdf(robot.text, robot.shown)
+    if robot.path is not None and any(each.id == "xacro-unexpanded" for each in reading.findings):
         from robolin.description.xacro.xacro_text import read_xacro
 
-        return read_xacro(found, options.xacro_args, options.packages)
+        return read_xacro(robot, options.xacro_args, options.packages)
     if options.xacro_args:
-        raise _without_effect("--xacro-arg", f"{found.shown} is not a xacro file")
+        raise _without_effect("--xacro-arg", f"{robot.shown} is not a xacro file")
     if options.packages:
-        raise _without_effect("--package", f"{found.shown} does not include other files")
+        raise _without_effect("--package", f"{robot.shown} does not include other files")
     return reading
 
 
-def _with_poses(reading: Reading, found: RobotText, options: ModelOptions) -> Reading:
+def _with_poses(reading: Reading, robot: RobotText, options: ModelOptions) -> Reading:
     """The reading with the poses of an SRDF file; YAML and MJCF files have their own."""
-    if found.kind in ("urdf", "xacro"):
+    if robot.kind in ("urdf", "xacro"):
         from robolin.description.urdf.srdf_reader import with_group_states
 
-        return with_group_states(reading, found, options)
+        return with_group_states(reading, robot, options)
     if options.srdf is not None:
-        raise _without_effect("--srdf", f"{found.shown} is not a URDF or xacro file")
+        raise _without_effect("--srdf", f"{robot.shown} is not a URDF or xacro file")
     return reading
 
 

@@ -266,17 +266,17 @@ def valid_entries(
 
 def limit_findings(findings: Sequence[Finding]) -> list[Finding]:
     """The first findings of each id, and one that counts the omitted ones."""
-    counts = Counter(found.id for found in findings)
+    counts = Counter(finding.id for finding in findings)
     if not counts or max(counts.values()) <= MOST_OF_A_KIND:
         return list(findings)
     kept: list[Finding] = []
     seen: Counter[str] = Counter()
-    for found in findings:
-        seen[found.id] += 1
-        if seen[found.id] <= MOST_OF_A_KIND:
-            kept.append(found)
-        elif seen[found.id] == MOST_OF_A_KIND + 1:
-            kept.append(_rest(found, counts[found.id] - MOST_OF_A_KIND))
+    for finding in findings:
+        seen[finding.id] += 1
+        if seen[finding.id] <= MOST_OF_A_KIND:
+            kept.append(finding)
+        elif seen[finding.id] == MOST_OF_A_KIND + 1:
+            kept.append(_rest(finding, counts[finding.id] - MOST_OF_A_KIND))
     return kept
 
 
@@ -293,7 +293,7 @@ def sorted_counts(counts: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def figures_of(description: Description) -> dict[str, Any]:
+def model_dict_of(description: Description) -> dict[str, Any]:
     """All parameters of a description as plain data, to compare two models part by part.
 
     Omitted values are 0 or absent; omitted gravity is the standard one.  Names of files and line
@@ -320,7 +320,7 @@ def _link(inertia: Inertia | None) -> dict[str, Any]:
     if inertia is None:
         return {}
     com, rotary = list(inertia.com), list(inertia.rotary)
-    return _given_figures({"mass": inertia.mass, "com": com, "inertia": rotary})
+    return _nonzero_values({"mass": inertia.mass, "com": com, "inertia": rotary})
 
 
 def _joint(joint: JointEntry) -> dict[str, Any]:
@@ -350,12 +350,12 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
     if joint.friction_negative is not None:
         bounds["negative friction"] = joint.friction_negative
     # a limit of 0 differs from no limit
-    given = {key: value for key, value in bounds.items() if value is not None}
-    return _given_figures(figures) | given | ({} if joint.actuated else {"actuated": 0})
+    finite_bounds = {key: value for key, value in bounds.items() if value is not None}
+    return _nonzero_values(figures) | finite_bounds | ({} if joint.actuated else {"actuated": 0})
 
 
 def _loop(loop: LoopEntry) -> dict[str, Any]:
-    return _given_figures(
+    return _nonzero_values(
         {"type": loop.kind, **_end(loop.first, "first "), **_end(loop.second, "second ")}
     )
 
@@ -371,7 +371,7 @@ def _pose(pose: Pose, which: str) -> dict[str, Any]:
     }
 
 
-def _given_figures(figures: Figures) -> dict[str, Any]:
+def _nonzero_values(figures: Figures) -> dict[str, Any]:
     """Remove entries that are 0, empty or absent."""
     return {
         key: value

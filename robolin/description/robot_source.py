@@ -56,7 +56,7 @@ _GIT_SOURCE = re.compile(
 # name of standard input in messages
 STANDARD_INPUT = "<stdin>"
 # name of a text without a file in messages
-GIVEN_TEXT = "<text>"
+INLINE_TEXT = "<text>"
 
 # larger than any robot file; limits the memory that an endless stream can use
 LARGEST_FILE = 64 * 1024 * 1024
@@ -78,9 +78,9 @@ class RobotText(NamedTuple):
 
 def robot_text(source: Source) -> RobotText:
     """Read the text of a path, '-' for standard input, or a bundled name."""
-    given = _text_itself(source)
-    if given is not None:
-        return RobotText(_bounded(given, GIVEN_TEXT), GIVEN_TEXT, format_of_text(given))
+    contents = _text_itself(source)
+    if contents is not None:
+        return RobotText(_bounded(contents, INLINE_TEXT), INLINE_TEXT, format_of_text(contents))
     name = name_of(source)
     if name == "-":
         text = _standard_input()
@@ -148,7 +148,7 @@ def _text_itself(source: Any) -> bytes | None:
 def name_of(source: object) -> str:
     """The name of a source; reject objects that are not a name or a path."""
     if _is_text(source):
-        return GIVEN_TEXT
+        return INLINE_TEXT
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
@@ -360,10 +360,10 @@ def fetched_description(name: str) -> FoundDescription:
         names = [each.removesuffix(_ENDING) for each in known]
         hint = did_you_mean(robot, names, "see its README for the list of robots")
         raise FileError("robot_descriptions has no robot of this name", where=name, hint=hint)
-    found = _fetched(name, module)
+    description = _fetched(name, module)
     for each in _PATHS:
-        if path := getattr(found, each, None):
-            return FoundDescription(Path(path), _origin(found))
+        if path := getattr(description, each, None):
+            return FoundDescription(Path(path), _origin(description))
     raise RobolinError("robot_descriptions has neither URDF, xacro nor MJCF for it", where=name)
 
 

@@ -37,7 +37,7 @@ def check_structure(
         *_names_to_show("joint", joints),
         *_duplicates("link", links),
         *_duplicates("joint", joints),
-        *_names_of_freedoms(joints),
+        *_coordinate_names(joints),
         *_misplaced_joints(links, joints),
         *_mimic_findings(joints),
     ]
@@ -71,7 +71,7 @@ def _duplicates(
         first.setdefault(entry.name, entry.location)
 
 
-def _names_of_freedoms(joints: Sequence[JointEntry]) -> Iterator[Finding]:
+def _coordinate_names(joints: Sequence[JointEntry]) -> Iterator[Finding]:
     """Joints whose name is also a coordinate of another joint."""
     several = [joint for joint in joints if group_kind(joint)]
     owners = {name: joint.name for joint in several for name in coordinate_names(joint)}

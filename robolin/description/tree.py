@@ -117,7 +117,7 @@ def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
     return tuple(f"{joint.name}:{part}" for part in PUBLIC_PARTS[kind]) if kind else (joint.name,)
 
 
-def joints_of_freedoms(
+def joints_of_group(
     joint: JointEntry, kind: GroupKind, pose: Pose, armature: Mapping[str, float]
 ) -> Iterator[Joint]:
     """One joint per coordinate, from the innermost outward; only the first has an offset."""

@@ -70,5 +70,5 @@ class Algorithm:
         if callable(self.function):
             return self.function
         module, _, name = self.function.partition(":")
-        found: Callable[[Chain], None] = getattr(import_module(f"{_HERE}.{module}"), name)
-        return found
+        recursion: Callable[[Chain], None] = getattr(import_module(f"{_HERE}.{module}"), name)
+        return recursion

@@ -124,14 +124,14 @@ class DirectChain:
     def __init__(
         self,
         parameters: Parameters,
-        given: Mapping[str, Sequence[Scalar]],
+        inputs: Mapping[str, Sequence[Scalar]],
         number: Callable[[float], Scalar] = float,
         shapes: Mapping[str, Shape] | None = None,
     ) -> None:
         # a result without a shape has joints along every axis
         self._shapes = shapes or {}
         self._rows = parameters.links
-        self._number, self._parameters, self._given = number, parameters, given
+        self._number, self._parameters, self._given = number, parameters, inputs
         self.n, self.base = parameters.n, parameters.n + 1
         self.groups = DirectGroups(parameters, number)
         self.far_threshold = FAR_SLID if parameters.travelling else None

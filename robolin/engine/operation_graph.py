@@ -140,7 +140,7 @@ def _count(number: TalliedNumber, counts: Counter[tuple[str, str]]) -> None:
     counts.update(needed)
 
 
-GIVEN_INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
+INPUT_NUMBER, NEGATIVE, CHOICE = "input", "negative", "choice"
 ADDITION, MULTIPLICATION, DIVISION = "addition", "multiplication", "division"
 ROOT_OF, SINE_OF, COSINE_OF, TANH_OF = "root", "sine", "cosine", "tanh"
 
@@ -159,7 +159,7 @@ class OperationGraph:
 
     def input(self, name: str = "", index: int = 0) -> GraphNumber:
         """A new input variable of the graph."""
-        node = GraphNumber(self, GIVEN_INPUT)
+        node = GraphNumber(self, INPUT_NUMBER)
         node.entry = (name, index)
         return node
 

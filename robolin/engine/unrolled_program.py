@@ -61,10 +61,10 @@ class UnrolledChain(DirectChain):
     def __init__(
         self,
         parameters: Parameters,
-        given: Mapping[str, Sequence[Any]],
+        inputs: Mapping[str, Sequence[Any]],
         shapes: Mapping[str, Shape],
     ) -> None:
-        super().__init__(parameters, given, shapes=shapes)
+        super().__init__(parameters, inputs, shapes=shapes)
         self.guards: list[Guard] = []
 
     def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
@@ -112,8 +112,8 @@ def unrolled_program(
     fixed = fixed or {}
     names = {name: input_name(name, gives) for name in needs if name not in fixed}
     inputs = graph_inputs(parameters, [*names.values()])
-    given = {name: inputs[called] for name, called in names.items()}
-    chain = UnrolledChain(parameters, {**given, **fixed}, gives)
+    scalars = {name: inputs[called] for name, called in names.items()}
+    chain = UnrolledChain(parameters, {**scalars, **fixed}, gives)
     algorithm(chain)
     if chain.shortfalls:
         raise no_inertia(chain.shortfalls[0], where)

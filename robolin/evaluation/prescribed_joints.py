@@ -111,7 +111,7 @@ def require_prescribed_inputs(arm: Arm, prescribed: Floats, qdd: Floats, tau: Fl
 def prescribed_line(arm: Arm, prescribed: Floats, origin: str = "given") -> str:
     """Contract entry of prescribed joints; `origin` is the source of the accelerations."""
     names = [name for name, own in zip(arm.joint_names, prescribed, strict=True) if own]
-    coordinates = {g.name: [f"{g.name}:{part}" for part in g.freedoms] for g in arm.groups}
+    coordinates = {g.name: [f"{g.name}:{part}" for part in g.coordinates] for g in arm.groups}
     for group, parts in coordinates.items():
         if set(parts) <= set(names):
             first = min(names.index(part) for part in parts)

@@ -52,8 +52,8 @@ class PythonCall:
     def __reduce__(self) -> tuple[Any, ...]:
         return PythonCall, (self.arm, self.verb, self.method, self.fixed)
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        *inputs, out = self._bind(given, named)
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        *inputs, out = self._bind(arguments, named)
         for name, value in zip(self.needs, inputs, strict=True):
             _require_array(name, value, (self.arm.n,))
         results = self._new_arrays() if out is None else self._output_arrays(out)
@@ -66,13 +66,13 @@ class PythonCall:
             return out
         return results[0] if self.result_type is None else self.result_type(*results)
 
-    def _bind(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    def _bind(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Bind positional and keyword arguments; `out` is last."""
         names = (*self.needs, "out")
-        if len(given) > len(names):
+        if len(arguments) > len(names):
             most = pluralize(len(self.needs), "array")
-            raise TypeError(f"{self.verb}: takes {most} and out, got {len(given)} arguments")
-        values = dict(zip(names, given, strict=False))
+            raise TypeError(f"{self.verb}: takes {most} and out, got {len(arguments)} arguments")
+        values = dict(zip(names, arguments, strict=False))
         for name, value in named.items():
             if name not in names:
                 raise TypeError(

@@ -84,9 +84,9 @@ class Expression:
         divides = isinstance(divisor, Number)
         if divides and divisor != 0:
             return total(((1.0 / divisor, self),))
-        given = "0" if divides else type(divisor).__name__
+        kind = "0" if divides else type(divisor).__name__
         raise RobolinError(
-            f"{self!r} can be divided by a number, not by {given}",
+            f"{self!r} can be divided by a number, not by {kind}",
             hint="use .inv for the inverse of an operator",
         )
 

@@ -99,13 +99,13 @@ class FormulaGraph:
 
     def needed(self) -> list[FormulaNode]:
         """The nodes that the result depends on, in the order they can be computed at a link."""
-        found, waiting = {self.output}, [self.output]
+        reached, waiting = {self.output}, [self.output]
         while waiting:
             for source in waiting.pop().sources():
-                if source not in found:
-                    found.add(source)
+                if source not in reached:
+                    reached.add(source)
                     waiting.append(source)
-        return sorted(found, key=lambda node: node.number)
+        return sorted(reached, key=lambda node: node.number)
 
     def follow(self, operator: Expression, x: FormulaNode) -> FormulaNode:
         """The node for the operator applied to x."""

@@ -177,10 +177,10 @@ class PoseOperators(Foundation):
 
     @cached_property
     def _articulated(self) -> Articulated:
-        found = articulated_bodies(self._chain, self._links)
+        bodies = articulated_bodies(self._chain, self._links)
         if self._chain.shortfalls:
             raise no_inertia(self._chain.shortfalls[0], self._arm.source if self._arm else "")
-        return found
+        return bodies
 
     @cached_property
     def P(self) -> Block:

@@ -166,11 +166,11 @@ class Operators(PoseOperators):
 
     def _given(self, name: str) -> Scalars:
         try:
-            found: Scalars = self._chain.input(name)
+            scalars: Scalars = self._chain.input(name)
         except KeyError:
             call = "operators(arm, q, qd)" if name == "qd" else "operators(arm, q, qd, qdd)"
             raise RobolinError(f"this operator requires {name}", hint=f"robolin.{call}") from None
-        return found
+        return scalars
 
 
 def operators(

@@ -102,12 +102,12 @@ def put_together(space: Space, vectors: Sequence[Vector], like: AnyArray) -> Any
         for i, value in zip(space.rows_of(k), vectors[k], strict=False):
             rows[i] = value
     if like.ndim == 1:
-        found = np.array(rows)
+        array = np.array(rows)
     else:
         alike = np.zeros(like.shape[1:])
-        found = np.array([row if isinstance(row, np.ndarray) else alike + row for row in rows])
+        array = np.array([row if isinstance(row, np.ndarray) else alike + row for row in rows])
     # adding 0 turns -0.0 into 0.0, so that results have one zero only
-    return found if found.dtype == object else found + 0.0
+    return array if array.dtype == object else array + 0.0
 
 
 def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:

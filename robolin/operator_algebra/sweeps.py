@@ -104,17 +104,17 @@ def applied(expression: Expression, vector: ArrayLike) -> AnyArray:
         return _applied_anywhere(expression, numbers_of(repr(expression), vector))
     assert rows is not None
     array = array_for(columns, repr(expression), vector)
-    found = run_sweeps(
+    outputs = run_sweeps(
         expression.plan, columns.layout, vectors_by_link(columns, array), _own_numbers
     )
-    return put_together(rows, found, array)
+    return put_together(rows, outputs, array)
 
 
 def _applied_anywhere(expression: Expression, array: AnyArray) -> AnyArray:
     """Apply a multiple of the identity, which accepts vectors of any length."""
     single = Layout((0, 2), (0,)).joints
-    (found,) = run_sweeps(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
-    return np.zeros(array.shape) + found
+    (output,) = run_sweeps(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
+    return np.zeros(array.shape) + output
 
 
 def dense(expression: Expression) -> AnyArray:
@@ -132,10 +132,10 @@ def operations(expression: Expression) -> dict[str, int]:
     if rows is None or columns is None:
         return {}
     numbers = np.array([unknown_number() for _ in range(columns.size)])
-    found = run_sweeps(
+    counts = run_sweeps(
         expression.plan, columns.layout, vectors_by_link(columns, numbers), _counters
     )
-    cost: Counter[str] = cost_of(x for k in _seen(rows) for x in found[k]).total
+    cost: Counter[str] = cost_of(x for k in _seen(rows) for x in counts[k]).total
     return dict(sorted(cost.items()))
 
 
@@ -187,12 +187,12 @@ def _value(
 
 def _sum(terms: Iterable[tuple[Scalar, Vector]], width: int) -> Vector:
     """Sum the terms in order; a factor of 1 or -1 needs no multiplication."""
-    found: Any = None
+    total: Any = None
     for c, vector in terms:
-        if found is None:
-            found = vector if c == 1 else scale(vector, c) if c != -1 else tuple(-x for x in vector)
+        if total is None:
+            total = vector if c == 1 else scale(vector, c) if c != -1 else tuple(-x for x in vector)
         elif c == -1:
-            found = sub(found, vector)
+            total = sub(total, vector)
         else:
-            found = add(found, vector if c == 1 else scale(vector, c))
-    return (0.0,) * width if found is None else found
+            total = add(total, vector if c == 1 else scale(vector, c))
+    return (0.0,) * width if total is None else total

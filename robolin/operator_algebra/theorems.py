@@ -66,9 +66,9 @@ def inverse_expression(expression: Expression) -> Expression:
     """The inverse as a formula; an error if no theorem provides one."""
     home = _home(expression)
     for pairs in (rigid_inverses, inverses):
-        found = _inverse(expression, _table(pairs(home) if home else ()))
-        if found is not None:
-            return found
+        inverse = _inverse(expression, _table(pairs(home) if home else ()))
+        if inverse is not None:
+            return inverse
     raise RobolinError(
         f"the inverse of {expression!r} has no known formula",
         hint="form the matrix with .dense() and invert it",
@@ -109,14 +109,14 @@ def _inverse(expression: Expression, table: dict[Expression, Expression]) -> Exp
         return table[_settled(expression)]
     match expression:
         case Transposed(operand):
-            found = _inverse(operand, table)
-            return found and found.T
+            inverse = _inverse(operand, table)
+            return inverse and inverse.T
         case Product(factors):
             parts = [_inverse(factor, table) for factor in reversed(factors)]
             return None if None in parts else product(part for part in parts if part)
         case Sum(((number, term),)):
-            found = _inverse(term, table)
-            return found and found / number
+            inverse = _inverse(term, table)
+            return inverse and inverse / number
     return None
 
 

@@ -51,7 +51,7 @@ from robolin.queries.values import (
 
 def answer_inverse(context: QueryContext) -> Result | ResultStream:
     """Compute inverse dynamics: torques for a motion."""
-    if context.question.asked("residual"):
+    if context.question.flag("residual"):
         return answer_by_algorithms(context, ResidualQuery(("inverse",)))
     return answer_by_algorithms(context, AlgorithmQuery(("inverse",)))
 
@@ -62,7 +62,7 @@ def answer_forward(context: QueryContext) -> Result | ResultStream:
     prescribed = _prescribed(context)
     selected = {
         "forward" if prescribed is None else "forward-prescribed": True,
-        "link-accelerations": context.question.asked("links"),
+        "link-accelerations": context.question.flag("links"),
         "tip-acceleration": frame is not None,
     }
     method = _method(context.question)
@@ -84,7 +84,7 @@ FORMER_ALGORITHMS = {"mass-matrix-inverse": "mass-matrix-inverse-columns"}
 
 def answer_mass_matrix(context: QueryContext) -> Result | ResultStream:
     """Compute the mass matrix and the matrices that the options select."""
-    is_set = context.question.asked
+    is_set = context.question.flag
     selected = {
         "mass-matrix": True,
         "mass-matrix-inverse": is_set("inverse"),
@@ -175,15 +175,15 @@ class AlgorithmQuery:
             names.pop("qdd", None)
         return tuple(name for name in names if name not in changes)
 
-    def start(self, context: QueryContext, given: Values) -> Values:
+    def start(self, context: QueryContext, values: Values) -> Values:
         """Reject accelerations of free joints and torques of prescribed ones."""
-        arm, self._qdd = context.arm, given.get("qdd")
+        arm, self._qdd = context.arm, values.get("qdd")
         if self.prescribed is not None:
-            inputs = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
+            inputs = (values.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
             require_prescribed_inputs(arm, self.prescribed, *inputs)
-        return given
+        return values
 
-    def state(self, context: QueryContext, inputs: StateInputs, given: Values) -> tuple[Array, ...]:
+    def state(self, context: QueryContext, inputs: StateInputs, state: Values) -> tuple[Array, ...]:
         """Evaluate one state; a state without a result raises an error."""
         arm, options = context.arm, self._run_options()
 
@@ -191,9 +191,9 @@ class AlgorithmQuery:
             return evaluate_arm(arm, algorithm, values, **options)
 
         if self._reports_condition(context):
-            worst = condition(run("mass-matrix", {**given, **inputs.values(arm, given, run)}))
+            worst = condition(run("mass-matrix", {**state, **inputs.values(arm, state, run)}))
             context.note(f"cond(M) = {worst:.3g}")
-        arrays, values = self._arrays(arm, inputs, given, run)
+        arrays, values = self._arrays(arm, inputs, state, run)
         if context.verb.linear:
             point = complete_operating_point(values, run)
             lists = {name: point[name].tolist() for name in point}
@@ -232,7 +232,7 @@ class AlgorithmQuery:
         arm, lines = context.arm, {}
         if self.prescribed is not None:
             values = None if self._qdd is None else self._qdd.tolist()
-            by_row = rows is not None and "qdd" in inputs.given
+            by_row = rows is not None and "qdd" in inputs.present
             origin = "of every row" if by_row else accelerations_text(arm, self.prescribed, values)
             lines["prescribed"] = prescribed_line(arm, self.prescribed, origin)
         return {**lines, **_algorithm_lines(self, arm)}
@@ -244,12 +244,12 @@ class AlgorithmQuery:
         return context.settings.verbose and self.divides and not context.arm.loops
 
     def _arrays(
-        self, arm: Arm, inputs: StateInputs, given: Values, run: Run
+        self, arm: Arm, inputs: StateInputs, state: Values, run: Run
     ) -> tuple[tuple[Array, ...], Values]:
         """Compute the requested arrays; return them with all values used."""
         if arm.loops:
-            given = closed_state(arm, self.loops, given)
-        values = inputs.values(arm, given, run)
+            state = closed_state(arm, self.loops, state)
+        values = inputs.values(arm, state, run)
         if arm.loops:
             values |= closed_changes(arm, self.loops, values)
         if self.prescribed is not None:
@@ -282,7 +282,7 @@ def answer_by_algorithms(
     context.emit_arm_notes()
     if not KINEMATIC.issuperset(algorithms.names):
         context.warn_or_raise(*filter(None, [massless_warning(context.arm)]))
-    if context.arm.loops or LOOP_FLAGS & context.question.asks.keys():
+    if context.arm.loops or LOOP_FLAGS & context.question.options.keys():
         algorithms = replace(algorithms, loops=loop_options(context.question))
         algorithms.loops.require_useful(context.arm)
     return run_function(context, algorithms)

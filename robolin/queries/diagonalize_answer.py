@@ -18,10 +18,10 @@ from robolin.queries.request import QueryContext
 def answer_diagonalize(context: QueryContext) -> Result | ResultStream:
     """Transform states to diagonalizing velocities or back; or compute the curvature."""
     question = context.question
-    if question.asked("curvature"):
+    if question.flag("curvature"):
         return answer_curvature(context)
-    name = "undiagonalize" if question.asked("inverse-transform") else "diagonalize"
-    if question.asked("unnormalized"):
+    name = "undiagonalize" if question.flag("inverse-transform") else "diagonalize"
+    if question.flag("unnormalized"):
         name = f"{name}-unnormalized"
     return answer_by_algorithms(context, AlgorithmQuery((name,), divides=True))
 
@@ -38,7 +38,7 @@ def answer_curvature(context: QueryContext) -> Result:
         Array("q", q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
         Array("curvature", curved.relative, (), unit_of("curvature", kinds)),
     ]
-    if context.question.asked("symbols") and curved.independent:
+    if context.question.flag("symbols") and curved.independent:
         arrays.append(_symbols(arm, curved, unit_of("riemann", kinds)))
     lines = _contract_lines(arm, states, curved)
     context.settings.notify("summary", f"{lines['verdict']}; {lines['largest symbol']}")

@@ -178,7 +178,7 @@ def require_joints(arm: Arm, result: Result, name: str) -> None:
 
 def model_differences(arm: Arm, result: Result) -> list[str]:
     """List the differences between the arm and the model of a result, as text."""
-    here = DescribedArm(to_json_types(arm.contract), to_json_types(arm.figures))
+    here = DescribedArm(to_json_types(arm.contract), to_json_types(arm.model_dict))
     return figure_differences(
         here, DescribedArm(to_json_types(result.contract), to_json_types(result.model))
     )
@@ -220,7 +220,7 @@ def stored_weights(
         return Weights(Q, R, np.zeros((len(Q), len(R))))
     options = {label: result.options[label] for label in WEIGHING if label in result.options}
     question = Question("lqr", **options)
-    if question.asked("bryson") and not same_arm:
+    if question.flag("bryson") and not same_arm:
         return None
     inputs = next(array.labels for array in result.arrays if array.name == "K")[0]
     actuated = [label.removesuffix("/effort") for label in inputs]
@@ -229,7 +229,7 @@ def stored_weights(
     model = state_space(arm, q, qd, tau=tau, actuated=actuated, outputs=outputs)
     model = with_integrals(model, integrals)
     weights = (state_weights(question) or None, effort_weights(question, model) or None, None)
-    return weights_of(model, *weights, question.asked("bryson"))
+    return weights_of(model, *weights, question.flag("bryson"))
 
 
 def cost_text(

@@ -23,8 +23,8 @@ def answer_jacobian(context: QueryContext) -> Result | ResultStream:
     """Compute the Jacobian of a frame, optionally its derivatives and operational space."""
     question, arm = context.question, _with_frame(context.arm, context.question)
     note_frame(context, arm, question.text("frame"))
-    names = ["jacobian", *(["frame-derivatives"] if question.asked("derivatives") else [])]
-    divides = question.asked("operational-space") or question.asked("operational-space-inverse")
+    names = ["jacobian", *(["frame-derivatives"] if question.flag("derivatives") else [])]
+    divides = question.flag("operational-space") or question.flag("operational-space-inverse")
     if divides:
         names.append(_operational(context, arm))
     named = _in_frame_axes if _reference(question) == "frame" else _in_world_axes
@@ -58,7 +58,7 @@ def _operational(context: QueryContext, arm: Arm) -> str:
     """Select the operational-space algorithm; note if only the inverse exists."""
     spans, requested = (
         joints_to_frame(arm) >= DIRECTIONS,
-        context.question.asked("operational-space"),
+        context.question.flag("operational-space"),
     )
     if requested and not spans:
         assert arm.tip is not None, "at_frame sets the tip"

@@ -71,20 +71,20 @@ class LinearModelSpec:
         """Linearize about q, qd and tau, or about q, qd and qdd."""
         from robolin.control.linear_model import state_space
 
-        given = closed_state(self.arm, self.loops, values) if self.arm.loops else values
+        state = closed_state(self.arm, self.loops, values) if self.arm.loops else values
         return state_space(
             self.arm,
-            given.get("q", 0.0),
-            given.get("qd", 0.0),
-            None if "tau" in given else given.get("qdd"),
-            given.get("tau", "hold"),
+            state.get("q", 0.0),
+            state.get("qd", 0.0),
+            None if "tau" in state else state.get("qdd"),
+            state.get("tau", "hold"),
             actuated=self.actuated,
             passive=self.passive,
             outputs=self.outputs,
             reference=self.reference,
             dt=self.dt,
             method=self.discretize,
-            jobs=jobs or threads_for(_workload(self.arm, given)),
+            jobs=jobs or threads_for(_workload(self.arm, state)),
         )
 
     def is_feasible(self, values: Mapping[str, Floats]) -> Mask:
@@ -110,7 +110,7 @@ class LinearModelSpec:
 def spec_from_question(arm: Arm, question: Question) -> LinearModelSpec:
     """Return the linear model that a question specifies."""
     loops = NO_LOOPS
-    if arm.loops or LOOP_FLAGS & question.asks.keys():
+    if arm.loops or LOOP_FLAGS & question.options.keys():
         loops = loop_options(question)
         loops.require_useful(arm)
     return LinearModelSpec(
@@ -121,7 +121,7 @@ def spec_from_question(arm: Arm, question: Question) -> LinearModelSpec:
         question.text("reference") or "world",
         seconds(question, "dt"),
         cast("Discretization", question.text("discretize") or "zoh"),
-        question.asked("trim"),
+        question.flag("trim"),
         _names(question, "keep") or (),
         loops,
     )
@@ -247,13 +247,13 @@ class LinearModelTask:
     def needs(self) -> tuple[str, ...]:
         return ("q", "qd", "tau")
 
-    def start(self, context: QueryContext, given: Values) -> Values:
+    def start(self, context: QueryContext, values: Values) -> Values:
         """Return the state, or with --trim the equilibrium near it."""
         joints = context.arm.joint_names
-        given = {"q": np.zeros(len(joints)), **given}
+        values = {"q": np.zeros(len(joints)), **values}
         if not self.spec.trim:
-            return given
-        equilibrium = self.spec.trimmed(given["q"])
+            return values
+        equilibrium = self.spec.trimmed(values["q"])
         farthest = int(np.abs(equilibrium.moved).argmax())
         self.contract_entries["torque"] = "holding the equilibrium"
         self.contract_entries["trim"] = (
@@ -262,9 +262,9 @@ class LinearModelTask:
         )
         return {"q": equilibrium.q, "tau": equilibrium.tau}
 
-    def state(self, context: QueryContext, inputs: StateInputs, given: Values) -> ModelArrays:
+    def state(self, context: QueryContext, inputs: StateInputs, values: Values) -> ModelArrays:
         """Evaluate one state."""
-        return self.arrays(given)
+        return self.arrays(values)
 
     def rows(
         self, context: QueryContext, inputs: StateInputs, chunk: Chunk, jobs: int | None

@@ -94,28 +94,28 @@ def with_closure_forces(algorithm: str) -> str:
     return FULL.get(algorithm, algorithm)
 
 
-def closed_state(arm: Arm, loops: LoopOptions, given: Values) -> Mapping[str, Floats]:
+def closed_state(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str, Floats]:
     """Project the given state onto the loop constraints if --close is set.
 
     In a batch, states that cannot be projected stay unchanged: the evaluation reports them.
     """
     if loops.close is None:
-        return given
+        return values
     from robolin.api.closed_loops import close
     from robolin.evaluation.loops.assemble import assemble
 
-    q = given.get("q", np.zeros(arm.n))
+    q = values.get("q", np.zeros(arm.n))
     if q.ndim == 1:
-        state = close(arm, q, given.get("qd", 0.0), loops.held(arm))
-        return {**given, "q": state.q, "qd": state.qd}
+        state = close(arm, q, values.get("qd", 0.0), loops.held(arm))
+        return {**values, "q": state.q, "qd": state.qd}
     flat = q.reshape(-1, arm.n)
-    qd = np.broadcast_to(given.get("qd", np.zeros(arm.n)), q.shape).reshape(-1, arm.n)
+    qd = np.broadcast_to(values.get("qd", np.zeros(arm.n)), q.shape).reshape(-1, arm.n)
     held = [arm.joint_names.index(name) for name in loops.held(arm)]
     fine = np.asarray(np.isfinite(flat + qd).all(axis=-1))[:, None]
     assembled = assemble(arm, np.where(fine, flat, 0.0), np.where(fine, qd, 0.0), held)
     positions = np.where(fine, assembled.q, flat).reshape(q.shape)
     velocities = np.where(fine, assembled.qd, qd).reshape(q.shape)
-    return {**given, "q": positions, "qd": velocities}
+    return {**values, "q": positions, "qd": velocities}
 
 
 def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str, Floats]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 def answer_lqr(context: QueryContext) -> Result | ResultStream:
     """Compute gains, the cost matrix and the closed-loop poles."""
     spec = spec_from_question(context.arm, context.question)
-    if context.question.asked("time-varying"):
+    if context.question.flag("time-varying"):
         return answer_time_varying(context, spec)
     task = LinearModelTask(spec, lambda values: arrays(values))
 
@@ -73,7 +73,7 @@ def validate_values(question: Question) -> None:
     seconds(question, "dt")
     state_weights(question)
     _parse_efforts(question)
-    if not question.asked("time-varying"):
+    if not question.flag("time-varying"):
         # check here, so that a missing SciPy is reported once and not for every row
         require_scipy("linalg", "a Riccati equation")
 
@@ -93,7 +93,7 @@ def _regulator(
         model,
         state_weights(question) or None,
         effort_weights(question, model) or None,
-        bryson=question.asked("bryson"),
+        bryson=question.flag("bryson"),
         integral=integrals(question, context.arm.joint_names),
     )
 
@@ -150,7 +150,7 @@ class BackwardPass(Runner):
             _prepend(first, models),
             state_weights(question) or None,
             effort_weights(question, first) or None,
-            bryson=question.asked("bryson"),
+            bryson=question.flag("bryson"),
         )
         for gains, (chunk, point) in zip(blocks, points, strict=False):
             yield self.part(chunk, (*gain_arrays(first, gains.K, gains.P), *point)), chunk

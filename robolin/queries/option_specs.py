@@ -266,7 +266,7 @@ class Verb(NamedTuple):
     `states`:      state quantities that it accepts
     `states_from`: options for files or samples instead of one state
     `perturb`:     perturbations that the option `perturb` may name
-    `asks`:        its other options
+    `own_options`: its other options
     `one_of`:      options of which one is required, separated by spaces -> hint
     `answers`:     'module:function' that evaluates it; '' for a command without a result
     `needs_all_rows`: options that evaluate all rows of a trajectory together
@@ -281,7 +281,7 @@ class Verb(NamedTuple):
     states: tuple[str, ...] = ()
     states_from: Mapping[str, OptionSpec] = _NOTHING
     perturb: tuple[str, ...] = ()
-    asks: Mapping[str, OptionSpec] = _NOTHING
+    own_options: Mapping[str, OptionSpec] = _NOTHING
     one_of: Conditions = NO_CONDITIONS
     answers: str = ""
     needs_all_rows: tuple[str, ...] = ()
@@ -301,9 +301,9 @@ class Verb(NamedTuple):
     def options(self) -> dict[str, OptionSpec]:
         """All options that determine the result except the arm itself, by flag name."""
         state = dict.fromkeys(self.states, TEXT)
-        return {**MODEL_OPTIONS, **state, **self.state_file, **self.states_from, **self.asks}
+        return {**MODEL_OPTIONS, **state, **self.state_file, **self.states_from, **self.own_options}
 
     @property
     def state_file(self) -> dict[str, OptionSpec]:
         """The option `state`, unless the command uses that name otherwise."""
-        return {"state": FILE} if self.states and "state" not in self.asks else {}
+        return {"state": FILE} if self.states and "state" not in self.own_options else {}

@@ -43,7 +43,7 @@ class Question:
 
     Fields:
         verb: name of the command, as on the command line
-        asks: option values by flag name without leading dashes, as plain values
+        options: option values by flag name without leading dashes, as plain values
 
     Raises:
         UsageError: an unknown command or one without a result, an unknown keyword, a missing
@@ -52,42 +52,46 @@ class Question:
 
     Example:
         >>> robolin.Question("mass-matrix", inverse=True)
-        Question(verb='mass-matrix', asks={'inverse': True})
-        >>> robolin.Question("linearize-forward", perturb={"dq": [0.1, 0.0]}).asks
+        Question(verb='mass-matrix', options={'inverse': True})
+        >>> robolin.Question("linearize-forward", perturb={"dq": [0.1, 0.0]}).options
         {'perturb': ('dq=0.1,0.0',)}
         >>> robolin.Question.keywords("mass-matrix")["inverse"]
         'True: Also return mass_matrix_inverse'
     """
 
     verb: str
-    _asks: tuple[tuple[str, PlainValue], ...]
+    _options: tuple[tuple[str, PlainValue], ...]
 
-    def __init__(self, verb: str, **asks: OptionValue) -> None:
+    def __init__(self, verb: str, **options: OptionValue) -> None:
         command = _resolve_verb(verb)
         plain: dict[str, PlainValue] = {}
-        for keyword, value in asks.items():
+        for keyword, value in options.items():
             label = keyword.replace("_", "-")
             label = FORMER_OPTIONS.get(label, label)
-            if label not in command.asks:
+            if label not in command.own_options:
                 takes = (
-                    f"choose one of {join_and([*command.asks])}"
-                    if command.asks
+                    f"choose one of {join_and([*command.own_options])}"
+                    if command.own_options
                     else f"{verb} has no keywords"
                 )
-                hint = did_you_mean(label, [*command.asks], takes)
+                hint = did_you_mean(label, [*command.own_options], takes)
                 raise UsageError(f"{verb} has no keyword '{keyword}'", hint=hint)
-            if (ready := coerce_option(command, label, command.asks[label], value)) is not None:
+            if (
+                ready := coerce_option(command, label, command.own_options[label], value)
+            ) is not None:
                 plain[label] = ready
         missing = [
-            label for label, spec in command.asks.items() if spec.required and label not in plain
+            label
+            for label, spec in command.own_options.items()
+            if spec.required and label not in plain
         ]
         if missing:
             raise usage_error(command, f"missing option '--{missing[0]}'")
         object.__setattr__(self, "verb", verb)
-        object.__setattr__(self, "_asks", tuple(sorted(plain.items())))
+        object.__setattr__(self, "_options", tuple(sorted(plain.items())))
 
     def __repr__(self) -> str:
-        return f"Question(verb={self.verb!r}, asks={self.asks!r})"
+        return f"Question(verb={self.verb!r}, options={self.options!r})"
 
     @staticmethod
     def keywords(verb: str) -> dict[str, str]:
@@ -111,11 +115,11 @@ class Question:
         return {keyword.name: f"{keyword.value}: {keyword.meaning}" for keyword in keywords}
 
     @property
-    def asks(self) -> dict[str, PlainValue]:
+    def options(self) -> dict[str, PlainValue]:
         """A copy of all options by flag name."""
-        return dict(self._asks)
+        return dict(self._options)
 
-    def asked(self, label: str) -> bool:
+    def flag(self, label: str) -> bool:
         """Return True if a switch is set.
 
         Args:
@@ -124,7 +128,7 @@ class Question:
         Returns:
             True or False
         """
-        return self.asks.get(label) is True
+        return self.options.get(label) is True
 
     def text(self, label: str) -> str | None:
         """Return the value of a text option.
@@ -135,7 +139,7 @@ class Question:
         Returns:
             the text, or None if the option is absent
         """
-        value = self.asks.get(label)
+        value = self.options.get(label)
         return value if isinstance(value, str) else None
 
     def texts(self, label: str) -> tuple[str, ...]:
@@ -147,7 +151,7 @@ class Question:
         Returns:
             the texts in order, () if the option is absent
         """
-        value = self.asks.get(label, ())
+        value = self.options.get(label, ())
         return value if isinstance(value, tuple) else ()
 
     def count(self, label: str) -> int | None:
@@ -159,27 +163,29 @@ class Question:
         Returns:
             the number, or None if the option is absent
         """
-        value = self.asks.get(label)
+        value = self.options.get(label)
         return value if isinstance(value, int) else None
 
     @property
-    def answers_together(self) -> str | None:
+    def needs_all_rows(self) -> str | None:
         """The option, if any, that evaluates all rows of a trajectory together."""
         labels = _resolve_verb(self.verb).needs_all_rows
-        return next((label for label in labels if label in self.asks), None)
+        return next((label for label in labels if label in self.options), None)
 
     @property
     def files(self) -> dict[str, str]:
         """Input files of the question, by flag."""
-        asks = _resolve_verb(self.verb).asks
+        specs = _resolve_verb(self.verb).own_options
         return {
-            label: str(value) for label, value in self.asks.items() if asks[label].kind == "file"
+            label: str(value)
+            for label, value in self.options.items()
+            if specs[label].kind == "file"
         }
 
     @property
-    def options(self) -> dict[str, PlainValue]:
+    def recorded_options(self) -> dict[str, PlainValue]:
         """Options as a result records them: files by their base name."""
-        return {**self.asks, **{name: base_name(path) for name, path in self.files.items()}}
+        return {**self.options, **{name: base_name(path) for name, path in self.files.items()}}
 
 
 class _WithKeywords:
@@ -315,7 +321,7 @@ class Keyword(NamedTuple):
 
 def keyword_names(verb: Verb) -> list[str]:
     """Keywords of a command: its flag names with underscores."""
-    return [label.replace("-", "_") for label in verb.asks]
+    return [label.replace("-", "_") for label in verb.own_options]
 
 
 def keywords_by_verb() -> str:
@@ -340,7 +346,7 @@ def keywords_of(verb: Verb) -> list[Keyword]:
         for flag in getattr(import_module(module), name).params
         for option in flag.opts
     }
-    keywords = zip(keyword_names(verb), verb.asks.items(), strict=True)
+    keywords = zip(keyword_names(verb), verb.own_options.items(), strict=True)
     return [
         Keyword(name, _value(spec, flags[label]), _in_python(flags[label].help))
         for name, (label, spec) in keywords

@@ -30,11 +30,11 @@ from robolin.queries.values import Values, resolve_single
 
 def answer_regressor(context: QueryContext) -> Result | ResultStream:
     """Compute the regressor for one state or every row, its rank, or the parameters."""
-    if context.question.asked("rank"):
+    if context.question.flag("rank"):
         return _rank(context)
-    if context.question.asked("parameters"):
+    if context.question.flag("parameters"):
         return _parameters(context)
-    if context.question.asked("geometry"):
+    if context.question.flag("geometry"):
         return answer_by_algorithms(
             context, AlgorithmQuery(("geometry-derivative",), named=_geometry)
         )
@@ -126,8 +126,8 @@ def sampled_states(context: QueryContext, needs: Sequence[str]) -> SampledStates
         return _read_states(context, states.trajectory, needs)
     if states.arrays:
         return _array_states(context, needs)
-    motion, given = resolve_single(context, needs, "zero")
-    values = motion.values(arm, given, lambda verb, values: {})
+    motion, point = resolve_single(context, needs, "zero")
+    values = motion.values(arm, point, lambda verb, values: {})
     lines = motion.contract_lines()
     return SampledStates({name: values[name] for name in needs}, lines["state"])
 

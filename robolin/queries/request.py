@@ -25,7 +25,7 @@ from robolin.queries.option_specs import (
     conflict,
 )
 from robolin.queries.question import Question, answering_verb, coerce_option, usage_error
-from robolin.queries.states import NAN, States, given_options
+from robolin.queries.states import NAN, States, explicit_options
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Request:
         """Options that the result records, enough to repeat it: files by their base name."""
         arm = {ARM_OPTION: PurePath(self.source.path).name} if self.source.path else {}
         model = {**self.source.texts, **{k: base_name(v) for k, v in self.source.files.items()}}
-        return {**arm, **model, **self.question.options, **self.states.options}
+        return {**arm, **model, **self.question.recorded_options, **self.states.options}
 
 
 def request_about(arm: Arm, question: Question | str, states: States | None = None) -> Request:
@@ -131,13 +131,13 @@ def request_about(arm: Arm, question: Question | str, states: States | None = No
     from robolin.core.array_checks import require_arm
 
     query = Question(question) if isinstance(question, str) else question
-    given = States() if states is None else states
-    for what, value, kind in (("question", query, Question), ("states", given, States)):
+    given_states = States() if states is None else states
+    for what, value, kind in (("question", query, Question), ("states", given_states, States)):
         if not isinstance(value, kind):
             hint = "use `robolin.answer(arm, Question(…), States(…))`"
             raise UsageError(f"must be a {kind.__name__}, got {value!r}", where=what, hint=hint)
     require_arm(arm)
-    return Request(source_of(arm), query, given)
+    return Request(source_of(arm), query, given_states)
 
 
 def source_of(arm: Arm) -> ArmSource:
@@ -179,8 +179,8 @@ def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Re
         for label, value in options.items()
         if label in command.states or label in command.states_from or label in command.state_file
     }
-    asks = {label: value for label, value in options.items() if label in command.asks}
-    question = Question(verb if verb in VERBS else base_verb(verb), **asks)
+    selected = {label: value for label, value in options.items() if label in command.own_options}
+    question = Question(verb if verb in VERBS else base_verb(verb), **selected)
     return checked_request(source, question, States(**by_state), verb)
 
 
@@ -201,9 +201,9 @@ def checked_request(source: ArmSource, question: Question, states: States, verb:
 def validate_options(request: Request) -> None:
     """Reject options that contradict each other or have no effect, independent of the arm."""
     question, states = request.question, request.states
-    verb, given = VERBS[question.verb], given_options(states)
+    verb, present = VERBS[question.verb], explicit_options(states)
     require_only(states, verb.states)
-    for label in given:
+    for label in present:
         if label not in (*verb.states, *verb.states_from, STATES_OPTION):
             raise UsageError(
                 "has no effect here",
@@ -214,10 +214,10 @@ def validate_options(request: Request) -> None:
         message = f"{verb.name} requires one state, got arrays of states"
         raise UsageError(message, hint="pass one number per joint")
     for label, spec in verb.states_from.items():
-        if spec.required and label not in given:
+        if spec.required and label not in present:
             raise usage_error(verb, f"missing option '--{label}'")
-    options = {**given, **question.asks}
-    check_conflicts({**verb.states_from, **verb.asks}, options)
+    options = {**present, **question.options}
+    check_conflicts({**verb.states_from, **verb.own_options}, options)
     for labels, hint in verb.one_of.items():
         if options.keys().isdisjoint(labels.split()):
             raise conflict(f"robolin {verb.name}", REQUIRES, labels.split(), hint)
@@ -351,7 +351,7 @@ class QueryContext:
 
         of_states = self.states.trajectory is not None
         return read_options_from(
-            self.arm, self.states.recording if of_states else self.question.asks
+            self.arm, self.states.recording if of_states else self.question.options
         )
 
     def note(self, *texts: str) -> None:
@@ -394,7 +394,7 @@ class QueryContext:
             options=self.request.options,
             inputs={**arm_inputs(self.arm), **(inputs or {})},
             time=time,
-            model=self.arm.figures,
+            model=self.arm.model_dict,
             files=self.request.files,
         )
 

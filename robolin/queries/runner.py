@@ -66,11 +66,11 @@ class StateFunction(Protocol):
     def needs(self) -> tuple[str, ...]: ...
     @property
     def loops(self) -> LoopOptions: ...
-    def start(self, context: QueryContext, given: Values) -> Values:
+    def start(self, context: QueryContext, values: Values) -> Values:
         """Check one given state, or replace it by the state to evaluate."""
 
     def state(
-        self, context: QueryContext, inputs: StateInputs, given: Values
+        self, context: QueryContext, inputs: StateInputs, values: Values
     ) -> tuple[Array, ...]: ...
     def rows(
         self, context: QueryContext, inputs: StateInputs, chunk: Chunk, jobs: int | None
@@ -96,14 +96,14 @@ def run_function(context: QueryContext, function: StateFunction) -> Result | Res
     if context.states.trajectory is not None or context.states.arrays:
         return Runner(context, function).stream()
     inputs, typed = resolve_single(context, function.needs, function.torque)
-    given = function.start(context, typed)
+    values = function.start(context, typed)
     monitor = StateMonitor(context, function.divides)
-    monitor.update(given.get("q", np.zeros(context.arm.n)))
+    monitor.update(values.get("q", np.zeros(context.arm.n)))
     monitor.report()
-    arrays = with_derived(context, function.state(context, inputs, given))
+    arrays = with_derived(context, function.state(context, inputs, values))
     result = context.result(arrays, _contract_lines(context, function, inputs))
     if context.settings.watch:
-        context.settings.watch(closed_state(context.arm, function.loops, given), result)
+        context.settings.watch(closed_state(context.arm, function.loops, values), result)
     return result
 
 
@@ -272,7 +272,7 @@ class Runner:
             reading["unanswered rows"] = f"{self._failed}, all NaN"
         lines = _contract_lines(context, self._function, self._inputs, rows, reading)
         inputs = {**arm_inputs(arm), **self._source.inputs()}
-        return Footer({**arm.contract, **lines}, inputs, arm.figures)
+        return Footer({**arm.contract, **lines}, inputs, arm.model_dict)
 
 
 def located_error(error: RobolinError, location: str) -> RobolinError:
@@ -292,7 +292,7 @@ def open_batch(
         source = ArrayRows(context.arm, context.states.arrays)
     else:
         source = _open_trajectory(context, context.states.trajectory, names)
-    inputs = resolve_batch(context, needs, torque, source.given, source.name, source.derived)
+    inputs = resolve_batch(context, needs, torque, source.quantities, source.name, source.derived)
     _report_assumptions(context, inputs, source)
     return inputs, source
 
@@ -307,7 +307,7 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
 
     settings, rows, rules = context.settings, context.states.row_slice, context.rules
     needs: tuple[str, ...] = ("q",)
-    if context.question.asked("residual"):
+    if context.question.flag("residual"):
         needs, rules = ("q", "tau"), replace(rules, measured=True)
     read_arguments = (context.arm.joint_names, needs, names[1:], rules, rows)
     if settings.table is not None:
@@ -321,13 +321,13 @@ def _report_assumptions(context: QueryContext, inputs: StateInputs, source: Batc
     if not source.has_columns:
         return
     missing = inputs.missing_columns()
-    if context.question.asked("residual"):
+    if context.question.flag("residual"):
         missing = [f"{text}; compute them with --differentiate savgol" for text in missing]
     if context.strict:
         hint = "add the columns, or remove --strict"
         raise_all([RobolinError(text, where=inputs.file, hint=hint) for text in missing])
     notes = list(source.notes)
-    if {"tau", "qdd"} <= set(source.given) and not context.question.asked("residual"):
+    if {"tau", "qdd"} <= set(source.quantities) and not context.question.flag("residual"):
         notes.append(
             "prescribed joints use the acceleration columns, other joints the effort columns"
             if "qdd" in inputs.needs
@@ -352,7 +352,7 @@ class BatchSource(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def given(self) -> tuple[str, ...]: ...
+    def quantities(self) -> tuple[str, ...]: ...
     @property
     def notes(self) -> tuple[str, ...]: ...
     @property
@@ -382,7 +382,7 @@ class ArrayRows:
 
     def __init__(self, arm: Arm, arrays: Mapping[str, Floats]) -> None:
         self._arrays = arrays
-        self.given = tuple(arrays)
+        self.quantities = tuple(arrays)
         self.lines: dict[str, str] = {}
         for name, values in arrays.items():
             if values.shape[1] != arm.n:

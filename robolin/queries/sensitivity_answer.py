@@ -47,8 +47,8 @@ def answer_sensitivity(context: QueryContext) -> Result:
     nominal["time"] = motion.seconds
     torques = context.question.text("torques") or "continuous"
     along: dict[str, Any] = {**nominal, "torques": torques, "jobs": _threads(context, motion)}
-    if context.question.asked("matrices"):
-        arrays = _matrices(arm, along, context.question.asked("geometry"))
+    if context.question.flag("matrices"):
+        arrays = _matrices(arm, along, context.question.flag("geometry"))
     elif slopes := context.question.text("cost-slopes"):
         arrays = _gradient(context, along, slopes, inputs)
     else:
@@ -125,11 +125,11 @@ def _along(context: QueryContext, motion: Trajectory) -> Iterator[Array]:
     def run(algorithm: str, values: Values) -> Values:
         return evaluate(context.arm, algorithm, values, jobs=_threads(context, motion))
 
-    given = {name: getattr(motion, name) for name in POINT}
-    if given["tau"] is not None:
+    arrays = {name: getattr(motion, name) for name in POINT}
+    if arrays["tau"] is not None:
         # the torques determine the accelerations
-        given["qdd"] = None
-    values = {name: value for name, value in given.items() if value is not None}
+        arrays["qdd"] = None
+    values = {name: value for name, value in arrays.items() if value is not None}
     return operating_point_arrays(
         context.arm, complete_operating_point(values, run), (motion.rows,)
     )
@@ -142,9 +142,9 @@ def _gradient(
     arm, file = context.arm, display_name(path)
     slopes = read_trajectory(path, arm.joint_names, (), ("q", "qd"))
     inputs[file] = slopes.digest
-    given = {f"dcost_d{name}": getattr(slopes, name) for name in ("q", "qd")}
-    given = {name: value for name, value in given.items() if value is not None}
-    if not given:
+    gradients = {f"dcost_d{name}": getattr(slopes, name) for name in ("q", "qd")}
+    gradients = {name: value for name, value in gradients.items() if value is not None}
+    if not gradients:
         hint = (
             "add columns JOINT/position or JOINT/velocity with the partial derivatives of the cost"
         )
@@ -152,7 +152,7 @@ def _gradient(
     if slopes.rows != len(along["time"]):
         message = f"must have {len(along['time'])} rows like the trajectory, got {slopes.rows}"
         raise RobolinError(message, where=file, hint="write one row per row of the trajectory")
-    gradient = cost_gradient(arm, **along, **given)
+    gradient = cost_gradient(arm, **along, **gradients)
     kinds = [joint.kind for joint in arm.joints]
     by_joint = [
         Array(name, values, (arm.joint_names,), unit_of(name, kinds))
@@ -191,7 +191,7 @@ def _contract_lines(context: QueryContext, motion: Trajectory, torques: str) -> 
         "parameter": "parameters",
         "payload-change": "payload",
     }
-    perturbed = [word for name, word in words.items() if name in context.question.asks]
+    perturbed = [word for name, word in words.items() if name in context.question.options]
     source = "efforts" if motion.tau is not None else "accelerations"
     return {
         "motion": f"{motion.rows} rows of {display_name(context.states.trajectory or '')}, "
@@ -203,7 +203,7 @@ def _contract_lines(context: QueryContext, motion: Trajectory, torques: str) -> 
 
 
 def _everything(question: Question) -> str:
-    if question.asked("matrices"):
+    if question.flag("matrices"):
         return "all, as matrices"
     return f"all, by the gradient of the cost whose slopes are in {question.text('cost-slopes')}"
 

@@ -82,7 +82,7 @@ def answer_simulate(context: QueryContext) -> Result:
     monitor.update(q, lambda row: f"row {row + 1}" if q.ndim > 1 else "")
     monitor.report()
     tau, torque_text = (0.0, stored.line) if stored else _torque(context, files)
-    many = "initial" in question.asks
+    many = "initial" in question.options
     schedule = _schedule(question, many)
     task = with_samples_met(_task(context, schedule, stored, reference_motion, prescribed))
     motion = run_simulation(task, q, qd, tau)
@@ -121,7 +121,7 @@ def _task(
         hold=compensates_gravity(question),
         control=stored.law if stored else control_law(question, arm, reference_motion),
         form=cast(StateForm, question.text("state") or "rates"),
-        limits=not question.asked("ignore-limits"),
+        limits=not question.flag("ignore-limits"),
         jobs=context.settings.jobs,
         baumgarte=loop_options(question).baumgarte,
         disturbance=disturbance(question, arm),
@@ -136,7 +136,7 @@ def _feedback(context: QueryContext, files: dict[str, str]) -> StoredFeedback | 
     path = context.question.text("feedback")
     if path is None:
         return None
-    stored = read_feedback(context.arm, path, context.question.asked("allow-model-mismatch"))
+    stored = read_feedback(context.arm, path, context.question.flag("allow-model-mismatch"))
     files[stored.name] = stored.digest
     if stored.differ:
         context.warn(
@@ -350,7 +350,7 @@ def control_line(question: Question) -> str:
         kp, kd = (
             question.text(label) or default for label, default in (("kp", "100"), ("kd", "20"))
         )
-        follow = question.options.get("follow")
+        follow = question.recorded_options.get("follow")
         goal = f"along {follow}" if follow else f"to {question.text('goal') or '0'}"
         to = f"kp = {kp}, kd = {kd}, {goal}"
         law = "kp (q₀ - q) + kd (q̇₀ - q̇)" if follow else "kp (q₀ - q) - kd q̇"

@@ -245,7 +245,7 @@ def energy_drift_text(arm: Arm, motion: Simulation) -> str:
 
 def _torque_rounding(arm: Arm) -> float:
     """Round-off of torques that balance gravity, in N·m or N."""
-    scales = natural_scales(arm.figures, float(np.linalg.norm(arm.gravity)))
+    scales = natural_scales(arm.model_dict, float(np.linalg.norm(arm.gravity)))
     unit = unit_of("tau", [joint.kind for joint in arm.joints])
     return rounding_share("tau") * scales.of_unit(unit)
 
@@ -257,7 +257,7 @@ def _energy_rounding(arm: Arm, motion: Simulation) -> Floats:
     positions, which may cancel.
     """
     gravity = float(np.linalg.norm(arm.gravity))
-    own = natural_scales(arm.figures, gravity).of_unit(unit_of("kinetic_energy", ()))
+    own = natural_scales(arm.model_dict, gravity).of_unit(unit_of("kinetic_energy", ()))
     sizes = np.abs([motion.kinetic_energy, motion.potential_energy, motion.work])
     distance = np.maximum(1.0, np.abs(motion.q).max(axis=-2))
     exerted = (np.abs(motion.tau).max(axis=-2) * distance).sum(axis=-1)

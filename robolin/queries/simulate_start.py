@@ -83,7 +83,11 @@ def read_with_notes(
     """Read a trajectory of all joints or of `only`; add it to `files` and emit its notes."""
     arm, rules = context.arm, context.rules.about((*needs, *optional))
     if only is not None:
-        several = {arm.joint_names[j] for group in arm.groups for j in arm.places(group).values()}
+        several = {
+            arm.joint_names[j]
+            for group in arm.groups
+            for j in arm.coordinate_indices(group).values()
+        }
         rules = replace(rules, only=tuple(only), free_turns=bool(several & {*only}))
     read = read_trajectory(path, arm.joint_names, tuple(needs), tuple(optional), rules)
     name = display_name(path)
@@ -99,7 +103,7 @@ class Start:
     q: Floats
     qd: Floats
     start_text: str
-    given: dict[str, str]
+    origins: dict[str, str]
 
 
 def simulation_start(
@@ -126,19 +130,19 @@ def _unprescribed_start(
         return _first_rows(context, initial, files)
     if reference is not None and not typed:
         return _near(context, reference)
-    given: dict[str, str] = {name: f"--{name}" for name in ("q", "qd") if name in typed}
+    origins: dict[str, str] = {name: f"--{name}" for name in ("q", "qd") if name in typed}
     q, qd = (np.array(_typed(context, name)) for name in ("q", "qd"))
-    start_text = f"{' and '.join(given.values())} given" if given else "at rest at q = 0"
-    return Start(q, qd, start_text, given)
+    start_text = f"{' and '.join(origins.values())} given" if origins else "at rest at q = 0"
+    return Start(q, qd, start_text, origins)
 
 
 def _first_rows(context: QueryContext, initial: str, files: dict[str, str]) -> Start:
     read, file = read_with_notes(context, initial, ("q",), ("qd",), files)
     assert read.q is not None, "q is required"
-    rows, given = f"{pluralize(read.rows, 'row')} of {file}", {"q": "--initial"}
+    rows, origins = f"{pluralize(read.rows, 'row')} of {file}", {"q": "--initial"}
     if read.qd is None:
-        return Start(read.q, np.zeros_like(read.q), f"{rows}, at rest", given)
-    return Start(read.q, read.qd, rows, given | {"qd": "--initial"})
+        return Start(read.q, np.zeros_like(read.q), f"{rows}, at rest", origins)
+    return Start(read.q, read.qd, rows, origins | {"qd": "--initial"})
 
 
 def _near(context: QueryContext, reference: StoredFeedback | ReferenceTrajectory) -> Start:
@@ -167,13 +171,13 @@ def _note_start_mismatch(
 ) -> None:
     """Note if prescribed joints do not start as in their file."""
     state = {"q": start.q, "qd": start.qd}
-    own, given = (
+    own, typed = (
         prescribed.initial_state(state, prescribed.known),
-        [name for name in prescribed.known if name in start.given],
+        [name for name in prescribed.known if name in start.origins],
     )
-    other = [name for name in given if (own[name] != state[name]).any()]
+    other = [name for name in typed if (own[name] != state[name]).any()]
     if other:
-        flags = [*dict.fromkeys(start.given[name] for name in other)]
+        flags = [*dict.fromkeys(start.origins[name] for name in other)]
         have = f"set by {join_and(flags)}, not as in the file"
         context.note(f"{prescribed.name}: prescribed joints start with {join_and(other)} {have}")
 
@@ -182,7 +186,7 @@ def _with_prescribed_start(
     context: QueryContext, prescribed: PrescribedTrajectory, start: Start
 ) -> Start:
     """Replace the initial state of prescribed joints by their file's, unless flags set it."""
-    taken = [name for name in prescribed.known if name not in start.given]
+    taken = [name for name in prescribed.known if name not in start.origins]
     if not taken:
         return start
     text = context.question.text("offset")
@@ -261,13 +265,13 @@ class PrescribedTrajectory:
         """Mask (n,) of multi-DoF joints with all coordinates prescribed."""
         arm, mask = self.rows.arm, np.zeros(self.is_prescribed.shape, dtype=bool)
         for group in arm.groups:
-            own = sorted(arm.places(group).values())
+            own = sorted(arm.coordinate_indices(group).values())
             mask[own] = self.is_prescribed[own].all()
         return mask
 
 
 def _group_coordinates(arm: Arm) -> list[int]:
-    return [j for group in arm.groups for j in arm.places(group).values()]
+    return [j for group in arm.groups for j in arm.coordinate_indices(group).values()]
 
 
 def read_prescribed(context: QueryContext, files: dict[str, str]) -> PrescribedTrajectory | None:

@@ -84,11 +84,11 @@ def state_warnings(arm: Arm, q: JointValues, *, jobs: int | None = None) -> tupl
         joint 'panda_joint1' is at 45 rad, far outside its limits of -2.8973 to 2.8973
     """
     require_arm(arm)
-    given = as_joint_array(arm, "q", q)
-    rows = given.reshape(-1, arm.n)
+    positions = as_joint_array(arm, "q", q)
+    rows = positions.reshape(-1, arm.n)
     ranges, condition = JointRangeMonitor(arm), ConditionMonitor(arm, jobs)
     ranges.update(rows)
-    condition.update(rows, lambda row: f"row {row + 1}" if given.ndim > 1 else "")
+    condition.update(rows, lambda row: f"row {row + 1}" if positions.ndim > 1 else "")
     massless = massless_warning(arm)
     if massless:
         return massless, *ranges.warnings()
@@ -143,9 +143,9 @@ class ConditionMonitor:
 
     def _conditions(self, q: Floats) -> Floats:
         """Upper bounds of the condition numbers; exact where a bound is too large."""
-        given = {"q": q}
-        M = self._matrices("mass-matrix", "mass_matrix", given)
-        inverse = self._matrices("mass-matrix-inverse", "mass_matrix_inverse", given)
+        values = {"q": q}
+        M = self._matrices("mass-matrix", "mass_matrix", values)
+        inverse = self._matrices("mass-matrix-inverse", "mass_matrix_inverse", values)
         with np.errstate(invalid="ignore", over="ignore"):
             bounds: Floats = _frobenius_norm(M) * _frobenius_norm(inverse)
         # non-finite values are reported elsewhere; ignore them here
@@ -154,9 +154,9 @@ class ConditionMonitor:
         bounds[suspects] = np.linalg.cond(M[suspects])
         return bounds
 
-    def _matrices(self, algorithm: str, name: str, given: Values) -> Floats:
-        jobs = self._jobs or threads_for(len(given["q"]) * self._arm.n**2)
-        matrices: Floats = evaluate_any_arm_rows(self._arm, algorithm, given, jobs=jobs)[0][name]
+    def _matrices(self, algorithm: str, name: str, values: Values) -> Floats:
+        jobs = self._jobs or threads_for(len(values["q"]) * self._arm.n**2)
+        matrices: Floats = evaluate_any_arm_rows(self._arm, algorithm, values, jobs=jobs)[0][name]
         return matrices
 
 

@@ -58,7 +58,7 @@ def validate_values(question: Question) -> None:
     """Parse the values, so that errors come before the arm is loaded."""
     for name in ("dt", "duration"):
         seconds(question, name)
-    if "frequencies" in question.asks:
+    if "frequencies" in question.options:
         _frequencies(question)
     _only(question)
 
@@ -199,7 +199,7 @@ def answer_response(context: QueryContext) -> Result:
 
     def arrays(model: StateSpace) -> ModelArrays:
         task.contract_entries.update(model_lines(model))
-        if "frequencies" in context.question.asks:
+        if "frequencies" in context.question.options:
             own = _by_frequency(context.question, model)
         else:
             time, response = _over_time(context.question, model)
@@ -226,7 +226,7 @@ def _over_time(question: Question, model: StateSpace) -> tuple[Floats, Array]:
     """Return time stamps and the time response, one row per time stamp."""
     duration = seconds(question, "duration")
     assert duration is not None, "validated: one of the two options is set"
-    impulse = question.asked("impulse")
+    impulse = question.flag("impulse")
     compute = model.impulse_response if impulse else model.step_response
     response = compute(duration, question.count("rows") or DEFAULT_TIME_SAMPLES)
     name = "impulse_response" if impulse else "step_response"

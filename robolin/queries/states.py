@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.arrays import Floats
 
-    GivenValues = ArrayLike | Mapping[str, float] | str | None
+    StateValues = ArrayLike | Mapping[str, float] | str | None
     from robolin.queries.request import QueryContext
 
 
@@ -134,16 +134,16 @@ class States:
     def __init__(
         self,
         *,
-        q: GivenValues = None,
-        qd: GivenValues = None,
-        qdd: GivenValues = None,
-        tau: GivenValues = None,
-        nu: GivenValues = None,
-        epsilon: GivenValues = None,
-        xi: GivenValues = None,
-        kappa: GivenValues = None,
-        qdr: GivenValues = None,
-        qddr: GivenValues = None,
+        q: StateValues = None,
+        qd: StateValues = None,
+        qdd: StateValues = None,
+        tau: StateValues = None,
+        nu: StateValues = None,
+        epsilon: StateValues = None,
+        xi: StateValues = None,
+        kappa: StateValues = None,
+        qdr: StateValues = None,
+        qddr: StateValues = None,
         trajectory: str | PathLike[str] | None = None,
         on_bad_row: OnBadRow | None = None,
         samples: int | None = None,
@@ -164,17 +164,17 @@ class States:
         arguments = locals()
         for name in unknown:
             raise UsageError(f"unknown state quantity or option '{name}'", hint=_suggestion(name))
-        given = {
+        values = {
             name: _values(name, arguments[name])
             for name in STATE_QUANTITIES
             if arguments[name] is not None
         }
         if state is not None:
-            given = _with_file(given, str(state))
+            values = _with_file(values, str(state))
         for label, spec in _OPTIONS.items():
             name = label.replace("-", "_")
             object.__setattr__(self, name, coerce_option(_ANY, label, spec, arguments[name]))
-        object.__setattr__(self, "values", given)
+        object.__setattr__(self, "values", values)
         self._validate()
 
     def __eq__(self, other: object) -> bool:
@@ -184,7 +184,7 @@ class States:
         return hash((tuple(sorted(self.typed.items())), self.trajectory, self.rows))
 
     def _validate(self) -> None:
-        check_conflicts(_OPTIONS, given_options(self))
+        check_conflicts(_OPTIONS, explicit_options(self))
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "pass every quantity as an array of shape (rows, n)"
@@ -211,10 +211,10 @@ class States:
     @property
     def options(self) -> dict[str, Any]:
         """Options as a result records them: the file by its base name."""
-        given = given_options(self)
+        options = explicit_options(self)
         return {
             **self.typed,
-            **{name: given[name] for name in given if name not in self.values},
+            **{name: options[name] for name in options if name not in self.values},
             **{name: base_name(path) for name, path in self.files.items()},
         }
 
@@ -231,21 +231,21 @@ class States:
         return RowSlice(*parse_rows(FlagText("--rows", self.rows)), self.stride or 1)
 
 
-def given_options(states: States) -> dict[str, Any]:
+def explicit_options(states: States) -> dict[str, Any]:
     """Return all options that were given, by flag; arrays also as the option 'states'."""
     options = {name: getattr(states, name.replace("-", "_")) for name in _OPTIONS}
-    given = {name: value for name, value in options.items() if value is not None}
+    present = {name: value for name, value in options.items() if value is not None}
     arrays = {STATES_OPTION: "arrays"} if states.arrays else {}
-    return {**states.values, **given, **arrays}
+    return {**states.values, **present, **arrays}
 
 
-def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
+def _with_file(values: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
     """Add the quantities of a state file to those given."""
     state = read_state_file(path, STATE_QUANTITIES)
     for name in state:
-        if name in given:
+        if name in values:
             raise conflict("state", EXCLUDES, [name], f"remove --{name}, or {name} from {path}")
-    return {**state, **given}
+    return {**state, **values}
 
 
 def _values(name: str, value: Any) -> str | Floats:

@@ -276,14 +276,14 @@ def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
 
 def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
     for label in SWEPT:
-        given = texts.get(label, ())
-        listed: Sequence[str] = (given,) if isinstance(given, str) else given
+        former = texts.get(label, ())
+        listed: Sequence[str] = (former,) if isinstance(former, str) else former
         for i, text in enumerate(listed):
             if (parsed := parse_swept(label, text)) is None:
                 continue
             about, each, values = parsed
             variants = tuple(
-                {**texts, label: one if isinstance(given, str) else _replaced(listed, i, one)}
+                {**texts, label: one if isinstance(former, str) else _replaced(listed, i, one)}
                 for one in each
             )
             yield SweptOption(label, about, each, values, variants)

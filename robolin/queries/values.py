@@ -44,7 +44,7 @@ POINT = ("q", "qd", "qdd", "tau")
 class StateInputs:
     """Sources of the state quantities that a query needs.
 
-    given:   quantities from flags or columns
+    present: quantities from flags or columns
     hold:    a missing torque is computed by inverse dynamics
     changes: perturbations of the state, the same for every row
     file:    the trajectory with the columns
@@ -53,7 +53,7 @@ class StateInputs:
     """
 
     needs: tuple[str, ...]
-    given: tuple[str, ...]
+    present: tuple[str, ...]
     hold: bool
     changes: Values = field(default_factory=dict)
     file: str = ""
@@ -64,14 +64,14 @@ class StateInputs:
     def absent(self) -> tuple[str, ...]:
         """Quantities that are needed but not given, and therefore zero."""
         computed = ("tau",) if self.hold else ()
-        return tuple(name for name in self.needs if name not in (*self.given, *computed))
+        return tuple(name for name in self.needs if name not in (*self.present, *computed))
 
-    def values(self, arm: Arm, given: Values, run: Run) -> dict[str, Floats]:
+    def values(self, arm: Arm, state: Values, run: Run) -> dict[str, Floats]:
         """Return all needed quantities: given, computed or zero."""
         zero = np.zeros(arm.n)
-        values = {name: given.get(name, zero) for name in self.needs}
-        if self.hold and "tau" not in given:
-            motion = {name: given.get(name, zero) for name in ("q", "qd", "qdd")}
+        values = {name: state.get(name, zero) for name in self.needs}
+        if self.hold and "tau" not in state:
+            motion = {name: state.get(name, zero) for name in ("q", "qd", "qdd")}
             values["tau"] = run("hold" if arm.loops else "inverse", motion)["tau"]
         return {**values, **self.changes}
 
@@ -80,7 +80,7 @@ class StateInputs:
         if not self.file:
             return []
         texts = [missing_columns_text(name) for name in self.absent]
-        if self.hold and not {"tau", "qdd"} & set(self.given):
+        if self.hold and not {"tau", "qdd"} & set(self.present):
             texts.append("no effort or acceleration columns; efforts are the holding torques")
         return texts
 
@@ -95,19 +95,19 @@ class StateInputs:
         return lines
 
     def _torque_line(self) -> str:
-        if "tau" in self.given:
+        if "tau" in self.present:
             return "given"
         if not self.hold:
             return "zero (not given)"
         if "qdd" in self.derived:
             return "what the derived accelerations take (inverse dynamics)"
-        if "qdd" in self.given:
+        if "qdd" in self.present:
             return "what the given accelerations take (inverse dynamics)"
         return "holding the arm (inverse dynamics with qdd = 0)"
 
     def _state_line(self, rows: int | None) -> str:
         """Describe which quantities are given, derived and zero, except the torque."""
-        typed = [name for name in self.given if name not in ("tau", *self.derived)]
+        typed = [name for name in self.present if name not in ("tau", *self.derived)]
         zero = [name for name in self.absent if name != "tau"]
         parts = [
             f"{_names(names)} {what}"
@@ -144,7 +144,7 @@ def resolve_single(
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
     # a torque to be computed does not count as given
     names = tuple(name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE))
-    given = {name: np.array(_parsed(arm, name, typed[name])) for name in names}
+    values = {name: np.array(_parsed(arm, name, typed[name])) for name in names}
     # joints whose rotation was typed as a quaternion
     quaternions = tuple(
         joint
@@ -152,7 +152,7 @@ def resolve_single(
         if f"{parts[3]}=" in typed.get("q", "")
     )
     inputs = StateInputs(tuple(needs), names, hold, _changes(context), from_quaternion=quaternions)
-    return inputs, given
+    return inputs, values
 
 
 def _parsed(arm: Arm, quantity: str, text: str) -> list[float]:
@@ -170,10 +170,10 @@ def resolve_batch(
 ) -> StateInputs:
     """Resolve the inputs of a trajectory's columns or of arrays with rows."""
     decided = "tau" in columns and "qdd" not in needs
-    given = tuple(name for name in columns if name != "qdd" or not decided)
+    present = tuple(name for name in columns if name != "qdd" or not decided)
     hold = "tau" in needs and torque == "hold"
-    derivatives = tuple(name for name in derived if name in given)
-    return StateInputs(tuple(needs), given, hold, _changes(context), file, derived=derivatives)
+    derivatives = tuple(name for name in derived if name in present)
+    return StateInputs(tuple(needs), present, hold, _changes(context), file, derived=derivatives)
 
 
 def _changes(context: QueryContext) -> dict[str, Floats]:
@@ -199,9 +199,9 @@ def perturbations(
 ) -> dict[str, list[float]]:
     """Parse all perturbations by name; missing ones are 0."""
     example = f"--perturb dq={arm.joint_names[0]}=0.01"
-    given = parse_keyed("--perturb", texts, keys, example)
+    entries = parse_keyed("--perturb", texts, keys, example)
     return {
-        key: parse_per_joint(given[key], arm, key in ANGULAR) if key in given else [0.0] * arm.n
+        key: parse_per_joint(entries[key], arm, key in ANGULAR) if key in entries else [0.0] * arm.n
         for key in keys
     }
 
@@ -246,7 +246,7 @@ DERIVED_ARRAYS: dict[str, dict[str, DerivedArray]] = {}
 def with_derived(context: QueryContext, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
     """Append the derived arrays that the question selects."""
     switches = DERIVED_ARRAYS.get(context.question.verb, {})
-    selected = [each for name, each in switches.items() if context.question.asked(name)]
+    selected = [each for name, each in switches.items() if context.question.flag(name)]
     by_name = {array.name: array for array in arrays}
     return (
         *arrays,

@@ -58,7 +58,7 @@ _DYNAMICS = (
         "Compute the torques of a motion (RNEA).",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
-        asks={
+        own_options={
             "residual": OptionSpec(
                 "switch", requires={"trajectory": "add --trajectory FILE with measured efforts"}
             )
@@ -71,7 +71,7 @@ _DYNAMICS = (
         "Compute the accelerations from torques (ABA).",
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
-        asks={
+        own_options={
             **FORWARD_OPTIONS,
             "method": METHOD_OPTION._replace(choices=COMMON_METHODS + FORWARD_METHODS),
             "links": SWITCH,
@@ -85,7 +85,7 @@ _DYNAMICS = (
         "Compute the mass matrix, its inverse and factors (CRBA).",
         states=("q", "qd"),
         states_from=TRAJECTORY,
-        asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
+        own_options=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
         answers="robolin.queries.algorithm_answer:answer_mass_matrix",
     ),
     Verb(
@@ -95,7 +95,7 @@ _DYNAMICS = (
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dqdd"),
-        asks={"perturb": TEXTS},
+        own_options={"perturb": TEXTS},
         answers="robolin.queries.algorithm_answer:answer_linearize_inverse",
         linear=True,
     ),
@@ -106,7 +106,7 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
-        asks={
+        own_options={
             **FORWARD_OPTIONS,
             "perturb": OptionSpec(
                 multiple=True, excludes={"prescribe": "multiply the matrices by the perturbation"}
@@ -122,7 +122,7 @@ _DYNAMICS = (
         "Compute the pose, twist and Jacobian of a frame.",
         states=("q", "qd", "qdd", "tau"),
         states_from=TRAJECTORY,
-        asks={
+        own_options={
             "frame": OptionSpec(frame=True),
             "point": TEXT,
             "reference": OptionSpec("choice", REFERENCES),
@@ -147,7 +147,7 @@ _DYNAMICS = (
         "Transform to diagonalizing quasi-velocities.",
         states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
         states_from={**TRAJECTORY, **samples_with("curvature")},
-        asks={
+        own_options={
             "unnormalized": SWITCH,
             "inverse-transform": OptionSpec(
                 "switch",
@@ -172,7 +172,7 @@ _DYNAMICS = (
         "Compute the regressor of the dynamic parameters.",
         states=("q", "qd", "qdd", "qdr", "qddr"),
         states_from={**TRAJECTORY, **samples_with("rank")},
-        asks={
+        own_options={
             "rank": OptionSpec("switch", excludes={"parameters geometry": _ONE_OF_THEM}),
             "offsets": OptionSpec(
                 "switch",
@@ -207,7 +207,7 @@ _DYNAMICS = (
         "Propagate perturbations along a trajectory.",
         states_from={"trajectory": OptionSpec("file", required=True), **READ_OPTIONS},
         perturb=("dq", "dqd", "dtau"),
-        asks={
+        own_options={
             "torques": OptionSpec("choice", TORQUES),
             **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
             "perturb-torque": FILE,
@@ -237,7 +237,7 @@ _CONTROL = (
         "Compute A, B, C and D at an operating point.",
         states=_POINT,
         states_from=TRAJECTORY,
-        asks={**LINEAR_MODEL_OPTIONS, "only": TEXT},
+        own_options={**LINEAR_MODEL_OPTIONS, "only": TEXT},
         answers="robolin.queries.state_space_answer:answer_state_space",
         default_plot_arrays=("A", "B"),
         linear=True,
@@ -249,7 +249,7 @@ _CONTROL = (
         "Compute poles, stability and controllability.",
         states=_POINT,
         states_from=TRAJECTORY,
-        asks=LINEAR_MODEL_OPTIONS,
+        own_options=LINEAR_MODEL_OPTIONS,
         answers="robolin.queries.state_space_answer:answer_poles",
         default_plot_arrays=("poles", "frequency", "mode_shape"),
         linear=True,
@@ -261,7 +261,7 @@ _CONTROL = (
         "Design LQR gains at a state or along a trajectory.",
         states=_POINT,
         states_from=TRAJECTORY,
-        asks={
+        own_options={
             **LINEAR_MODEL_OPTIONS,
             **dict.fromkeys(("weight", "effort"), TEXTS),
             "bryson": SWITCH,
@@ -289,7 +289,7 @@ _CONTROL = (
         _CONTROLLED,
         "Compute frequency, step and impulse responses.",
         states=_POINT,
-        asks={
+        own_options={
             **LINEAR_MODEL_OPTIONS,
             "frequencies": OptionSpec(excludes={"duration": _ONE_OF_THEM}),
             "duration": TEXT,
@@ -314,7 +314,7 @@ _MOTION = (
         _CONTROLLED,
         "Simulate the motion under torques or a controller.",
         states=("q", "qd"),
-        asks={
+        own_options={
             **read_options("trajectory initial follow prescribe-from"),
             "initial": OptionSpec("file", excludes={"q qd": ONE_SOURCE}),
             "state": OptionSpec("choice", STATE_FORMS),

@@ -8,7 +8,7 @@ import pytest
 
 from robolin.checking.check_results import changed_location
 from robolin.checking.model_changes import model_changes
-from robolin.description.load import figures
+from robolin.description.load import model_dict
 
 YAML = """robolin: 1
 name: arm
@@ -72,6 +72,8 @@ def test_the_line_that_was_edited_is_named(text: str, old: str, new: str, tmp_pa
     assert text.count(old) == 1
     before.write_text(text)
     after.write_text(text.replace(old, new))
-    place = changed_location(str(after), model_changes(figures(str(before)), figures(str(after))))
+    place = changed_location(
+        str(after), model_changes(model_dict(str(before)), model_dict(str(after)))
+    )
     assert place is not None
     assert place.line == text[: text.index(old)].count("\n") + 1

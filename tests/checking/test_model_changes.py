@@ -11,13 +11,13 @@ import pytest
 from robolin.checking.model_changes import model_changes
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.description.load import read
-from robolin.description.model import figures_of
+from robolin.description.model import model_dict_of
 
 
 def figures(source: str = "panda") -> dict[str, Any]:
     description = read(source).description
     assert description is not None
-    return figures_of(description)
+    return model_dict_of(description)
 
 
 def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

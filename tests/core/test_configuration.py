@@ -50,7 +50,7 @@ def test_embedding_keeps_every_pose(arm: Arm) -> None:
     np.testing.assert_allclose(poses(arm, coordinates_of(arm, y)), poses(arm, q), atol=ROUNDING)
     for group in arm.groups:
         if group.kind == "floating":
-            places = [arm.places(group)[part] for part in ("rx", "ry", "rz")]
+            places = [arm.coordinate_indices(group)[part] for part in ("rx", "ry", "rz")]
             y[:, places] *= 1.7
     y[:, arm.n :] *= 1.7
     np.testing.assert_allclose(poses(arm, coordinates_of(arm, y)), poses(arm, q), atol=ROUNDING)
@@ -106,7 +106,7 @@ def test_rates_of_the_embedding(arm: Arm) -> None:
     for each in (ahead, behind):
         # a quaternion and its opposite are the same turn
         for i, group in enumerate(g for g in arm.groups if g.kind == "floating"):
-            at = [*(arm.places(group)[part] for part in ("rx", "ry", "rz")), arm.n + i]
+            at = [*(arm.coordinate_indices(group)[part] for part in ("rx", "ry", "rz")), arm.n + i]
             sign = np.sign(np.sum(each[:, at] * y[:, at], axis=1, keepdims=True))
             each[:, at] *= sign
     np.testing.assert_allclose(
@@ -120,7 +120,7 @@ def test_the_body_moves_as_its_twist_says(arm: Arm) -> None:
     q, rate, h = random_states(arm, 1).q[0], random_states(arm, 1).qd[0], 1e-6
     for group in arm.groups:
         only = np.zeros(arm.n)
-        at = arm.places(group)
+        at = arm.coordinate_indices(group)
         only[list(at.values())] = rate[list(at.values())]
         before, ahead, behind = (
             placed(arm, advanced(arm, q, sign * h * only)) for sign in (0.0, 1.0, -1.0)
@@ -128,7 +128,9 @@ def test_the_body_moves_as_its_twist_says(arm: Arm) -> None:
         k = group.body - 1
         R = before.R[k]
         # the body's own axes: for a planar joint, its plane and normal
-        axes = {part: np.array(arm.link(link).joint.axis) for part, link in group.freedoms.items()}
+        axes = {
+            part: np.array(arm.link(link).joint.axis) for part, link in group.coordinates.items()
+        }
         slip = R.T @ (ahead.p[k] - behind.p[k]) / (2.0 * h)
         spin = R.T @ (ahead.R[k] - behind.R[k]) / (2.0 * h)
         turn = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])

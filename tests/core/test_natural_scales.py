@@ -49,7 +49,7 @@ def test_scales_of_an_arm_bound_its_torques() -> None:
     """No holding torque exceeds weight times reach, and the largest is of the same order."""
     for name in ("two-link", "panda", "ur10", "puma560"):
         arm = robolin.load(name)
-        scale = natural_scales(arm.figures, contract_gravity(arm.contract)).of_unit("N·m")
+        scale = natural_scales(arm.model_dict, contract_gravity(arm.contract)).of_unit("N·m")
         q = np.random.default_rng(0).uniform(-3.0, 3.0, (2000, arm.n))
         largest = np.abs(robolin.inverse(arm, q)).max()
         assert 0.05 * scale < largest <= scale
@@ -62,6 +62,6 @@ def test_gravity_is_that_of_the_contract() -> None:
         arm = robolin.load("panda", **options)
         assert contract_gravity(arm.contract) == pytest.approx(size)
         if not size:
-            assert natural_scales(arm.figures, size).of_unit("N·m") == 0.0
+            assert natural_scales(arm.model_dict, size).of_unit("N·m") == 0.0
     assert NO_SCALES.of_unit("N·m") == 0.0
     assert contract_gravity({}) == 0.0

@@ -47,15 +47,15 @@ def test_a_symmetric_range_is_one_number(here):
     """`[-4, 4]` and `4` are the same arm, with the same stored parameters."""
     one, two = written("4"), written("[-4, 4]")
     assert one.joints == two.joints
-    assert one.figures == two.figures
-    assert "lower effort limit" not in one.figures["joints"]["pivot"]
+    assert one.model_dict == two.model_dict
+    assert "lower effort limit" not in one.model_dict["joints"]["pivot"]
 
 
 def test_both_ends_are_kept(here):
     """Limits, stored parameters, `inspect` and plots have -3 and 4."""
     arm = written("[-3, 4]")
     assert arm.joints[0].limits.effort_range == (-3.0, 4.0)
-    bounds = joint_bounds(arm.figures, "tau", "pivot")
+    bounds = joint_bounds(arm.model_dict, "tau", "pivot")
     assert (bounds.lower, bounds.upper) == (-3.0, 4.0)
     row = json.loads(printed("inspect", "arm.yaml", "--format", "json"))["joints"][0]
     assert row["effort"] == [-3.0, 4.0]
@@ -110,7 +110,7 @@ def test_a_report_shows_both_ends(here):
 
 def test_diff_compares_end_with_end(here):
     """From ±4 to [-3, 4] only the lower end changes, from -4 to -3."""
-    old, new = written("4").figures, written("[-3, 4]").figures
+    old, new = written("4").model_dict, written("[-3, 4]").model_dict
     assert [str(each) for each in model_changes(old, new)] == [
         "joint pivot: lower effort limit -4 → -3 N·m (+25 %)"
     ]

@@ -69,7 +69,7 @@ def test_springs_are_part_of_the_figures() -> None:
     arm, softer = robolin.load(SWING), robolin.load(SWING.replace("stiffness: 8", "stiffness: 6"))
     rows = inspection(read(SWING), arm)["joints"]
     assert [(row["stiffness"], row["rest"]) for row in rows] == [(8.0, np.pi / 6), (200.0, 0.0)]
-    (change,) = model_changes(arm.figures, softer.figures)
+    (change,) = model_changes(arm.model_dict, softer.model_dict)
     assert (change.name, change.quantity) == ("pivot", "stiffness")
 
 

@@ -42,8 +42,8 @@ METHODS = [
 ]
 # lookups that need no example
 LOOKUPS = {
-    *("Arm.places", "Array.axis_kind"),
-    *("Question.asked", "Question.count", "Question.text", "Question.texts"),
+    *("Arm.coordinate_indices", "Array.axis_kind"),
+    *("Question.flag", "Question.count", "Question.text", "Question.texts"),
 }
 # shown in docs/howto/plots.md
 DRAWN = {"Result.plot", "StoredResult.plot"}
@@ -186,7 +186,7 @@ def test_questions_list_their_keywords(verb: Verb) -> None:
 
     assert listed
     assert listed[1].split() == [*", ".join(keywords or ["none"]).split()]
-    assert [*keywords] == [label.replace("-", "_") for label in verb.asks]
+    assert [*keywords] == [label.replace("-", "_") for label in verb.own_options]
     assert not [text for text in keywords.values() if "--" in text or text.endswith(": ")]
 
 

@@ -48,7 +48,7 @@ robolin.load("panda", gravty=0)
 
 # plain JSON data, and objects of other libraries without types
 UNTYPED = {
-    *("Arm.contract", "Arm.figures", "Arm.loaded_with", "States.options", "States.recording"),
+    *("Arm.contract", "Arm.model_dict", "Arm.loaded_with", "States.options", "States.recording"),
     *("Result.contract", "Result.options", "Result.model", "Result.to_dict", "Result.to_pandas"),
     *("StoredResult.meta", "StoredResult.to_pandas"),
     *("StateSpace.to_control", "StateSpace.to_scipy", "casadi_function"),

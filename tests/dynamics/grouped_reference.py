@@ -88,7 +88,7 @@ def velocity_indices(model: pin.Model, arm: Arm, names: dict[str, str]) -> np.nd
     found = {}
     for group in arm.groups:
         start = model.idx_vs[model.getJointId(names.get(group.name, group.name))]
-        for part, k in group.freedoms.items():
+        for part, k in group.coordinates.items():
             found[k] = start + PARTS[group.kind].index(part)
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         if k not in found:
@@ -105,8 +105,8 @@ def configuration(model: pin.Model, arm: Arm, q: np.ndarray) -> np.ndarray:
         flat[model.places[np.array(group.links) - 1]] = 0.0
     full = pin.integrate(model, pin.neutral(model), flat)
     for group in arm.groups:
-        at = {part: position[k - 1] for part, k in group.freedoms.items()}
-        first = model.places[group.freedoms[PARTS[group.kind][0]] - 1]
+        at = {part: position[k - 1] for part, k in group.coordinates.items()}
+        first = model.places[group.coordinates[PARTS[group.kind][0]] - 1]
         joint = next(i for i in range(1, model.njoints) if model.idx_vs[i] == first)
         start = model.idx_qs[joint]
         if group.kind == "planar":
@@ -156,8 +156,8 @@ def _turning_rotors(arm: Arm, qd: np.ndarray) -> np.ndarray:
     torque = np.zeros_like(qd)
     for group in arm.groups:
         indices, joints = (
-            arm.places(group),
-            {p: arm.link(k).joint for p, k in group.freedoms.items()},
+            arm.coordinate_indices(group),
+            {p: arm.link(k).joint for p, k in group.coordinates.items()},
         )
         v, w, momentum = (np.zeros((*qd.shape[:-1], 3), qd.dtype) for _ in range(3))
         for i, axis in enumerate("xyz"):

@@ -76,7 +76,7 @@ def test_a_kilometre_away_no_digit_is_lost() -> None:
     """The position of the arm in the world enters no result: the bits are those at the origin."""
     arm = free(bundled_path("panda"))
     s = random_states(arm, 4)
-    at = arm.places(arm.groups[0])
+    at = arm.coordinate_indices(arm.groups[0])
     far = s.q.copy()
     far[:, [at[part] for part in "xyz"]] += np.array([1000.0, -700.0, 333.0])
     home, away = (robolin.linearize_inverse(arm, q, s.qd, s.qdd) for q in (s.q, far))

@@ -215,7 +215,7 @@ def test_the_same_friction_in_both_directions_is_one_number(tmp_path, monkeypatc
         Path("arm.yaml").write_text(ARM.replace("FRICTION", text))
         made.append(robolin.load("arm.yaml", friction_velocity=0.1))
     assert made[0].joints == made[1].joints
-    assert made[0].figures == made[1].figures
+    assert made[0].model_dict == made[1].model_dict
     parameters = parameters_of(made[1])
     assert not variant_of(parameters).one_sided_friction
     assert len(float_table(parameters)) == 28 + 30
@@ -227,7 +227,7 @@ def test_a_change_of_either_side_names_it(tmp_path, monkeypatch):
     figures = []
     for text in ("2", "3", "{positive: 3, negative: 1}"):
         Path("arm.yaml").write_text(ARM.replace("FRICTION", text))
-        figures.append(robolin.load("arm.yaml").figures)
+        figures.append(robolin.load("arm.yaml").model_dict)
     one, other, sided = figures
     assert [change.quantity for change in model_changes(one, other)] == ["friction"]
     for changes in (model_changes(one, sided), model_changes(sided, one)):
@@ -247,7 +247,7 @@ def test_both_sides_are_shown(tmp_path, monkeypatch):
     for text in ("2", "{positive: 2, negative: 0}"):
         Path("arm.yaml").write_text(ARM.replace("FRICTION", text))
         arm = robolin.load("arm.yaml", friction_velocity=0.1)
-        figures.append(arm.figures)
+        figures.append(arm.model_dict)
     assert arm.contract["friction"].endswith(": pivot 2 for q̇ > 0 and 0 for q̇ < 0")
     assert "+2 -0" in run_ok("inspect", "arm.yaml").out
     (change,) = model_changes(*figures)

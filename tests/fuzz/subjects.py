@@ -167,13 +167,13 @@ def _savgol(path: str) -> list[str]:
 
 def _polynomials_checked(path: str, out: str) -> None:
     """Check that local cubic polynomials differentiate positions on one cubic exactly."""
-    rows = _columns(path, MEASURED)
+    rows = _columns(path, MEASURED[:3])
     if rows is None:
         return
     found = np.array([row[-2:] for row in csv_module.reader(io.StringIO(out))][1:], float)
     assert len(found) == len(rows), "there are other rows in the answer than in the file"
-    time, q = rows[:, 0] - rows[0, 0], rows[:, 1:3]
-    if len(time) < 4 or not np.isfinite(rows[:, :3]).all() or np.abs(rows[:, :3]).max() > 10:
+    time, q = rows[:, 0] - rows[0, 0], rows[:, 1:]
+    if len(time) < 4 or not np.isfinite(rows).all() or np.abs(rows).max() > 10:
         return
     fitted = [np.polynomial.Polynomial.fit(time, column, 3) for column in q.T]
     if (

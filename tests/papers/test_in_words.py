@@ -153,7 +153,7 @@ def test_F_section_8_point() -> None:
     """The joint of a base may be at any point of it: torques and mass matrix are carried over."""
     p = np.array([0.4, -0.7, 0.2])
     here, there = rover(np.zeros(3)), rover(p)
-    places = here.places(here.groups[0])
+    places = here.coordinate_indices(here.groups[0])
     spin, shift = ([places[part] for part in parts] for parts in (("rx", "ry", "rz"), "xyz"))
     s = random_states(here, 3)
     X = np.eye(here.n)

@@ -28,7 +28,7 @@ every = pytest.mark.parametrize(
 
 def base(arm: Arm) -> list[int]:
     """Where the spin and the velocity of the base stand in public order: rx ry rz x y z."""
-    at = arm.places(arm.groups[0])
+    at = arm.coordinate_indices(arm.groups[0])
     return [at[part] for part in ("rx", "ry", "rz", "x", "y", "z")]
 
 

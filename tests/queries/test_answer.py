@@ -162,7 +162,7 @@ def test_states_have_the_names_that_verbs_know():
 
 def test_a_number_is_accepted_in_place_of_text():
     """One number is one text; other types are rejected."""
-    assert Question("lqr", effort=2).asks == {"effort": ("2",)}
+    assert Question("lqr", effort=2).options == {"effort": ("2",)}
     with pytest.raises(UsageError, match="--effort: unsupported value"):
         Question("lqr", effort=object())
 

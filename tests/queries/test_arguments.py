@@ -83,9 +83,9 @@ def test_invalid_arguments_are_usage_errors(wrong: object) -> None:
 def test_questions_do_not_change() -> None:
     """A question cannot be changed afterwards, and equal questions have equal hashes."""
     question = robolin.Question("mass-matrix", inverse=True)
-    question.asks["factor"] = True
+    question.options["factor"] = True
 
-    assert question.asks == {"inverse": True}
+    assert question.options == {"inverse": True}
     assert hash(question) == hash(robolin.Question("mass-matrix", inverse=True))
 
 

@@ -132,11 +132,11 @@ DECLARED = declared()
 
 def in_python(case: Case) -> None:
     verb = VERBS[case.verb]
-    asks = {k.replace("-", "_"): v for k, v in case.options.items() if k in verb.asks}
-    for label, spec in verb.asks.items():
+    asks = {k.replace("-", "_"): v for k, v in case.options.items() if k in verb.own_options}
+    for label, spec in verb.own_options.items():
         if spec.required:
             asks.setdefault(label, "1")
-    given = {k.replace("-", "_"): v for k, v in case.options.items() if k not in verb.asks}
+    given = {k.replace("-", "_"): v for k, v in case.options.items() if k not in verb.own_options}
     if STATES_OPTION in given:
         given["q"] = given.pop(STATES_OPTION)
     if "trajectory" in verb.states_from and verb.states_from["trajectory"].required:
@@ -168,7 +168,7 @@ def test_declared_conflicts_are_errors_on_the_command_line(case: Case) -> None:
     """The same conflict ends a command with exit code 2 and the same message."""
     words = [f"--{k}" if v is True else f"--{k}={v}" for k, v in case.options.items()]
     verb = VERBS[case.verb]
-    required = [k for k, v in (verb.asks | verb.states_from).items() if v.required]
+    required = [k for k, v in (verb.own_options | verb.states_from).items() if v.required]
     words += [f"--{label}=1" for label in required if label not in case.options]
     ran = robolin(case.verb, "two-link", *words)
     assert (ran.code, ran.out) == (2, "")

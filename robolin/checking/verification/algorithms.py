@@ -74,13 +74,13 @@ def _against(on: CheckContext, verb: str, name: str, reference: str) -> Check:
     if reason := on.reason_unavailable(name) or on.reason_unavailable(reference):
         return not_applicable(FAMILY, title, reason)
     # some results exist only in some states, such as an inertia that some poses lack
-    answered = {array: _either(on, array, name, reference) for array in ALGORITHMS[name].gives}
-    rarest = min(answered, key=lambda array: int(answered[array].sum()))
-    if (count := int(answered[rarest].sum())) < len(on.q):
+    computed = {array: _either(on, array, name, reference) for array in ALGORITHMS[name].gives}
+    rarest = min(computed, key=lambda array: int(computed[array].sum()))
+    if (count := int(computed[rarest].sum())) < len(on.q):
         title = f"{title} ({rarest} in {count} of {len(on.q)} states)"
     checks = [
         _compared(on, title, (name, array), (reference, array), np.flatnonzero(mask))
-        for array, mask in answered.items()
+        for array, mask in computed.items()
         if mask.any()
     ]
     return worst(checks) if checks else not_applicable(FAMILY, title, "no state has a result")
@@ -88,7 +88,7 @@ def _against(on: CheckContext, verb: str, name: str, reference: str) -> Check:
 
 def _either(on: CheckContext, array: str, *names: str) -> AnyArray:
     """States where at least one algorithm has a result: the other must have it too."""
-    mask: AnyArray = np.any([on.answered(name, array) for name in names], axis=0)
+    mask: AnyArray = np.any([on.has_result(name, array) for name in names], axis=0)
     return mask
 
 

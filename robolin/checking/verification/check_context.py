@@ -73,7 +73,7 @@ class CheckContext:
     def result(self, algorithm: str, array: str) -> AnyArray:
         return self.run(algorithm).arrays[array]
 
-    def answered(self, algorithm: str, array: str) -> AnyArray:
+    def has_result(self, algorithm: str, array: str) -> AnyArray:
         """Mask of the states with a finite result (states,)."""
         values = self.result(algorithm, array)
         finite: AnyArray = np.isfinite(values.reshape(len(values), -1)).all(axis=1)

@@ -57,20 +57,20 @@ class RightDigits:
               None if all entries are 0 in every state
     state:    index of the state with the minimum
     largest:  the largest entry in that state
-    answered: number of the `states` with a result
+    solved: number of the `states` with a result
     """
 
     array: str
     digits: float | None
     state: int | None
     largest: float
-    answered: int
+    solved: int
     states: int
 
     def __str__(self) -> str:
         digits = "none" if self.digits is None else f"{self.digits:.1f}"
-        some = f" ({self.answered} of {self.states} states)"
-        return f"{self.array} {digits}{some if self.answered < self.states else ''}"
+        some = f" ({self.solved} of {self.states} states)"
+        return f"{self.array} {digits}{some if self.solved < self.states else ''}"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Bound:
 
 
 def compared(
-    family: str, name: str, found: AnyArray, true: AnyArray, bound: Bound, terms: AnyArray = 0.0
+    family: str, name: str, computed: AnyArray, true: AnyArray, bound: Bound, terms: AnyArray = 0.0
 ) -> Check:
     """Compare largest difference and largest entry of each state; the worst state decides.
 
@@ -139,7 +139,7 @@ def compared(
     if they cancel, round-off is measured relative to them.
     """
     with np.errstate(invalid="ignore"):
-        difference = largest(np.asarray(found) - np.asarray(true))
+        difference = largest(np.asarray(computed) - np.asarray(true))
     return judged(family, name, difference, largest(true), bound, terms)
 
 

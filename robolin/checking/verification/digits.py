@@ -73,13 +73,13 @@ def digits_of(on: CheckContext, names: Sequence[str]) -> Iterator[Check]:
 
 
 def _digits_of(on: CheckContext, name: str) -> Check:
-    answered = {array: on.answered(name, array) for array in ALGORITHMS[name].gives}
-    if not any(mask.any() for mask in answered.values()):
+    computed = {array: on.has_result(name, array) for array in ALGORITHMS[name].gives}
+    if not any(mask.any() for mask in computed.values()):
         reason = f"no finite result in any of the {len(on.q)} states"
         return not_applicable(FAMILY, name, reason)
-    true = _in_fifty_digits(on, name, answered)
+    true = _in_fifty_digits(on, name, computed)
     checks, correct = [], []
-    for array, mask in answered.items():
+    for array, mask in computed.items():
         rows = np.flatnonzero(mask)
         if not len(rows):
             correct.append(RightDigits(array, None, None, 0.0, 0, len(on.q)))
@@ -94,13 +94,13 @@ def _digits_of(on: CheckContext, name: str) -> Check:
 
 
 def _in_fifty_digits(
-    on: CheckContext, name: str, answered: Mapping[str, AnyArray]
+    on: CheckContext, name: str, computed: Mapping[str, AnyArray]
 ) -> dict[str, AnyArray]:
     """Each result as decimals (states, …), 0 in states without a float result.
 
     States with the same results are computed together; if that gives a NaN, one by one.
     """
-    masks = np.array(list(answered.values()))
+    masks = np.array(list(computed.values()))
     true: dict[str, AnyArray] = {}
     for pattern in np.unique(masks, axis=1).T:
         rows = np.flatnonzero((masks == pattern[:, None]).all(axis=0))

@@ -306,7 +306,7 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
     """
     rng = np.random.default_rng(seed)
     low, high = np.array([_range(joint) for joint in arm.joints]).T
-    for at in map(arm.places, arm.groups):
+    for at in map(arm.coordinate_indices, arm.groups):
         if {"rx", "ry", "rz"} <= at.keys():
             pitch = at["ry"]
             low[pitch], high[pitch] = max(low[pitch], -STEEPEST), min(high[pitch], STEEPEST)

@@ -95,7 +95,7 @@ def command(
     from robolin.checking.model_changes import model_changes, pose_changes
     from robolin.cli.report import reports_for
     from robolin.description.load import description_of
-    from robolin.description.model import figures_of
+    from robolin.description.model import model_dict_of
 
     ctx = click.get_current_context()
     reports = reports_for(path, form, color, DIFF_EXTENSIONS, everything)
@@ -104,13 +104,13 @@ def command(
         raise UsageError("cannot be written as CSV", where="--torques", hint=hint)
     arms = sources_with_options((old, new), xacro_arg, package)
     before, after = (description_of(*arm) for arm in arms)
-    changes = model_changes(figures_of(before), figures_of(after))
+    changes = model_changes(model_dict_of(before), model_dict_of(after))
     changes += pose_changes(before, after, changes)
     options = {
         label: value for label, value in explicit_options(ctx).items() if label in READ_OPTIONS
     }
-    given = options if torques is None else {**options, "torques": torques}
-    check_conflicts(read_options("torques"), given)
+    keywords = options if torques is None else {**options, "torques": torques}
+    check_conflicts(read_options("torques"), keywords)
     effects = None if torques is None else _torques(arms, validated_path(torques), options)
     for report in reports:
         write_diff_report(report, (old, new), changes, effects)

@@ -28,7 +28,7 @@ from robolin.queries.verbs import VERBS
 
 _FORWARD_FLAGS = flags(
     METHOD,
-    VERBS["forward"].asks,
+    VERBS["forward"].own_options,
     {
         "--links": "Also return the accelerations of all links\n"
         "link_acceleration and link_classical_acceleration of the link origins in world axes, "
@@ -142,5 +142,5 @@ def simulate_command(inquiry: Request, out: Output) -> None:
       work, energy_error                 of the torques and the integrator [J]
     """
     # a table of many motions contains their final states
-    one = "initial" not in inquiry.question.asks
+    one = "initial" not in inquiry.question.options
     run_and_write(inquiry, out, partial(out.write, spread=True) if one else None)

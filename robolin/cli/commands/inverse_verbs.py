@@ -49,7 +49,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     Returns:
       tau (n)    joint torques [N m], forces of prismatic joints [N]
     """
-    if inquiry.question.asked("residual"):
+    if inquiry.question.flag("residual"):
         from robolin.cli.limits_report import run_with_residuals
 
         if limits:

@@ -83,7 +83,7 @@ def poles_command(inquiry: Request, out: Output) -> None:
 
 _RESPONSE_FLAGS = flags(
     METHOD,
-    VERBS["response"].asks,
+    VERBS["response"].own_options,
     {
         "--frequencies FIRST:LAST:COUNT": "Frequencies [rad/s], on a logarithmic scale\n"
         "Or single ones, separated by commas. Requires SciPy.",
@@ -125,7 +125,7 @@ def response_command(inquiry: Request, out: Output) -> None:
 
 _LQR_FLAGS = flags(
     METHOD,
-    VERBS["lqr"].asks,
+    VERBS["lqr"].own_options,
     {
         "--weight NAME=WEIGHT": "State weights Q, such as q=100,qd=1 (default 1)\n"
         "elbow/q=500 is for one joint; repeatable.",

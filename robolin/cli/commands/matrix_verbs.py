@@ -11,7 +11,7 @@ from robolin.queries.verbs import VERBS
 
 _MASS_MATRIX_FLAGS = flags(
     METHOD,
-    VERBS["mass-matrix"].asks,
+    VERBS["mass-matrix"].own_options,
     {
         "--inverse": "Also return mass_matrix_inverse",
         "--factor": "Also return factor, D and factor_inverse (LDL')\n"
@@ -58,7 +58,7 @@ def mass_matrix_command(inquiry: Request, out: Output) -> None:
 
 _DIAGONALIZE_FLAGS = flags(
     METHOD,
-    VERBS["diagonalize"].asks,
+    VERBS["diagonalize"].own_options,
     {
         "--unnormalized": "Use coordinates without square roots: xi and kappa\n"
         "Returns xi, kappa, coriolis, factor and D.",
@@ -107,7 +107,7 @@ _JACOBIAN_HELP = {
 }
 _JACOBIAN_FLAGS = flags(
     METHOD,
-    VERBS["jacobian"].asks,
+    VERBS["jacobian"].own_options,
     {
         "--frame LINK": "Link of the frame (default the tip, or the only end)\n"
         "Required if several frames are on the last link.",

@@ -12,7 +12,7 @@ from robolin.queries.verbs import VERBS
 
 _REGRESSOR_FLAGS = flags(
     METHOD,
-    VERBS["regressor"].asks,
+    VERBS["regressor"].own_options,
     {
         "--rank": "Return the number of identifiable parameters\n"
         "Also the identifiability of each: 1 if it is identifiable alone, 0 if it has no effect.",

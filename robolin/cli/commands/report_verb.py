@@ -102,14 +102,14 @@ def _request(
     if _are_results(subjects, options):
         return ReportRequest(subjects, (), States(), verify_states, path, quiet)
     sources = tuple(arm_source(validated_path(each), options, _VERB) for each in subjects)
-    given = {
+    explicit = {
         label.replace("-", "_"): value
         for label, value in options.items()
         if label in _VERB.states or label in _VERB.states_from
     }
-    if "trajectory" in given:
-        given["trajectory"] = _only(given["trajectory"])
-    states, close = States(**given), options.get("close")
+    if "trajectory" in explicit:
+        explicit["trajectory"] = _only(explicit["trajectory"])
+    states, close = States(**explicit), options.get("close")
     residual = bool(options.get("residual"))
     if residual and states.trajectory is None:
         raise conflict("residual", REQUIRES, ["trajectory"], "add --trajectory FILE with efforts")

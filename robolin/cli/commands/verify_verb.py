@@ -63,9 +63,9 @@ def command(
     """
     from robolin.checking.verification.verify import verify
 
-    found = verify(model.arm(), samples=samples, seed=seed, against=against)
-    report.write(verify_sections(found, verbose), verify_document(found))
-    if not found.passed:
+    verification = verify(model.arm(), samples=samples, seed=seed, against=against)
+    report.write(verify_sections(verification, verbose), verify_document(verification))
+    if not verification.passed:
         click.get_current_context().exit(FOUND_SOMETHING)
 
 
@@ -181,7 +181,7 @@ def _wrapped(words: Iterable[str]) -> list[str]:
 
 
 def _digits_key(result: RightDigits) -> tuple[float, int]:
-    return inf if result.digits is None else result.digits, result.answered
+    return inf if result.digits is None else result.digits, result.solved
 
 
 def _right(result: RightDigits) -> str:
@@ -189,8 +189,8 @@ def _right(result: RightDigits) -> str:
     remarks = []
     if result.digits is not None and result.digits < FEW:
         remarks.append(f"in state {result.state}, largest entry {_number(result.largest)}")
-    if result.answered < result.states:
-        remarks.append(f"{result.answered} of {result.states} states have a result")
+    if result.solved < result.states:
+        remarks.append(f"{result.solved} of {result.states} states have a result")
     return f"{result.array} {result.digits:.1f}" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
@@ -199,7 +199,7 @@ def _without_digits(results: Iterable[RightDigits]) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for result in results:
         if result.digits is None:
-            why = "0 in all states" if result.answered else "no result in any state"
+            why = "0 in all states" if result.solved else "no result in any state"
             reasons.setdefault(why, []).append(result.array)
     return reasons
 

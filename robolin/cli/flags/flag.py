@@ -161,14 +161,14 @@ class VerbCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, [_current_option(word) for word in args])
         if not ctx.resilient_parsing:
-            given = {
+            explicit = {
                 _long_name(param): ctx.params[param.name]
                 for param in self.params
                 if param.name
                 and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
             }
             flags = {_long_name(param): param for param in self.params if isinstance(param, Flag)}
-            check_conflicts(flags, given)
+            check_conflicts(flags, explicit)
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -9,7 +9,7 @@ from robolin.io.format_table import extensions, trajectory_formats
 from robolin.queries.option_specs import LINEAR_MODEL_OPTIONS
 from robolin.queries.verbs import VERBS
 
-_FORWARD, _SIMULATE = VERBS["forward"].asks, VERBS["simulate"].asks
+_FORWARD, _SIMULATE = VERBS["forward"].own_options, VERBS["simulate"].own_options
 
 _TEXT = (
     "Algorithm\noperator: recursions over the links (ABA). conventional: mass matrix and LDL' "
@@ -49,7 +49,7 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
 )
 (METHOD_FLAG,) = flags(
     METHOD,
-    VERBS["linearize-forward"].asks,
+    VERBS["linearize-forward"].own_options,
     {"--method": _TEXT + describe_auto("linearize-forward", "perturb-forward")},
     method="auto",
 )

@@ -120,8 +120,8 @@ def sources_with_options(
     from robolin.description.building.option_texts import options_from_texts
 
     plain = options_from_texts({})
-    given = options_from_texts({"xacro-arg": xacro_arg, "package": package})
+    typed = options_from_texts({"xacro-arg": xacro_arg, "package": package})
     of_xacro = [source.lower().endswith(".xacro") for source in sources]
     # without a xacro file, the first file rejects the unused options
-    options = [given if each or not any(of_xacro) else plain for each in of_xacro]
+    options = [typed if each or not any(of_xacro) else plain for each in of_xacro]
     return list(zip(map(validated_path, sources), options, strict=True))

@@ -253,9 +253,9 @@ def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
     """The output of a command with --live, or the output unchanged."""
     if not ctx.params.get("live"):
         return out
-    if question.answers_together:
+    if question.needs_all_rows:
         hint = "remove --live: the first result needs all rows"
-        raise conflict("live", EXCLUDES, [question.answers_together], hint)
+        raise conflict("live", EXCLUDES, [question.needs_all_rows], hint)
     return replace(out, form="csv", live=True)
 
 

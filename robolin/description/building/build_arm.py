@@ -54,7 +54,7 @@ from robolin.description.model import (
     JointEntry,
     LoopEnd,
     LoopEntry,
-    figures_of,
+    model_dict_of,
 )
 from robolin.description.structure import ONE_NUMBER
 from robolin.description.tree import (
@@ -63,7 +63,7 @@ from robolin.description.tree import (
     coordinate_names,
     floating_problems,
     group_kind,
-    joints_of_freedoms,
+    joints_of_group,
     standing_pose,
     tree_of,
     with_base_joint,
@@ -112,7 +112,7 @@ def build(
         dh_rows=tuple(joint.dh for joint in selection.moving if joint.dh is not None),
         named_poses=_poses(description, joint_names),
         contract=contract,
-        figures=figures_of(description),
+        model_dict=model_dict_of(description),
         tip=_tip(tree, frames, options),
         source=description.source if source is None else source,
         digest=description.digest,
@@ -283,7 +283,7 @@ def _joints(
     """Place a joint on the moving link that carries its parent; one joint per coordinate."""
     pose = compose(carrier, joint.pose)
     if kind := group_kind(joint):
-        yield from joints_of_freedoms(joint, kind, pose, armature)
+        yield from joints_of_group(joint, kind, pose, armature)
         return
     yield Joint(
         name=joint.name,

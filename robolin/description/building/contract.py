@@ -48,7 +48,7 @@ def contract_of(
         "payload": "; ".join(map(_payload, options.payload)) or "none",
         "wrench": "; ".join(_wrench(wrench, arm) for wrench in arm.wrenches) or "none",
         **_loops(tree, options, arm),
-        **_freedoms(arm),
+        **_multi_dof_joints(arm),
         "inertial_frame": _inertial_frame(arm, root, options.floating_base),
         "units": "SI: rad, m, s, kg, N, N·m",
         "ignored": list(tree.description.ignored),
@@ -229,7 +229,7 @@ _POSITIONS = {
 }
 
 
-def _freedoms(arm: Arm) -> dict[str, str]:
+def _multi_dof_joints(arm: Arm) -> dict[str, str]:
     """An entry for arms with multi-DoF joints, empty for the others."""
     texts = [
         f"{group.name} is {group.kind}: positions "

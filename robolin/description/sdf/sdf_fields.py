@@ -68,23 +68,23 @@ def parts(
 
     several: tags that may occur more than once and are read elsewhere
     """
-    found: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     for child in element.children:
         tag = child.tag
         if tag in several:
             continue
         if tag not in known:
             ignore_element(child, element.tag, owner, (*known, *several), notes)
-        elif tag not in found:
-            found[tag] = child
-        elif not _same(child, found[tag]):
+        elif tag not in elements:
+            elements[tag] = child
+        elif not _same(child, elements[tag]):
             message = f"{owner} has a second, different <{tag}>; the first is on line "
-            message += str(found[tag].line)
+            message += str(elements[tag].line)
             notes.error("duplicate-element", child, message, "keep one of them")
         else:
-            message = f"{owner} has two equal <{tag}>; the first is on line {found[tag].line}"
+            message = f"{owner} has two equal <{tag}>; the first is on line {elements[tag].line}"
             notes.add("repeated-element", "note", child, message, "keep one of them")
-    return found
+    return elements
 
 
 def _same(one: Element, other: Element) -> bool:

@@ -158,18 +158,18 @@ def _inside(
         else:
             yield part
             continue
-        found = slice(before, len(notes.findings))
+        added = slice(before, len(notes.findings))
         if model is not None:
-            model.findings = found
+            model.findings = added
             yield model
         elif depth == 0:
             # a world has other models, such as the sun, that the robot does not need
-            not_needed(notes, found)
+            not_needed(notes, added)
 
 
-def not_needed(notes: FileNotes, found: slice) -> None:
+def not_needed(notes: FileNotes, added: slice) -> None:
     """Turn errors in models that are not the robot into warnings."""
-    for k in range(*found.indices(len(notes.findings))):
+    for k in range(*added.indices(len(notes.findings))):
         if notes.findings[k].level == "error":
             changed = replace(notes.findings[k], id="sdf-world-include", level="warning")
             notes.findings[k] = changed
@@ -196,9 +196,9 @@ def _model(files: SdfFiles, element: Element, notes: FileNotes, depth: int) -> M
 def _included(files: SdfFiles, include: Element, notes: FileNotes, depth: int) -> Model | None:
     """The model of an included file, with the name and pose that the <include> sets."""
     known = ("uri", "name", "pose", "static", "placement_frame")
-    found = parts(include, "<include>", known, notes)
+    elements = parts(include, "<include>", known, notes)
     check_attributes(include, "<include>", ("merge",), notes)
-    uri = element_text(found.get("uri"))
+    uri = element_text(elements.get("uri"))
     if not uri:
         hint = "write <uri>model://NAME</uri>"
         notes.error("missing-element", include, "<include> has no <uri>", hint)
@@ -215,11 +215,11 @@ def _included(files: SdfFiles, include: Element, notes: FileNotes, depth: int) -
         return None
     model = _model(files, models[0], inner, depth)
     model.merged = boolean_attribute(include, "merge", "<include>", notes)
-    model.name = element_text(found.get("name")) or model.name
-    if "pose" in found:
-        model.pose, model.pose_notes = found["pose"], notes
-    model.placement = element_text(found.get("placement_frame")) or model.placement
-    model.static = boolean(found.get("static"), "<include>", notes, model.static)
+    model.name = element_text(elements.get("name")) or model.name
+    if "pose" in elements:
+        model.pose, model.pose_notes = elements["pose"], notes
+    model.placement = element_text(elements.get("placement_frame")) or model.placement
+    model.static = boolean(elements.get("static"), "<include>", notes, model.static)
     return model
 
 
@@ -305,9 +305,9 @@ def _candidates(files: SdfFiles, uri: str, notes: FileNotes) -> Iterator[Path]:
             yield folder / "models" / rest
         for folder in _search_folders():
             yield folder / rest
-        found = find_package(head, files.path.absolute(), {}) if files.path else None
-        if scheme == "package" and found is not None:
-            yield found / tail
+        package = find_package(head, files.path.absolute(), {}) if files.path else None
+        if scheme == "package" and package is not None:
+            yield package / tail
 
 
 def _own_folders(files: SdfFiles) -> Iterator[Path]:

@@ -82,11 +82,11 @@ class Scope:
 
     def frame(self, name: str, user: FrameNode, element: Element) -> FrameNode | None:
         """The frame that an element names; None after an error."""
-        found = self.find(name)
-        if found is None:
+        frame = self.find(name)
+        if frame is None:
             message = f"{user.label}: <{element.tag}> names an unknown frame {shown(name)}"
             user.notes.error("sdf-frame", element, message, self.closest(name, user.notes))
-        return found
+        return frame
 
     def closest(self, name: str, notes: FileNotes) -> str:
         """A hint with the closest name, unless the file has too many names or errors."""

@@ -89,17 +89,17 @@ def read_joint(node: FrameNode, scope: Scope, robot: SdfParts) -> None:
     known = ("parent", "child", "pose", *axes, _ROTOR, _RATIO, "drake:mimic")
     if kind == "screw":
         known += ("screw_thread_pitch", "thread_pitch")
-    found = parts(element, owner, known, notes)
-    parent = _end("parent", found, node, scope, owner)
-    child = _end("child", found, node, scope, owner)
+    elements = parts(element, owner, known, notes)
+    parent = _end("parent", elements, node, scope, owner)
+    child = _end("child", elements, node, scope, owner)
     robot.on_world |= parent is scope.ground
-    steps = _steps(kind, node, found, scope, owner)
+    steps = _steps(kind, node, elements, scope, owner)
     before, after = (each.path if each is not None else "" for each in (parent, child))
-    where = {tag: notes.at(part) for tag, part in found.items()}
+    where = {tag: notes.at(part) for tag, part in elements.items()}
     entry = JointEntry(node.path, "fixed", before, after, notes.at(element), locations=where)
     robot.written.append(entry)
     if parent is not None and child is not None:
-        armature = _armature(kind, steps[0].axis, found, owner, notes)
+        armature = _armature(kind, steps[0].axis, elements, owner, notes)
         _add_steps(steps, armature, (parent, node, child), robot)
 
 
@@ -184,10 +184,10 @@ def _kind(element: Element, owner: str, notes: FileNotes) -> str:
 
 
 def _end(
-    end: str, found: Mapping[str, Element], node: FrameNode, scope: Scope, owner: str
+    end: str, elements: Mapping[str, Element], node: FrameNode, scope: Scope, owner: str
 ) -> FrameNode | None:
     """The link at one end of a joint, or the world; None after reporting an error."""
-    part, notes = found.get(end), node.notes
+    part, notes = elements.get(end), node.notes
     name = element_text(part)
     if part is None or not name:
         message = f"{owner} has no <{end}>" if part is None else f"{owner} has an empty <{end}>"
@@ -210,15 +210,15 @@ def _end(
 
 
 def _steps(
-    kind: str, node: FrameNode, found: Mapping[str, Element], scope: Scope, owner: str
+    kind: str, node: FrameNode, elements: Mapping[str, Element], scope: Scope, owner: str
 ) -> list[_JointStep]:
     """The entries of a joint, from its parent to its child."""
     name, notes = node.path, node.notes
     for part in ("axis", "axis2")[: 2 if kind in _TWO_AXES else kind in _ONE_AXIS]:
-        if part not in found:
+        if part not in elements:
             hint = f"write <{part}><xyz>0 0 1</xyz></{part}>"
             notes.error("missing-element", node.element, f"{owner} has no <{part}>", hint)
-    axis = _axis(kind, "axis", node, found, scope, owner)
+    axis = _axis(kind, "axis", node, elements, scope, owner)
     if kind == "fixed":
         return [_JointStep(name, "fixed")]
     if kind == "ball":
@@ -229,7 +229,7 @@ def _steps(
     if axis.limits.lower is None and axis.limits.upper is None:
         turning = "continuous"
     if kind in _TWO_AXES:
-        second = _axis(kind, "axis2", node, found, scope, owner)
+        second = _axis(kind, "axis2", node, elements, scope, owner)
         pair = JointEntry(
             name, "universal", "", "", notes.at(node.element), axis=axis.xyz, axis2=second.xyz
         )
@@ -241,32 +241,39 @@ def _steps(
             _JointStep(f"{name}:axis", turning, axis),
             _JointStep(f"{name}:axis2", after, second),
         ]
-    if kind == "screw" and (pitch := _pitch(found, owner, notes)):
+    if kind == "screw" and (pitch := _pitch(elements, owner, notes)):
         slide = _JointAxis(xyz=axis.xyz, mimic=Mimic(name, pitch / (2.0 * pi)))
         return [_JointStep(name, turning, axis), _JointStep(f"{name}:slide", "prismatic", slide)]
     return [_JointStep(name, turning, axis)]
 
 
-def _pitch(found: Mapping[str, Element], owner: str, notes: FileNotes) -> float:
+def _pitch(elements: Mapping[str, Element], owner: str, notes: FileNotes) -> float:
     """Travel per revolution of a screw joint in m, right-handed; 0 after an error."""
-    if "screw_thread_pitch" in found:
-        return number_text(found["screw_thread_pitch"], owner, notes) or 0.0
-    if "thread_pitch" not in found:
+    if "screw_thread_pitch" in elements:
+        return number_text(elements["screw_thread_pitch"], owner, notes) or 0.0
+    if "thread_pitch" not in elements:
         return _DEFAULT_PITCH
     # the older element is in rad/m, and its thread is left-handed
-    rate = number_text(found["thread_pitch"], owner, notes)
+    rate = number_text(elements["thread_pitch"], owner, notes)
     if rate == 0.0 or (rate and not isfinite(-2.0 * pi / rate)):
         message = f"{owner}: <thread_pitch> must not be 0"
-        notes.error("number-not-finite", found["thread_pitch"], message, "use screw_thread_pitch")
+        notes.error(
+            "number-not-finite", elements["thread_pitch"], message, "use screw_thread_pitch"
+        )
         return 0.0
     return -2.0 * pi / rate if rate else 0.0
 
 
 def _axis(
-    kind: str, which: str, node: FrameNode, found: Mapping[str, Element], scope: Scope, owner: str
+    kind: str,
+    which: str,
+    node: FrameNode,
+    elements: Mapping[str, Element],
+    scope: Scope,
+    owner: str,
 ) -> _JointAxis:
     """One axis of a joint, with the frame of its direction, its limits and its dynamics."""
-    element, notes = found.get(which), node.notes
+    element, notes = elements.get(which), node.notes
     if element is None:
         return _JointAxis()
     known: tuple[str, ...] = ("xyz", "limit", "dynamics", "mimic")
@@ -298,7 +305,7 @@ def _axis(
         friction=friction,
         stiffness=stiffness,
         rest=rest if stiffness else 0.0,
-        mimic=_mimic(inside.get("mimic"), found.get("drake:mimic"), scope, owner, notes),
+        mimic=_mimic(inside.get("mimic"), elements.get("drake:mimic"), scope, owner, notes),
         locations=locations,
     )
 
@@ -331,13 +338,13 @@ def _direction(
 def _limits(kind: str, element: Element | None, owner: str, notes: FileNotes) -> Limits:
     if element is None:
         return UNLIMITED
-    found = parts(element, owner, ("lower", "upper", "velocity", "effort"), notes)
-    lower, upper = (limit(found.get(name), owner, notes) for name in ("lower", "upper"))
+    elements = parts(element, owner, ("lower", "upper", "velocity", "effort"), notes)
+    lower, upper = (limit(elements.get(name), owner, notes) for name in ("lower", "upper"))
     if kind == "continuous" and (lower is not None or upper is not None):
         notes.ignore("limit of a continuous joint")
         lower = upper = None
     velocity, effort = (
-        magnitude_limit(found.get(name), owner, notes) for name in ("velocity", "effort")
+        magnitude_limit(elements.get(name), owner, notes) for name in ("velocity", "effort")
     )
     return Limits(lower, upper, velocity, effort)
 
@@ -356,14 +363,14 @@ def _mimic(
         offset = number_attribute(drake, "offset", owner, notes, required=True)
         return Mimic(_leader(leader, "axis", scope), ratio or 0.0, offset or 0.0)
     check_attributes(element, owner, ("joint", "axis"), notes)
-    found = parts(element, owner, ("multiplier", "offset", "reference"), notes)
+    elements = parts(element, owner, ("multiplier", "offset", "reference"), notes)
     leader = name_of(element, f"<mimic> of {owner}", notes, "joint")
-    if "multiplier" not in found:
+    if "multiplier" not in elements:
         message = f"{owner}: <mimic> has no <multiplier>"
         notes.error("missing-element", element, message, "write <multiplier>1</multiplier>")
         return None
     ratio, offset, reference = (
-        number_text(found.get(name), owner, notes) or 0.0
+        number_text(elements.get(name), owner, notes) or 0.0
         for name in ("multiplier", "offset", "reference")
     )
     which = element.attributes.get("axis", "axis")
@@ -384,24 +391,26 @@ def _leader(name: str, which: str, scope: Scope) -> str:
 
 
 def _armature(
-    kind: str, axis: _JointAxis, found: Mapping[str, Element], owner: str, notes: FileNotes
+    kind: str, axis: _JointAxis, elements: Mapping[str, Element], owner: str, notes: FileNotes
 ) -> float:
     """The reflected inertia gear_ratio² · rotor_inertia of Drake's extension."""
-    rotor = number_text(found.get(_ROTOR), owner, notes)
-    ratio = number_text(found.get(_RATIO), owner, notes) if _RATIO in found else 1.0
+    rotor = number_text(elements.get(_ROTOR), owner, notes)
+    ratio = number_text(elements.get(_RATIO), owner, notes) if _RATIO in elements else 1.0
     if rotor is None:
-        if _RATIO in found:
+        if _RATIO in elements:
             notes.ignore(f"{_RATIO} without {_ROTOR}")
         return 0.0
     hint = "--armature JOINT=VALUE sets gear_ratio² · rotor_inertia"
     if kind not in _ONE_AXIS or axis.limits.effort == 0.0:
         why = "it has an effort limit of 0, so it has no motor"
         why = why if kind in _ONE_AXIS else f"it is {kind}"
-        left_out(found[_ROTOR], f"{owner}: {_ROTOR} is not applied: {why}", notes, hint)
+        left_out(elements[_ROTOR], f"{owner}: {_ROTOR} is not applied: {why}", notes, hint)
         return 0.0
     reflected = rotor * (ratio or 0.0) * (ratio or 0.0)
     if not isfinite(reflected):
         message = f"{owner}: gear_ratio² · rotor_inertia is too large"
-        notes.error("number-not-finite", found[_ROTOR], message, "check that both are in SI units")
+        notes.error(
+            "number-not-finite", elements[_ROTOR], message, "check that both are in SI units"
+        )
         return 0.0
     return reflected

@@ -52,16 +52,16 @@ from robolin.description.xml_tree import Element
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def read_sdf(found: RobotText, packages: Mapping[str, str]) -> Reading:
+def read_sdf(robot: RobotText, packages: Mapping[str, str]) -> Reading:
     """The description of an SDF file, None if there is any error, and all findings.
 
     packages: folders of models for `model://NAME` and `package://NAME`, by name
     """
-    folder = found.path.absolute().parent if found.path else None
-    notes = FileNotes(found.shown, folder)
-    files = SdfFiles(found.path, packages)
-    world = read_world(files, found.text, notes)
-    model = _chosen(world, found, notes) if world is not None else None
+    folder = robot.path.absolute().parent if robot.path else None
+    notes = FileNotes(robot.shown, folder)
+    files = SdfFiles(robot.path, packages)
+    world = read_world(files, robot.text, notes)
+    model = _chosen(world, robot, notes) if world is not None else None
     description = None
     if world is not None and model is not None:
         description = replace(_description(world, model), digest=files.digest)
@@ -70,12 +70,12 @@ def read_sdf(found: RobotText, packages: Mapping[str, str]) -> Reading:
     return Reading(None if wrong else description, limit_findings(order), description)
 
 
-def _chosen(world: World, found: RobotText, notes: FileNotes) -> Model | None:
+def _chosen(world: World, robot: RobotText, notes: FileNotes) -> Model | None:
     """The model to read: the named one, the only one, or the only one that can move."""
     models = world.models
     names = [model.name for model in models]
-    if found.part:
-        chosen = [model for model in models if model.name == found.part]
+    if robot.part:
+        chosen = [model for model in models if model.name == robot.part]
     else:
         chosen = [model for model in models if not model.static and _has_joint(model)] or models
     if len(chosen) == 1:
@@ -87,13 +87,13 @@ def _chosen(world: World, found: RobotText, notes: FileNotes) -> Model | None:
     if not models:
         hint = "give a file with a <model>"
         notes.error("sdf-model", world.element, "the file has no model that can be read", hint)
-    elif found.part:
-        message = f"the file has no model {shown(found.part)}"
-        hint = did_you_mean(found.part, names, f"choose one of {quote_list(names)}")
+    elif robot.part:
+        message = f"the file has no model {shown(robot.part)}"
+        hint = did_you_mean(robot.part, names, f"choose one of {quote_list(names)}")
         notes.error("sdf-model", world.element, message, hint)
     else:
         names = [model.name for model in chosen]
-        hint = f"choose one after a colon: {found.shown}:{names[0]}"
+        hint = f"choose one after a colon: {robot.shown}:{names[0]}"
         message = f"the file has {len(names)} models: {quote_list(names)}"
         notes.error("sdf-model", world.element, message, hint)
     return None
@@ -130,12 +130,12 @@ def _description(world: World, model: Model) -> Description:
         # names of added links, and mimic rules
         _, findings = check_structure(links, robot.joints, location)
     notes.findings += findings
-    place = pose_in_world(nodes[root]) if root in nodes else HERE
+    root_pose = pose_in_world(nodes[root]) if root in nodes else HERE
     placement = ""
-    if root and place != HERE:
+    if root and root_pose != HERE:
         placement = f"{root}/fixed"
         links.insert(0, LinkEntry(WORLD, location))
-        robot.joints.insert(0, JointEntry(placement, "fixed", WORLD, root, location, place))
+        robot.joints.insert(0, JointEntry(placement, "fixed", WORLD, root, location, root_pose))
         root = WORLD
     return Description(
         name=model.name,
@@ -202,20 +202,20 @@ def _link(node: FrameNode) -> LinkEntry:
         notes.error("sdf-frame", element, f"{owner} has the name of the world", "rename the link")
     check_attributes(element, owner, ("name",), notes)
     known = ("pose", "inertial", "gravity", "kinematic")
-    found = parts(element, owner, known, notes)
-    if not boolean(found.get("gravity"), owner, notes, True):
+    elements = parts(element, owner, known, notes)
+    if not boolean(elements.get("gravity"), owner, notes, True):
         message = f"{owner}: <gravity> false is not supported; gravity acts on the link"
-        left_out(found["gravity"], message, notes)
-    if boolean(found.get("kinematic"), owner, notes):
+        left_out(elements["gravity"], message, notes)
+    if boolean(elements.get("kinematic"), owner, notes):
         message = f"{owner}: <kinematic> true is not supported; forces move the link"
-        left_out(found["kinematic"], message, notes)
+        left_out(elements["kinematic"], message, notes)
     for part in element.children:
         if part.tag == "velocity_decay" and any(
             element_text(rate) != "0" for rate in part.children
         ):
             message = f"<velocity_decay> in {owner} is ignored, and it changes the dynamics"
             left_out(part, f"{message}: it damps the motion of the link", notes)
-    inertial = found.get("inertial")
+    inertial = elements.get("inertial")
     body = _inertia(inertial if inertial is not None else element, owner, notes)
     tags = {"pose": "com", "mass": "mass", "inertia": "inertia"}
     children = inertial.children if inertial is not None else []
@@ -231,29 +231,29 @@ def _inertia(inertial: Element, owner: str, notes: FileNotes) -> Inertia:
 
     inertial: the `<link>` if it has no `<inertial>`
     """
-    found: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     if inertial.tag == "inertial":
-        found = parts(inertial, f"inertial of {owner}", ("pose", "mass", "inertia"), notes)
+        elements = parts(inertial, f"inertial of {owner}", ("pose", "mass", "inertia"), notes)
         check_attributes(inertial, owner, ("auto",), notes)
         if boolean_attribute(inertial, "auto", owner, notes):
             message = f"{owner} has an automatic inertia, which is not supported"
             hint = "write its values: gz sdf --print FILE --expand-auto-inertials"
             notes.error("sdf-unsupported", inertial, message, hint)
-    values = parts(found["inertia"], owner, PRODUCTS, notes) if "inertia" in found else {}
-    missing = [] if "mass" in found else ["mass"]
+    values = parts(elements["inertia"], owner, PRODUCTS, notes) if "inertia" in elements else {}
+    missing = [] if "mass" in elements else ["mass"]
     missing += [name for name in ("ixx", "iyy", "izz") if name not in values]
     if missing:
         message = f"{owner} has no {', '.join(missing)}: each is 1 by default in SDF"
         notes.add("sdf-default-inertia", "warning", inertial, message, "write <mass> and <inertia>")
-    pose = pose_value(found.get("pose"), owner, notes)
-    if "pose" in found and relative_to(found["pose"], owner, notes):
+    pose = pose_value(elements.get("pose"), owner, notes)
+    if "pose" in elements and relative_to(elements["pose"], owner, notes):
         message = f"{owner}: the pose of <inertial> is relative to the link"
-        notes.error("sdf-frame", found["pose"], message, "remove relative_to")
-    mass = number_text(found["mass"], owner, notes) if "mass" in found else 1.0
-    given = [number_text(values.get(name), owner, notes) for name in PRODUCTS]
+        notes.error("sdf-frame", elements["pose"], message, "remove relative_to")
+    mass = number_text(elements["mass"], owner, notes) if "mass" in elements else 1.0
+    products = [number_text(values.get(name), owner, notes) for name in PRODUCTS]
     xx, xy, xz, yy, yz, zz = (
         float(name in missing) if value is None else value
-        for name, value in zip(PRODUCTS, given, strict=True)
+        for name, value in zip(PRODUCTS, products, strict=True)
     )
     rotary: Rotary = turned_rotary(pose.rotation, (xx, xy, xz, yy, yz, zz))
     return Inertia(mass or 0.0, pose.translation, rotary)

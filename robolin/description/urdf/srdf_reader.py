@@ -32,13 +32,13 @@ _ENDINGS = (".xacro", ".urdf", ".xml")
 IGNORED = "pose-ignored"
 
 
-def with_group_states(reading: Reading, found: RobotText, options: ModelOptions) -> Reading:
+def with_group_states(reading: Reading, robot: RobotText, options: ModelOptions) -> Reading:
     """The reading with the poses of its SRDF file, if there is one.
 
     options: `srdf` is the path of the SRDF file; None for the one next to the robot file
     """
     option = options.srdf
-    path = Path(option) if option is not None else _companion(found.path)
+    path = Path(option) if option is not None else _companion(robot.path)
     if path is None or reading.description is None:
         return reading
     if option is not None and not path.is_file():

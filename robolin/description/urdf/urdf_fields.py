@@ -82,21 +82,21 @@ def children(
     element: Element, owner: str, known: Sequence[str], notes: Notes
 ) -> dict[str, Element]:
     """The known children by tag, at most one each; unknown children are listed as ignored."""
-    found: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     for child in element.children:
         if child.tag not in known:
             note_unknown(child, child.tag, f"<{child.tag}> in {owner}", known, notes)
-        elif child.tag in found and _same_element(child, found[child.tag]):
+        elif child.tag in elements and _same_element(child, elements[child.tag]):
             message = f"{owner} has two equal <{child.tag}>; the first is on line "
-            message += str(found[child.tag].line)
+            message += str(elements[child.tag].line)
             notes.add("repeated-element", "note", child, message, "keep one of them")
-        elif child.tag in found:
+        elif child.tag in elements:
             message = f"{owner} has a second, different <{child.tag}>; the first is on line "
-            message += str(found[child.tag].line)
+            message += str(elements[child.tag].line)
             notes.error("duplicate-element", child, message, "keep one of them")
         else:
-            found[child.tag] = child
-    return found
+            elements[child.tag] = child
+    return elements
 
 
 def _same_element(one: Element, other: Element) -> bool:
@@ -258,8 +258,8 @@ def number_words(text: str, what: str, element: Element, notes: Notes) -> list[f
         _unexpanded(element, what, notes)
         return None
     values = []
-    for found in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
-        word = found[0]
+    for match in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
+        word = match[0]
         value = finite_number(word, f"{what}: {shown(word)}", element, notes)
         if value is None:
             return None

@@ -46,7 +46,7 @@ def validate(reading: Reading) -> list[Finding]:
         links, joints = valid_entries(reading.partial, findings)
         more = [each for link in links for each in link_findings(link, None)]
         findings += limit_findings([*more, *(x for j in joints for x in joint_findings(j))])
-    return sorted(findings, key=lambda found: (found.location.line, found.location.column))
+    return sorted(findings, key=lambda finding: (finding.location.line, finding.location.column))
 
 
 def physical_findings(description: Description, arm: Arm | None) -> Iterator[Finding]:

@@ -59,8 +59,8 @@ class ForbiddenError(Exception):
 
 def safe_builtins() -> dict[str, Any]:
     """Built-in functions that an expression may call, by name."""
-    found = {name: getattr(builtins, name) for name in _BUILTINS.split()}
-    return {**found, "type": type_of}
+    functions = {name: getattr(builtins, name) for name in _BUILTINS.split()}
+    return {**functions, "type": type_of}
 
 
 def math_names() -> dict[str, Any]:
@@ -103,8 +103,8 @@ def attribute_of(value: Any, name: str) -> Any:
     """A method or value of plain data; ForbiddenError where expressions may not use it."""
     if not has_attribute(value, name):
         raise forbidden(f"'{name}' of a value of type {type(value).__name__}")
-    found = getattr(value, name)
-    return BoundMethod(value, name) if callable(found) else found
+    attribute = getattr(value, name)
+    return BoundMethod(value, name) if callable(attribute) else attribute
 
 
 def has_attribute(value: Any, name: str) -> bool:

@@ -268,19 +268,19 @@ class _Scope:
         return self.value(node.body if self.value(node.test) else node.orelse)
 
     def items(self, nodes: Iterable[ast.expr]) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
-                found.extend(_iterable(self.value(node.value)))
+                items.extend(_iterable(self.value(node.value)))
             else:
-                found.append(self.value(node))
-        return cast("list[Any]", bounded(found))
+                items.append(self.value(node))
+        return cast("list[Any]", bounded(items))
 
     def mapping(self, node: ast.Dict) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        mapping: dict[Any, Any] = {}
         for key, value in zip(node.keys, node.values, strict=True):
-            found |= self.value(value) if key is None else {self.value(key): self.value(value)}
-        return found
+            mapping |= self.value(value) if key is None else {self.value(key): self.value(value)}
+        return mapping
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> list[Any]:
         return [inner.value(node.elt) for inner in self.inside(node.generators)]

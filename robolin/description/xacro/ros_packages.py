@@ -33,15 +33,15 @@ def is_package_name(name: str) -> bool:
 def searched_folders(file: Path, packages: Mapping[str, str]) -> list[str]:
     """Folders that `find_package` searches, with resolved links, for a file and `packages`."""
     own = package_of(file)
-    found = [file.parent, *map(Path, packages.values())]
+    folders = [file.parent, *map(Path, packages.values())]
     if own is not None:
-        found += [own.parent, *_links(own.parent, 2)]
-    found += _unmarked_packages(file)
+        folders += [own.parent, *_links(own.parent, 2)]
+    folders += _unmarked_packages(file)
     for prefix in _folders("AMENT_PREFIX_PATH"):
-        found += [prefix / "share", *_links(prefix / "share", 1)]
+        folders += [prefix / "share", *_links(prefix / "share", 1)]
     for folder in _folders("ROS_PACKAGE_PATH"):
-        found += [folder, *_links(folder, _DEPTH)]
-    return sorted({os.path.realpath(folder) for folder in found if folder.is_dir()})
+        folders += [folder, *_links(folder, _DEPTH)]
+    return sorted({os.path.realpath(folder) for folder in folders if folder.is_dir()})
 
 
 def find_package(name: str, file: Path, packages: Mapping[str, str]) -> Path | None:
@@ -135,10 +135,10 @@ def _is_package(folder: Path, name: str) -> bool:
         if not manifest.is_file():
             return False
         with manifest.open("rb") as stream:
-            found = _NAME.search(stream.read(_LONGEST_MANIFEST))
+            match = _NAME.search(stream.read(_LONGEST_MANIFEST))
     except OSError:
         return False
-    return found is not None and found[1].decode(errors="replace") == name
+    return match is not None and match[1].decode(errors="replace") == name
 
 
 def package_or_repository(file: Path) -> Path | None:

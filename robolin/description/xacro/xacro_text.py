@@ -131,25 +131,25 @@ def _unused(path: Path, answer: Mapping[str, Any]) -> UnusedArgumentError:
 
 
 def read_xacro(
-    found: RobotText, arguments: Mapping[str, str], packages: Mapping[str, str]
+    robot: RobotText, arguments: Mapping[str, str], packages: Mapping[str, str]
 ) -> Reading:
     """The description of a xacro file, of URDF or SDF; findings name lines of the expansion."""
-    if found.path is None:
+    if robot.path is None:
         hint = "give the path of the file: it includes other files"
         raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
-    expansion = expanded_xacro(found.path, arguments, packages)
+    expansion = expanded_xacro(robot.path, arguments, packages)
     if b"<joint" not in expansion.text:
         hint = "give the file that includes this one, if it only defines macros"
-        raise RobolinError("the expanded file has no joints", where=str(found.path), hint=hint)
-    shown = f"{found.shown} (expanded)"
+        raise RobolinError("the expanded file has no joints", where=str(robot.path), hint=hint)
+    shown = f"{robot.shown} (expanded)"
     if format_of_text(expansion.text) == "sdf":
         from robolin.description.sdf.sdf_reader import read_sdf
 
-        reading = read_sdf(found._replace(text=expansion.text, shown=shown), packages)
+        reading = read_sdf(robot._replace(text=expansion.text, shown=shown), packages)
     else:
         reading = read_urdf(expansion.text, shown)
-    location, description = SourceLocation(found.shown), reading.description
+    location, description = SourceLocation(robot.shown), reading.description
     warnings = [Finding("xacro-warning", "warning", location, text) for text in expansion.warnings]
     if description is not None:
-        description = replace(description, source=found.shown)
+        description = replace(description, source=robot.shown)
     return Reading(description, [*warnings, *reading.findings], reading.partial)

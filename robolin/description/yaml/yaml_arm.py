@@ -170,15 +170,15 @@ def _read_links(arm: Fields) -> list[LinkEntry]:
 
 def _link(fields: Fields) -> LinkEntry:
     name, location = fields.text("name"), fields.node.location
-    given = [key for key in LINK_KEYS[1:] if fields.has(key)]
-    if not given:
+    present = [key for key in LINK_KEYS[1:] if fields.has(key)]
+    if not present:
         return LinkEntry(name, location)
     if fields.has("shape"):
         return LinkEntry(name, location, shaped_inertia(fields), fields.location("shape"))
     if fields.has("density"):
         hint = "write for example shape: {box: [0.1, 0.1, 0.4]}"
         fields.need("shape", hint=hint)
-    fields.need("mass", hint=f"'{given[0]}' requires a mass")
+    fields.need("mass", hint=f"'{present[0]}' requires a mass")
     rotary = fields.fields("inertia", MOMENT_KEYS)
     if rotary:
         rotary.need(
@@ -186,9 +186,9 @@ def _link(fields: Fields) -> LinkEntry:
         )
     xx, xy, xz, yy, yz, zz = (rotary.number(key) if rotary else 0.0 for key in MOMENT_KEYS)
     inertia = Inertia(fields.number("mass"), fields.vector("com"), (xx, xy, xz, yy, yz, zz))
-    locations = {key: fields.location(key) for key in given}
+    locations = {key: fields.location(key) for key in present}
     return LinkEntry(
-        name, location, inertia, fields.location("inertia" if rotary else given[0]), locations
+        name, location, inertia, fields.location("inertia" if rotary else present[0]), locations
     )
 
 

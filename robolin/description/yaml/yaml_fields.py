@@ -187,8 +187,8 @@ class Fields:
     def _as_number(self, value: Node, name: str, angle: bool = False) -> float | None:
         if not self._fits(value, name, "scalar", "a number"):
             return None
-        if angle and not value.quoted and (found := _angle(value.text.strip())) is not None:
-            return found
+        if angle and not value.quoted and (radians := _angle(value.text.strip())) is not None:
+            return radians
         is_decimal = not value.quoted and _NUMBER.fullmatch(value.text)
         number = float(value.text) if is_decimal else nan
         if isfinite(number):
@@ -301,15 +301,15 @@ def shaped_inertia(link: Fields) -> Inertia | None:
             message,
             "remove one: the shape determines the inertia",
         )
-    given = [name for name in BODY_SHAPES if shape.has(name)]
-    if len(given) != 1:
-        message = f"{link.what}: shape must have 1 shape, got {len(given)}"
+    shapes = [name for name in BODY_SHAPES if shape.has(name)]
+    if len(shapes) != 1:
+        message = f"{link.what}: shape must have 1 shape, got {len(shapes)}"
         link.error(
             "shape-twice", link.location("shape"), message, f"use one of {', '.join(BODY_SHAPES)}"
         )
         return None
-    solid = _SOLIDS[given[0]](shape)
-    mass = _mass(link, solid, given[0])
+    solid = _SOLIDS[shapes[0]](shape)
+    mass = _mass(link, solid, shapes[0])
     rotary: Rotary = (mass * solid.xx, 0.0, 0.0, mass * solid.yy, 0.0, mass * solid.zz)
     if shape.has("rpy"):
         turn = rotation_from_rpy(*shape.vector("rpy", angle=True))

@@ -132,11 +132,11 @@ def _friction(fields: Fields) -> dict[str, Any]:
 def _armature(fields: Fields) -> float:
     """Reflected inertia of the rotor: gear_ratio² · rotor_inertia."""
     armature, inertia, ratio = (fields.maybe_number(key) for key in DYNAMICS_KEYS[2:5])
-    given = [key for key in ("rotor_inertia", "gear_ratio") if fields.has(key)]
-    if not given:
+    present = [key for key in ("rotor_inertia", "gear_ratio") if fields.has(key)]
+    if not present:
         return armature or 0.0
     if fields.has("armature"):
-        message = f"{fields.what} has both 'armature' and '{given[0]}'"
+        message = f"{fields.what} has both 'armature' and '{present[0]}'"
         hint = "remove one: armature is gear_ratio² · rotor_inertia"
         fields.error("armature-twice", fields.location("armature"), message, hint)
     fields.need("rotor_inertia", "gear_ratio", hint="write gear_ratio: 1 for a direct drive")

@@ -120,7 +120,7 @@ def shared_scales(panels: Sequence[Panel], own: bool) -> dict[int, SharedScale]:
     """Common scale of panels that show one joint each, by the index of the panel."""
     groups: dict[Any, list[int]] = {}
     for i, panel in enumerate(panels):
-        if isinstance(panel, CurvePanel) and panel.bounds.given:
+        if isinstance(panel, CurvePanel) and panel.bounds.exist:
             key = i if own else (array_of(panel), panel.y_label)
             groups.setdefault(key, []).append(i)
     return {i: scale for group in groups.values() for i, scale in _group_scales(panels, group)}
@@ -170,13 +170,13 @@ def draw_limits(panel: CurvePanel, axes: Axes, scale: SharedScale | None, style:
     ends = _limits(panel)
     both = f"±{ends[1]:g}" if len(ends) == 2 and ends[0] == -ends[1] else _joined(ends)
     text = f"{used}limit {both}"
-    place: dict[str, Any] = {
+    position: dict[str, Any] = {
         "rotation": 270,
         "va": "center",
         "ha": "left",
         "fontsize": 7.5 * style.text,
     }
-    axes.text(1.015, 0.5, text, transform=axes.transAxes, color=colour, **place)
+    axes.text(1.015, 0.5, text, transform=axes.transAxes, color=colour, **position)
 
 
 def _joined(limits: Sequence[float]) -> str:

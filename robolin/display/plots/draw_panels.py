@@ -189,8 +189,8 @@ def _draw_legends(figure: Figure, axes: Any) -> None:
         figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4))
         return
     for axis, handles, names in legends:
-        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-        axis.legend(handles, names, **place)
+        position = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+        axis.legend(handles, names, **position)
 
 
 def _arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
@@ -231,7 +231,7 @@ def _share_frequencies(axes: Any, panels: Sequence[Panel], columns: int) -> None
 
 def _finding(panels: Sequence[Panel]) -> list[str]:
     """One line about the tightest limit; [] without limits."""
-    found: list[tuple[float, str]] = []
+    verdicts: list[tuple[float, str]] = []
     for panel in panels:
         word = _LIMITED.get(array_of(panel))
         if word is None:
@@ -239,14 +239,14 @@ def _finding(panels: Sequence[Panel]) -> list[str]:
         if isinstance(panel, CurvePanel) and panel.utilization is not None:
             joint = panel.title.partition(", ")[2]
             at = f" at {panel.closest_x:.4g}{' s' if panel.x_label.endswith('[s]') else ''}"
-            found.append((panel.utilization, f"{text_of_name(joint)} {word}{at}"))
+            verdicts.append((panel.utilization, f"{text_of_name(joint)} {word}{at}"))
         elif isinstance(panel, BarPanel):
             shares = map(utilization, map(float, panel.values), panel.bounds)
             pairs = zip(panel.names, shares, strict=True)
-            found += [(s, f"{text_of_name(n)} {word}") for n, s in pairs if s is not None]
-    if not found:
+            verdicts += [(s, f"{text_of_name(n)} {word}") for n, s in pairs if s is not None]
+    if not verdicts:
         return []
-    share, where = max(found)
+    share, where = max(verdicts)
     verdict = "limit exceeded" if share > 1.0 + _ROUNDING else "tightest limit"
     return [f"{verdict}: {where}, {100.0 * share:.3g} %"]
 

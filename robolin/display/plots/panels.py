@@ -40,7 +40,7 @@ class Bounds:
     by_range: bool = field(default=False, compare=False)
 
     @property
-    def given(self) -> bool:
+    def exist(self) -> bool:
         """True if there is a limit."""
         return isfinite(self.lower) or isfinite(self.upper)
 
@@ -87,7 +87,7 @@ def utilization(value: float, bounds: Bounds) -> float | None:
 def joint_bounds(model: Mapping[str, Any] | None, quantity: str, joint: str) -> Bounds:
     """Limits of a joint's position, velocity or effort in a model.
 
-    model:    `Result.model` or `Arm.figures`
+    model:    `Result.model` or `Arm.model_dict`
     quantity: 'q', 'qd' or 'tau'; nothing else has limits
     """
     parameters = (model or {}).get("joints", {}).get(joint, {})
@@ -179,18 +179,18 @@ def events_of(x: Numbers, values: Numbers, bounds: Bounds) -> tuple[Event, ...]:
     """Rows (rows,) of values (rows, curves) beyond or at the limits, and rows with NaN."""
     missing = np.isnan(values).any(axis=1)
     masks = {NO_RESULT: missing}
-    if bounds.given and values.shape[1] == 1:
+    if bounds.exist and values.shape[1] == 1:
         column = values[:, 0]
         below, above = column - bounds.lower, bounds.upper - column
         margin, limit = np.minimum(below, above), np.where(below < above, *_ends(bounds))
         room = _ROUNDING * np.abs(limit)
         masks |= {BEYOND_LIMIT: margin < -room, AT_LIMIT: np.abs(margin) <= room}
-    found = []
+    events = []
     for kind, mask in masks.items():
         edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
         for first, stop in zip(edges[::2][:_MOST_EVENTS], edges[1::2], strict=False):
-            found.append(Event(kind, float(x[first]), float(x[stop - 1])))
-    return tuple(found)
+            events.append(Event(kind, float(x[first]), float(x[stop - 1])))
+    return tuple(events)
 
 
 def _ends(bounds: Bounds) -> tuple[float, float]:

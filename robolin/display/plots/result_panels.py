@@ -194,7 +194,7 @@ def _joint_curves(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
     """One panel per joint if it has limits, otherwise several curves per panel."""
     names, bounds, rounding = array.labels[0], _bounds(array, result), _rounding(array, result)
     units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
-    if len(names) <= _OWN_PANELS and any(each.given for each in bounds):
+    if len(names) <= _OWN_PANELS and any(each.exist for each in bounds):
         for i, name in enumerate(names):
             title, values = f"{array.name}, {name}", array.values[:, i : i + 1]
             yield _curves(
@@ -221,7 +221,7 @@ def _curves(
     log_y: bool = False,
     rounding: Rounding = NO_ROUNDING,
 ) -> CurvePanel:
-    closest = closest_approach(values[:, 0], bounds) if bounds.given else None
+    closest = closest_approach(values[:, 0], bounds) if bounds.exist else None
     curves = []
     for name, column in zip(names, values.T, strict=True):
         kept = decimate_keep_extremes(column)

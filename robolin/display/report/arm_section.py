@@ -141,10 +141,10 @@ def drawn_arm(arm: Arm, q: Floats) -> Element:
     )
     for ends, radius in capsules:
         width = f"{max(2.0 * radius * flat.scale, 3.0):.1f}"
-        picture.append(_line("segment", *flat.places(ends), stroke_width=width))
-    picture.extend(_line("axis", *flat.places(ends)) for ends in axes)
+        picture.append(_line("segment", *flat.projected(ends), stroke_width=width))
+    picture.extend(_line("axis", *flat.projected(ends)) for ends in axes)
     for gap in closure_positions(arm, poses):
-        first, second = flat.places(np.array(gap))
+        first, second = flat.projected(np.array(gap))
         picture.append(_line("gap", first, second))
         picture.extend(_ring(point) for point in (first, second))
     return picture
@@ -192,7 +192,7 @@ class _Fitted:
         self.scale = float((_FILLED * np.array([_WIDTH, _HEIGHT]) / spans).min())
         self._middle = (low + high) / 2.0
 
-    def places(self, points: Floats) -> Floats:
+    def projected(self, points: Floats) -> Floats:
         flat: Floats = (self._seen(points) - self._middle) * self.scale * np.array([1.0, -1.0])
         return flat + np.array([_WIDTH, _HEIGHT]) / 2.0
 
@@ -205,8 +205,8 @@ class _Fitted:
 
 def _line(kind: str, start: Floats, end: Floats, **attributes: str) -> Element:
     coordinates = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
-    places = {key: f"{x:.1f}" for key, x in coordinates.items()}
-    return element("line", class_=kind, **places, **attributes)
+    texts = {key: f"{x:.1f}" for key, x in coordinates.items()}
+    return element("line", class_=kind, **texts, **attributes)
 
 
 def _ring(point: Floats) -> Element:

@@ -158,8 +158,8 @@ def _fans(corners: Numbers, sizes: Numbers) -> Numbers:
     counts = np.maximum(sizes - 2, 0)
     first = np.repeat(starts, counts)
     step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    found: Numbers = corners[np.stack([first, first + step + 1, first + step + 2], axis=1)]
-    return found
+    triangles: Numbers = corners[np.stack([first, first + step + 1, first + step + 2], axis=1)]
+    return triangles
 
 
 def _all(element: Element, tag: str = "") -> Iterator[Element]:

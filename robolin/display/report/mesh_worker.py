@@ -84,10 +84,10 @@ def _surfaces(kind: str, values: Sequence[Any]) -> list[Surface]:
         raise UnreadableError("not STL, OBJ or DAE")
     with open(path, "rb") as stream:
         data = stream.read(_LARGEST_MESHES)
-    found = [_scaled(each, scale) for each in reader(data) if len(each.triangles)]
-    if not found:
+    surfaces = [_scaled(each, scale) for each in reader(data) if len(each.triangles)]
+    if not surfaces:
         raise UnreadableError("no triangles")
-    return found
+    return surfaces
 
 
 def _scaled(surface: Surface, scale: Sequence[float]) -> Surface:

@@ -27,7 +27,7 @@ from robolin.display.plots.panels import (
 )
 from robolin.display.report.arm_section import float32_digits, views
 from robolin.display.report.page_markup import (
-    PageFigures,
+    PagePlots,
     PageTable,
     cell_text,
     curve_figure,
@@ -52,7 +52,7 @@ from robolin.errors import RobolinError
 
 
 def motion_section(
-    arms: Sequence[ReportedArm], visuals: Sequence[Visuals], figures: PageFigures
+    arms: Sequence[ReportedArm], visuals: Sequence[Visuals], figures: PagePlots
 ) -> str:
     """Robots to the left, curves to the right; robots without torques show the reason."""
     refused = [
@@ -62,7 +62,7 @@ def motion_section(
     ]
     known = [each for each in arms if not isinstance(each.motion, RobolinError)]
     curves = [*_torques(known, figures), *_conditions(known, figures)]
-    curves += closure_figures([_motion_of(each) for each in known], figures)
+    curves += constraint_curves([_motion_of(each) for each in known], figures)
     several = len(arms) > 1
     tables = [
         element("div", *_tables(each, number, several))
@@ -117,7 +117,7 @@ def _tables(reported: ReportedArm, number: int, several: bool) -> list[Element]:
     return shown
 
 
-def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
+def _torques(arms: Sequence[ReportedArm], figures: PagePlots) -> Iterator[Element]:
     """One plot per joint with the torques of every robot that has it, and its limits.
 
     The joint nearest to its limit comes first; plots of one unit share a scale.
@@ -183,13 +183,13 @@ class _TorquePlot:
         if not self.limits:
             return []
         bounds = Bounds(self.limits[0], self.limits[-1])
-        found = [
+        rows = [
             event
             for y in self.curves.values()
             if len(y) == len(self.time)
             for event in events_of(self.time, y[:, None], bounds)
         ]
-        return [event for event in found if event.kind == BEYOND_LIMIT]
+        return [event for event in rows if event.kind == BEYOND_LIMIT]
 
 
 # utilization from which a scale includes the limits
@@ -207,7 +207,7 @@ def _shared_scale(plots: Sequence[_TorquePlot]) -> list[float]:
     return float32_digits([low - room, high + room])
 
 
-def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
+def _conditions(arms: Sequence[ReportedArm], figures: PagePlots) -> Iterator[Element]:
     """cond(𝓜) of all robots in one plot; omitted for a single DoF."""
     if not arms or _motion_of(arms[0]).rows < 2:
         return
@@ -292,7 +292,7 @@ def _violation(reported: ReportedArm, closures: ReportedClosures) -> str:
     )
 
 
-def closure_figures(arms: Sequence[ReportedMotion], figures: PageFigures) -> Iterator[Element]:
+def constraint_curves(arms: Sequence[ReportedMotion], figures: PagePlots) -> Iterator[Element]:
     """One plot for every constraint force above round-off."""
     for motion in arms:
         if motion.closures is not None and motion.rows > 1:
@@ -322,7 +322,7 @@ def _force_unit(name: str) -> str:
 MOST_STATES = 24
 
 
-def model_section(arms: Sequence[ReportedArm], figures: PageFigures) -> tuple[str, list[Any]]:
+def model_section(arms: Sequence[ReportedArm], figures: PagePlots) -> tuple[str, list[Any]]:
     """Models of all robots, and the script data of each."""
     parts, data = [], []
     for each in arms:
@@ -336,7 +336,7 @@ def model_section(arms: Sequence[ReportedArm], figures: PageFigures) -> tuple[st
     return "\n".join(parts), data
 
 
-def _numbers(model: ReportedModel, motion: ReportedMotion, figures: PageFigures) -> dict[str, Any]:
+def _numbers(model: ReportedModel, motion: ReportedMotion, figures: PagePlots) -> dict[str, Any]:
     """Times, poles and matrices, as indices of the page's arrays."""
     matrices, numbers = states_of(model), figures.numbers
     return {
@@ -355,7 +355,7 @@ def _part(
     name: str,
     model: ReportedModel,
     motion: ReportedMotion,
-    figures: PageFigures,
+    figures: PagePlots,
     data: list[Any],
 ) -> str:
     own = data[-1]

@@ -159,7 +159,7 @@ def _words(value: Any) -> str:
 
 
 @dataclass
-class PageFigures:
+class PagePlots:
     """Curves of a page: data for the script, and placeholders in the HTML."""
 
     numbers: PageNumbers
@@ -176,7 +176,7 @@ def curve_figure(
     time: Floats,
     curves: dict[str, Floats],
     caption: Sequence[Element | str],
-    figures: PageFigures,
+    figures: PagePlots,
     *,
     rounding: Rounding = NO_ROUNDING,
     **more: Any,

@@ -114,7 +114,7 @@ _MOST_CHANGES = 300
 
 def changes_section(first: ReportedArm, second: ReportedArm) -> str:
     """Differences between the models, then between their torques."""
-    changes = model_changes(first.arm.figures, second.arm.figures)
+    changes = model_changes(first.arm.model_dict, second.arm.model_dict)
     rows = [
         (
             shown_name(f"{each.part} {each.name}"),

@@ -14,8 +14,8 @@ from robolin.display.report.arm_section import shape
 from robolin.display.report.limits_section import limits_section
 from robolin.display.report.motion_section import model_section, motion_section
 from robolin.display.report.page_markup import (
-    PageFigures,
     PageNumbers,
+    PagePlots,
     content_policy,
     curve_library,
     element,
@@ -55,7 +55,7 @@ class Section:
 
 def report_page(arms: Sequence[ReportedArm]) -> str:
     """Report page about one robot, or about two side by side."""
-    figures = PageFigures(PageNumbers())
+    figures = PagePlots(PageNumbers())
     models, model_data = model_section(arms, figures)
     visuals = [robot_visuals(each.arm, BUDGET // len(arms)) for each in arms]
     sections = [Section("summary", "Summary", summary_section(arms))]
@@ -126,7 +126,7 @@ def _frames(arms: Sequence[ReportedArm]) -> int:
 
 
 def _data(
-    arms: Sequence[ReportedArm], visuals: Sequence[Visuals], figures: PageFigures
+    arms: Sequence[ReportedArm], visuals: Sequence[Visuals], figures: PagePlots
 ) -> dict[str, Any]:
     rows, numbers, motions = _frame_rows(arms), figures.numbers, _motions(arms)
     arm_data = [_arm(*each, rows, numbers) for each in zip(arms, visuals, strict=True)]

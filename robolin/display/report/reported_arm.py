@@ -140,7 +140,7 @@ def closed_motion(
     condition, gap = _free_inertia(arm, values["q"])
     closures = ReportedClosures(loop_constraints(arm, values["q"][0]).rows, forces, gap, rank)
     contract, inputs = ending.contract, ending.inputs
-    scales = motion_scales(arm.figures, arm.contract, values["qd"], values["qdd"])
+    scales = motion_scales(arm.model_dict, arm.contract, values["qd"], values["qdd"])
     return ReportedMotion(
         time, clock, values, condition, margins, contract, inputs, scales, closures
     )

@@ -106,7 +106,7 @@ def reported_motion(
     times = [time for _, time in parts if time is not None]
     time, clock = seconds_from_first(np.concatenate(times) if times else None, len(values["tau"]))
     condition = _conditions(arm, values["q"])
-    scales = motion_scales(arm.figures, arm.contract, values["qd"], values["qdd"])
+    scales = motion_scales(arm.model_dict, arm.contract, values["qd"], values["qdd"])
     return ReportedMotion(
         time,
         clock,

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from robolin.analysis.residuals import JointResidual, model_terms
 from robolin.display.report.page_markup import (
-    PageFigures,
+    PagePlots,
     PageTable,
     cell_text,
     curve_figure,
@@ -28,7 +28,7 @@ _HEADER = (
 )
 
 
-def residual_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
+def residual_section(arms: Sequence[ReportedArm], figures: PagePlots) -> str:
     """Residuals of all robots; '' if they were not requested."""
     parts = [
         element("div", *_residuals(each, each.motion, figures, len(arms) > 1))
@@ -39,14 +39,14 @@ def residual_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
 
 
 def _residuals(
-    reported: ReportedArm, motion: ReportedMotion, figures: PageFigures, several: bool
+    reported: ReportedArm, motion: ReportedMotion, figures: PagePlots, several: bool
 ) -> list[Element]:
     assert motion.residuals is not None, "only motions with measured torques come here"
-    found = motion.residuals
+    residuals = motion.residuals
     of = f" of {shown_name(reported.name)}" if several else ""
-    verdict = cell_text(found.verdict)
+    verdict = cell_text(residuals.verdict)
     title = f"Residuals{of}: measured minus model"
-    numbers = PageTable(title, _HEADER, list(map(_cells, found.joints)), frozenset(_HEADER[1:]))
+    numbers = PageTable(title, _HEADER, list(map(_cells, residuals.joints)), frozenset(_HEADER[1:]))
     return [
         paragraph(f"{verdict[0].upper()}{verdict[1:]}."),
         paragraph(f"{cell_text(model_terms(reported.arm))}.", "note"),
@@ -55,7 +55,7 @@ def _residuals(
     ]
 
 
-def _curves(motion: ReportedMotion, figures: PageFigures) -> Iterator[Element]:
+def _curves(motion: ReportedMotion, figures: PagePlots) -> Iterator[Element]:
     """Two plots per joint: measured torque with that of the model, and the residual."""
     assert motion.residuals is not None, "only motions with measured torques come here"
     measured, model = motion.values["tau_measured"], motion.values["tau"]

@@ -25,8 +25,8 @@ from robolin.display.plots.panels import (
     motion_scales,
 )
 from robolin.display.report.page_markup import (
-    PageFigures,
     PageNumbers,
+    PagePlots,
     PageTable,
     contract_table,
     curve_figure,
@@ -48,7 +48,7 @@ _MOST_ENTRIES = 500
 
 def result_page(results: Sequence[ReportedResult], comparison: Comparison | None) -> str:
     """Report page about one stored result, or about two side by side."""
-    figures = PageFigures(PageNumbers())
+    figures = PagePlots(PageNumbers())
     sections = []
     if comparison is not None:
         sections.append(Section("changes", "Differences", _differences(comparison)))
@@ -129,7 +129,7 @@ def _unit(results: Sequence[ReportedResult], name: str) -> str:
     return next(each.units[name] for each in results if name in each.units)
 
 
-def _curves(results: Sequence[ReportedResult], figures: PageFigures) -> str:
+def _curves(results: Sequence[ReportedResult], figures: PagePlots) -> str:
     """One plot per column; both results in one plot if their times agree."""
     parts = list(_figures(results, figures))
     known = {name for each in results for name in each.columns}
@@ -140,7 +140,7 @@ def _curves(results: Sequence[ReportedResult], figures: PageFigures) -> str:
     return markup(*shown)
 
 
-def _figures(results: Sequence[ReportedResult], figures: PageFigures) -> Iterator[Element]:
+def _figures(results: Sequence[ReportedResult], figures: PagePlots) -> Iterator[Element]:
     together = all(np.array_equal(each.time, results[0].time) for each in results)
     for name in list(dict.fromkeys(n for each in results for n in each.columns))[:MOST_FIGURES]:
         having = [(i, each) for i, each in enumerate(results) if name in each.columns]
@@ -167,7 +167,7 @@ def _label(results: Sequence[ReportedResult], number: int) -> str:
     return "value" if len(results) == 1 else ("first", "second")[number]
 
 
-def _data(result: ReportedResult, rows: Any, figures: PageFigures) -> dict[str, Any]:
+def _data(result: ReportedResult, rows: Any, figures: PagePlots) -> dict[str, Any]:
     frames = None
     if result.rows is not None:
         times = figures.numbers.add(result.time[rows])
@@ -246,7 +246,7 @@ def _limits(stored: StoredFile) -> dict[str, Bounds]:
         for entry in stored.entries
         if len(entry.labels) == 1
         for column, joint in zip(entry.entry_names(), entry.labels[0], strict=True)
-        if (bounds := joint_bounds(stored.meta["model"], entry.name, joint)).given
+        if (bounds := joint_bounds(stored.meta["model"], entry.name, joint)).exist
     }
 
 

@@ -113,12 +113,14 @@ def _stability(reported: ReportedArm) -> KeyNumber:
 def _checks(reported: ReportedArm) -> KeyNumber:
     label, verified, findings = "Checks passed", reported.verified, reported.findings
     if findings is None:
-        found = "no robot file to validate"
+        validation = "no robot file to validate"
     else:
-        found = f"validate: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
+        validation = (
+            f"validate: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
+        )
     if verified is None:
-        return KeyNumber(label, "–", f"verify not run; {found}")
+        return KeyNumber(label, "–", f"verify not run; {validation}")
     compared = [each for each in verified.checks if each.verdict in ("passed", "failed")]
     passed = len(compared) - len(verified.failed)
     level = "within" if verified.passed else "over"
-    return KeyNumber(label, f"{passed} of {len(compared)}", found, level)
+    return KeyNumber(label, f"{passed} of {len(compared)}", validation, level)

@@ -101,11 +101,11 @@ def robot_visuals(arm: Arm, budget: int = BUDGET) -> Visuals:
     if source.path in ("", "-"):
         return visuals
     try:
-        found, packages = robot_text(source.path), source.options.packages
-        if found.kind == "mjcf":
-            _add_geoms(arm, found, packages, budget, visuals)
-        elif found.kind in ("urdf", "xacro"):
-            _add_shapes(arm, found, _expanded(found, source.options), packages, budget, visuals)
+        robot, packages = robot_text(source.path), source.options.packages
+        if robot.kind == "mjcf":
+            _add_geoms(arm, robot, packages, budget, visuals)
+        elif robot.kind in ("urdf", "xacro"):
+            _add_shapes(arm, robot, _expanded(robot, source.options), packages, budget, visuals)
     except RobolinError:
         # the file has changed since it was read
         return Visuals()
@@ -116,28 +116,28 @@ def robot_visuals(arm: Arm, budget: int = BUDGET) -> Visuals:
     return visuals
 
 
-def _expanded(found: RobotText, options: Any) -> bytes:
-    if found.kind == "urdf":
-        return found.text
+def _expanded(robot: RobotText, options: Any) -> bytes:
+    if robot.kind == "urdf":
+        return robot.text
     from robolin.description.xacro.xacro_text import expanded_xacro
 
-    assert found.path is not None, "xacro is read from files"
-    return expanded_xacro(found.path, options.xacro_args, options.packages).text
+    assert robot.path is not None, "xacro is read from files"
+    return expanded_xacro(robot.path, options.xacro_args, options.packages).text
 
 
 def _add_shapes(
     arm: Arm,
-    found: RobotText,
+    robot: RobotText,
     text: bytes,
     packages: Mapping[str, str],
     budget: int,
     visuals: Visuals,
 ) -> None:
     """Shapes of a URDF file; links whose meshes are all missing become capsules."""
-    root, _ = parse_xml(text, found.shown)
-    if root is None or found.path is None or sha256(text).hexdigest() != arm.digest:
+    root, _ = parse_xml(text, robot.shown)
+    if root is None or robot.path is None or sha256(text).hexdigest() != arm.digest:
         return
-    search = _Search(found.path.absolute(), packages)
+    search = _Search(robot.path.absolute(), packages)
     shapes = [_located(each, search, visuals) for each in _urdf_shapes(root)]
     failed = {each.link for each in shapes if not each.values}
     shapes = [each for each in shapes if each.values]
@@ -263,21 +263,25 @@ def _shapes_of(
 
 
 def _values(shape: Element) -> tuple[Any, ...]:
-    given = shape.attributes
+    attributes = shape.attributes
     if shape.tag == "mesh":
-        return ("mesh", given.get("filename", ""), *_numbers(given.get("scale", "1 1 1"), 3))
+        return (
+            "mesh",
+            attributes.get("filename", ""),
+            *_numbers(attributes.get("scale", "1 1 1"), 3),
+        )
     if shape.tag == "box":
-        return ("box", *_numbers(given["size"], 3))
+        return ("box", *_numbers(attributes["size"], 3))
     if shape.tag in ("cylinder", "capsule"):
-        return (shape.tag, *_numbers(f"{given['radius']} {given['length']}", 2))
-    return ("sphere", *_numbers(given["radius"], 1)) if shape.tag == "sphere" else ()
+        return (shape.tag, *_numbers(f"{attributes['radius']} {attributes['length']}", 2))
+    return ("sphere", *_numbers(attributes["radius"], 1)) if shape.tag == "sphere" else ()
 
 
 def _colours(material: Element) -> tuple[str, list[float] | None]:
     """Name and colour of a material, with its transparency."""
-    given = next((each for each in material.children if each.tag == "color"), None)
+    color = next((each for each in material.children if each.tag == "color"), None)
     try:
-        colour = None if given is None else _numbers(given.attributes["rgba"], 4)
+        colour = None if color is None else _numbers(color.attributes["rgba"], 4)
     except (ValueError, KeyError):
         colour = None
     return material.attributes.get("name", ""), colour
@@ -317,9 +321,9 @@ class _Search:
 
     def path(self, name: str) -> str:
         """Path of a mesh by its name in the robot file."""
-        if found := _PACKAGE.fullmatch(name):
-            folder = self._package(found[1])
-            path = os.path.join(folder, unquote(found[2]))
+        if match := _PACKAGE.fullmatch(name):
+            folder = self._package(match[1])
+            path = os.path.join(folder, unquote(match[2]))
         elif "://" in name and not name.startswith("file://"):
             raise UnreadableError("not a file")
         else:
@@ -353,17 +357,17 @@ class _Search:
 
 
 def _add_geoms(
-    arm: Arm, found: RobotText, packages: Mapping[str, str], budget: int, visuals: Visuals
+    arm: Arm, robot: RobotText, packages: Mapping[str, str], budget: int, visuals: Visuals
 ) -> None:
     """Visible geoms of an MJCF file, as MuJoCo compiles it."""
     from robolin.description.mjcf.mjcf_files import model_files
 
-    assert found.path is not None, "MJCF is read from files"
-    files = model_files(found.path, found.text, found.shown, packages.values())
+    assert robot.path is not None, "MJCF is read from files"
+    files = model_files(robot.path, robot.text, robot.shown, packages.values())
     if files.digest != arm.digest:
         return
     request = {
-        "mjcf": str(found.path.absolute()),
+        "mjcf": str(robot.path.absolute()),
         "readable": list(files.roots),
         "budget": budget,
     }

@@ -40,7 +40,7 @@ def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
     for key, value in contract.items():
         text = phrase(value)
         if key == "freedoms":
-            yield _freedoms(text)
+            yield _multi_dof_joints(text)
         elif key not in _HIDDEN and key not in _MODEL and text and not _PLAIN.match(text):
             yield f"{key}: {text}"
 
@@ -103,7 +103,7 @@ _SUMMARIES: dict[str, Callable[[str], str]] = {
 }
 
 
-def _freedoms(text: str) -> str:
+def _multi_dof_joints(text: str) -> str:
     """Where the coordinates of multi-DoF joints are measured."""
     axes = re.findall(r"(?:^|; )(\S+) is \w+:.*? in the axes of (link '[^']*')", text)
     listed = join_and([f"{name} in the axes of {link}" for name, link in axes])

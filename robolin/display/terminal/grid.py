@@ -191,7 +191,7 @@ _STROKES = " │├└─"
 class ColumnBlock:
     """Some columns of a table: indices and widths."""
 
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     widths: tuple[int, ...]
 
     @property
@@ -293,7 +293,7 @@ def drawn_block(
     table = Table(
         box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, pad_edge=False, padding=padding
     )
-    for i, width in zip(block.places, block.widths, strict=True):
+    for i, width in zip(block.indices, block.widths, strict=True):
         table.add_column(
             Text(printable(header[i])),
             justify="right" if header[i] in numbers else "left",
@@ -302,7 +302,7 @@ def drawn_block(
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(printable(row[i])) for i in block.places))
+        table.add_row(*(Text(printable(row[i])) for i in block.indices))
     return table
 
 

@@ -34,11 +34,11 @@ def by_cyclic_reduction(rows: list[BlockRow]) -> tuple[list[Vector], int]:
     """Return the solution x and the number of parallel steps."""
     if len(rows) == 1:
         return [_solution(rows[0], rows[0].r)], 1
-    found, steps = by_cyclic_reduction([_reduced(rows, k) for k in range(1, len(rows), 2)])
+    solution, steps = by_cyclic_reduction([_reduced(rows, k) for k in range(1, len(rows), 2)])
     size = len(rows[0].r)
     nothing: Vector = (0.0,) * size
     x: list[Vector] = [nothing] * len(rows)
-    x[1::2] = found
+    x[1::2] = solution
     for k in range(0, len(rows), 2):
         before = x[k - 1] if k else nothing
         after = x[k + 1] if k + 1 < len(rows) else nothing

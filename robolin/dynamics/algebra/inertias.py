@@ -17,8 +17,8 @@ ZERO_ARTICULATED: Vector = (0.0,) * 21
 
 # index of entry (i, j) of a symmetric 6x6 matrix in its stored upper triangle
 ENTRY_INDEX = [[0] * 6 for _ in range(6)]
-for _place, (_i, _j) in enumerate((i, j) for i in range(6) for j in range(i, 6)):
-    ENTRY_INDEX[_i][_j] = ENTRY_INDEX[_j][_i] = _place
+for _index, (_i, _j) in enumerate((i, j) for i in range(6) for j in range(i, 6)):
+    ENTRY_INDEX[_i][_j] = ENTRY_INDEX[_j][_i] = _index
 
 # each row of the matrix, read from the triangle
 _ROWS = [itemgetter(*row) for row in ENTRY_INDEX]

@@ -78,7 +78,7 @@ def _half_row(square: PolynomialColumns, d: Vector, i: int) -> Vector:
 def gyroscopic_force(M: Vector) -> list[Vector]:
     """S[V] M V of a rigid inertia: b(i,j) = S[e(i)] M e(j) + S[e(j)] M e(i), once for i = j."""
     full = articulated_from(M)
-    momenta = [tuple(full[place] for place in row) for row in ENTRY_INDEX]
+    momenta = [tuple(full[index] for index in row) for row in ENTRY_INDEX]
     square = [
         add(_turned(i, momenta[j]), _turned(j, momenta[i])) if i != j else _turned(i, momenta[i])
         for i, j in PRODUCT_PAIRS

@@ -60,10 +60,10 @@ def coriolis_forces(
     congruent(chain, L, W)
 
     # L⁻¹ c - D L̇* q̇, and minus half of Ḋ ξ in the normalized form
-    found, half = solved(chain, L, c), 0.5 if normalized else 0.0
+    forces, half = solved(chain, L, c), 0.5 if normalized else 0.0
     for j in chain.coordinates():
-        felt = chain.accumulator((found[j] - W[j, j] * half * xi[j],))
+        felt = chain.accumulator((forces[j] - W[j, j] * half * xi[j],))
         for r in chain.coordinates(after=j):
             felt.value = (felt.value[0] - W[r, j] * xi[r],)
-        found[j] = felt.value[0]
-    return found
+        forces[j] = felt.value[0]
+    return forces

@@ -63,11 +63,11 @@ def forward_all_bodies(chain: Chain) -> None:
     for k in chain.base_to_tip():
         u, E, K = add(a[chain.inboard(k)], done.c[k]), _parts(done.E[k]), _parts(done.K[k])
         forces = tuple(b + dot(y, u) for b, y in zip(done.beta[k], _parts(done.Y[k]), strict=True))
-        found = done.a[k]
+        acceleration = done.a[k]
         for e, column, w, force in zip(E, K, done.W[k], (0.0, *forces), strict=True):
-            found = add(found, scale(column, w * dot(e, u) + force))
-        a[k] = found
-        chain.out("qdd", (k,), dot(E[0], sub(found, u)))
+            acceleration = add(acceleration, scale(column, w * dot(e, u) + force))
+        a[k] = acceleration
+        chain.out("qdd", (k,), dot(E[0], sub(acceleration, u)))
 
 
 def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> EliminatedBodies:

@@ -70,8 +70,8 @@ def forward_constraint_forces(chain: Chain) -> None:
         give[k] = flat(plus(matrix_times(N, transposed(E)), more))
         D = plus(row.D, _weighed(chain, k, matrix_times(E, more)))
         r = add(row.r, flat(_weighed(chain, k, [(y,) for y in times_vector(E, moved)])))
-        found = divided(D, [(*u, y) for u, y in zip(row.U, r, strict=True)])
-        x[k], Y[k] = tuple(line[6] for line in found), flat([line[:6] for line in found])
+        quotients = divided(D, [(*u, y) for u, y in zip(row.U, r, strict=True)])
+        x[k], Y[k] = tuple(line[6] for line in quotients), flat([line[:6] for line in quotients])
         pull.add_to_parent(k, times_vector(transposed(E), x[k]))
         passed.add_to_parent(k, flat(matrix_times(transposed(E), matrix_rows(Y[k], 6))))
     _go_back(chain, bodies, (x, Y, own, give))
@@ -98,8 +98,8 @@ def forward_by_reduction(chain: Chain) -> int:
     bodies = _bodies(chain, forward_kinematics(chain))
     links = list(chain.tip_to_base())
     rows = [block_row(chain, bodies, k, k - 1 if k > 1 else None) for k in links]
-    found, steps = by_cyclic_reduction(rows)
-    phi = dict(zip(links, found, strict=True))
+    solution, steps = by_cyclic_reduction(rows)
+    phi = dict(zip(links, solution, strict=True))
     a = {chain.base: base_acceleration(chain)}
     for k in chain.base_to_tip():
         force = times_vector(transposed(matrix_rows(bodies.E[k], 6)), phi[k])
@@ -162,7 +162,7 @@ def _bodies(chain: Chain, links: Links) -> Bodies:
 
 def _inverse(chain: Chain, k: LinkNumber, M: Vector) -> list[Vector]:
     """M⁻¹; a body without inertia in some direction flags joint k."""
-    rows = [tuple(M[place] for place in row) for row in ENTRY_INDEX]
+    rows = [tuple(M[index] for index in row) for row in ENTRY_INDEX]
 
     def positive(i: int, pivot: Scalar) -> Scalar:
         return chain.guard_inertia(k, pivot, lambda: rows[i][i])

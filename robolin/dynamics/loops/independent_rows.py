@@ -86,12 +86,12 @@ def _picked(chain: Chain, sizes: Vector, basis: Basis, largest: Scalar) -> Vecto
     taken = basis.kept if basis.picks else (0.0,) * len(sizes)
     left = tuple(if_less(0.5, mark, 0.0, size) for mark, size in zip(taken, sizes, strict=True))
     index, longest = _longest(left)
-    found = if_less(DEPENDENT_WITHIN**2 * largest, longest, 1.0, 0.0)
+    is_independent = if_less(DEPENDENT_WITHIN**2 * largest, longest, 1.0, 0.0)
     low, high = (edge * edge * largest for edge in DOUBTFUL)
     doubtful = if_less(low, longest, if_less(longest, high, 1.0, 0.0), 0.0)
     chain.guard_rank("closure_basis", 0.5 - doubtful, 0.0)
     away = ((index - i) * (index - i) for i in range(len(sizes)))
-    return tuple(if_less(each, 0.5, found, 0.0) for each in away)
+    return tuple(if_less(each, 0.5, is_independent, 0.0) for each in away)
 
 
 def _longest(sizes: Vector) -> tuple[Scalar, Scalar]:

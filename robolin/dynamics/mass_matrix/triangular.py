@@ -18,48 +18,48 @@ def of_leaders(chain: Chain, values: Scalars) -> Column:
 
 def times_transposed(chain: Chain, L: Table, x: Column) -> Column:
     """L* x."""
-    found = chain.column()
+    product = chain.column()
     for j in chain.coordinates():
         entry = chain.accumulator((x[j],))
         for r in chain.coordinates(after=j):
             entry.value = (entry.value[0] + L[r, j] * x[r],)
-        found[j] = entry.value[0]
-    return found
+        product[j] = entry.value[0]
+    return product
 
 
 def times(chain: Chain, L: Table, x: Column) -> Column:
     """L x."""
-    found = chain.column()
+    product = chain.column()
     for r in chain.coordinates():
         entry = chain.accumulator((x[r],))
         for j in chain.coordinates(before=r):
             entry.value = (entry.value[0] + L[r, j] * x[j],)
-        found[r] = entry.value[0]
-    return found
+        product[r] = entry.value[0]
+    return product
 
 
 def solved(chain: Chain, L: Table, x: Column) -> Column:
     """L⁻¹ x."""
-    found = chain.column()
+    solution = chain.column()
     # forward substitution from the first coordinate
     for r in chain.coordinates():
         entry = chain.accumulator((x[r],))
         for j in chain.coordinates(before=r):
-            entry.value = (entry.value[0] - L[r, j] * found[j],)
-        found[r] = entry.value[0]
-    return found
+            entry.value = (entry.value[0] - L[r, j] * solution[j],)
+        solution[r] = entry.value[0]
+    return solution
 
 
 def solved_transposed(chain: Chain, L: Table, x: Column) -> Column:
     """L⁻* x, from the base outward."""
-    found = chain.column()
+    solution = chain.column()
     # back substitution from the last coordinate
     for j in chain.coordinates(step=-1):
         entry = chain.accumulator((x[j],))
         for r in chain.coordinates(after=j):
-            entry.value = (entry.value[0] - L[r, j] * found[r],)
-        found[j] = entry.value[0]
-    return found
+            entry.value = (entry.value[0] - L[r, j] * solution[r],)
+        solution[j] = entry.value[0]
+    return solution
 
 
 def congruent(chain: Chain, L: Table, W: Table) -> None:

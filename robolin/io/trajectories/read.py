@@ -63,10 +63,10 @@ _DEGREE = np.pi / 180.0
 class TrajectoryStream:
     """An open trajectory file with known columns; its rows are read in chunks.
 
-    given:   the quantities that the file has columns for, or that are derived from them
+    quantities: those that the file has columns for, or that are derived from them
     notes:   what the reader assumed or ignored, for stderr
     carried: the columns that are copied to the result, by name
-    derived: the quantities among those given that are derivatives
+    derived: the quantities among them that are derivatives
     again:   opens the file once more; None if it can be read only once
     derivation: how the derivatives were computed, complete after the last row
     """
@@ -91,7 +91,7 @@ class TrajectoryStream:
         return "stdin" if self.file == _STANDARD_INPUT else base_name(self.file)
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def quantities(self) -> tuple[str, ...]:
         return (*self.matched.columns, *self.derived)
 
     @property

@@ -44,7 +44,7 @@ def test_digits_are_those_of_the_worst_state(state: int) -> None:
     found = digits_by_array(on, "mass-matrix")["mass_matrix"]
 
     assert found.digits == pytest.approx(8.0, abs=0.1)
-    assert (found.state, found.answered, found.states) == (state, STATES, STATES)
+    assert (found.state, found.solved, found.states) == (state, STATES, STATES)
 
 
 def test_states_without_a_result_are_counted() -> None:
@@ -53,7 +53,7 @@ def test_states_without_a_result_are_counted() -> None:
     on.result("mass-matrix", "mass_matrix")[[0, 2, 5], 0, 0] = np.nan
     found = digits_by_array(on, "mass-matrix")["mass_matrix"]
 
-    assert found.answered == 3
+    assert found.solved == 3
     assert found.digits is not None
     assert found.digits > 14.0
     assert str(found) == f"mass_matrix {found.digits:.1f} (3 of 6 states)"
@@ -62,15 +62,15 @@ def test_states_without_a_result_are_counted() -> None:
 def test_results_of_one_algorithm_are_counted_each_for_itself() -> None:
     """Where the inertia at a frame does not exist in some poses, its inverse still does."""
     found = digits_by_array(subject(robolin.load("ur5"), 20), "operational-space")
-    assert found["operational_inertia"].answered == 17
-    assert found["operational_inertia_inverse"].answered == 20
+    assert found["operational_inertia"].solved == 17
+    assert found["operational_inertia_inverse"].solved == 20
 
 
 def test_arrays_without_any_result_are_reported() -> None:
     """Two joints cannot move a frame in six directions; other arrays are still reported."""
     found = digits_by_array(subject(robolin.load("two-link"), 3), "operational-space")
     assert found["operational_inertia"] == RightDigits("operational_inertia", None, None, 0.0, 0, 3)
-    assert found["free_acceleration"].answered == 3
+    assert found["free_acceleration"].solved == 3
 
 
 def wheels(apart: float) -> Arm:
@@ -105,7 +105,7 @@ def test_a_result_that_is_nothing_has_no_digits() -> None:
     on.result("coriolis-matrix", "coriolis_matrix")[0, 0, 1] = 1e-18
     found = digits_by_array(on, "coriolis-matrix")["coriolis_matrix"]
     assert found.digits is None
-    assert found.answered == STATES
+    assert found.solved == STATES
 
 
 def test_states_of_a_subset_are_renumbered() -> None:

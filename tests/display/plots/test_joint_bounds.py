@@ -20,9 +20,9 @@ def test_margins_are_those_of_limits(name: str) -> None:
         ("q", "qd", "tau"), ("position", "velocity", "effort"), values, strict=True
     ):
         for i, joint in enumerate(arm.joint_names):
-            bounds = joint_bounds(arm.figures, quantity, joint)
+            bounds = joint_bounds(arm.model_dict, quantity, joint)
             closest = closest_approach(rows[:, i], bounds)
-            assert bounds.given == (closest is not None)
+            assert bounds.exist == (closest is not None)
             if closest is not None:
                 drawn[joint, word] = (closest.row, closest.value, closest.limit, closest.margin)
     assert drawn == {
@@ -33,9 +33,9 @@ def test_margins_are_those_of_limits(name: str) -> None:
 def test_nothing_else_has_limits() -> None:
     """Accelerations, unknown joints and results without a model have no limits."""
     arm = robolin.load("panda")
-    assert not joint_bounds(arm.figures, "qdd", "panda_joint1").given
-    assert not joint_bounds(arm.figures, "q", "nobody").given
-    assert not joint_bounds(None, "q", "panda_joint1").given
-    assert closest_approach(np.full(3, np.nan), joint_bounds(arm.figures, "q", "panda_joint1")) is (
-        None
-    )
+    assert not joint_bounds(arm.model_dict, "qdd", "panda_joint1").exist
+    assert not joint_bounds(arm.model_dict, "q", "nobody").exist
+    assert not joint_bounds(None, "q", "panda_joint1").exist
+    assert closest_approach(
+        np.full(3, np.nan), joint_bounds(arm.model_dict, "q", "panda_joint1")
+    ) is (None)

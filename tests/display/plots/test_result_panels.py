@@ -115,7 +115,7 @@ def test_a_difference_has_no_limits(arm: robolin.Arm) -> None:
     still, motion = robolin.answer(arm, "inverse"), along(arm, 50)
     (bars,) = panels_of(still - still)
     assert isinstance(bars, BarPanel)
-    assert not any(each.given for each in bars.bounds)
+    assert not any(each.exist for each in bars.bounds)
     for panel in panels_of(motion - motion):
         assert isinstance(panel, CurvePanel)
         assert panel.closest is None
