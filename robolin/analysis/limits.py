@@ -120,7 +120,7 @@ def limits(
     approach = ClosestApproach(arm)
     positions, velocities, efforts = rows
     approach.add(positions, velocities, efforts, times)
-    return approach.found()
+    return approach.result()
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class ClosestApproach:
             bounds.unit,
         )
 
-    def found(self) -> JointLimits:
+    def result(self) -> JointLimits:
         """Margins in the arm's order of joints, mimic joints last."""
         last = len(self._order)
         closest = (self._closest[i][1] for i in sorted(self._closest))

@@ -18,6 +18,9 @@ from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 
+# smallest normal number: products below it lose digits
+_SMALLEST = float(np.finfo(float).tiny)
+
 
 @dataclass(frozen=True)
 class JointResidual:
@@ -136,7 +139,7 @@ def residuals(
         raise RobolinError(f"time: must have one value per row ({len(measured)}), got {len(times)}")
     sums = ResidualSums(arm)
     sums.add(measured, inverse(arm, positions, velocities, accelerations), times)
-    return sums.found()
+    return sums.result()
 
 
 class ResidualSums:
@@ -157,18 +160,23 @@ class ResidualSums:
         self._times: list[float | str | None] = [None] * arm.n
 
     def add(self, measured: Floats, model: Floats, time: Numbers | None = None) -> None:
-        """Add rows (rows, n); a row with NaN is left out."""
+        """Add rows (rows, n); rows with NaN are ignored."""
         rows_added = len(measured)
         fine = np.flatnonzero(np.isfinite(measured).all(axis=1) & np.isfinite(model).all(axis=1))
         measured, model = measured[fine], model[fine]
-        residual = measured - model
+        with np.errstate(over="ignore"):
+            residual = measured - model
         if len(fine):
             if not self._rows:
                 self._first = np.stack([residual[0], measured[0], model[0]])
-            e, m, p = residual - self._first[0], measured - self._first[1], model - self._first[2]
-            terms = [residual * residual, measured * measured, e, m, p, e * e, m * m, p * p, m * p]
-            rows = np.concatenate([self._sums[None], np.concatenate(terms, axis=1)])
-            self._sums = np.cumsum(rows, axis=0)[-1]
+            # an overflow is reported with its joint after the last row
+            with np.errstate(over="ignore", invalid="ignore"):
+                shifted = zip((residual, measured, model), self._first, strict=True)
+                e, m, p = (values - first for values, first in shifted)
+                squares = (residual * residual, measured * measured)
+                terms = [*squares, e, m, p, e * e, m * m, p * p, m * p]
+                rows = np.concatenate([self._sums[None], np.concatenate(terms, axis=1)])
+                self._sums = np.cumsum(rows, axis=0)[-1]
             self._keep_largest(residual, self._all_rows + fine, time, fine)
         self._rows += len(fine)
         self._all_rows += rows_added
@@ -183,11 +191,12 @@ class ResidualSums:
                 self._largest[joint], self._at[joint] = value, rows[i]
                 self._times[joint] = None if time is None else plain_time(time[fine[i]])
 
-    def found(self) -> Residuals:
+    def result(self) -> Residuals:
         """The residuals of all rows; an error if no row has numbers."""
         if not self._rows:
             raise RobolinError("no row has measured and computed torques")
         rows = self._rows
+        self._require_finite()
         squares, sizes, e, m, p, ee, mm, pp, mp = self._sums.reshape(9, -1) / rows
         spread, of_measured, of_model = ee - e * e, mm - m * m, pp - p * p
         joints = []
@@ -203,14 +212,41 @@ class ResidualSums:
                     float(self._largest[i]),
                     int(self._at[i]),
                     self._times[i],
-                    float((mp[i] - m[i] * p[i]) / np.sqrt(of_measured[i] * of_model[i]))
+                    _correlation(mp[i] - m[i] * p[i], of_measured[i], of_model[i])
                     if both
                     else None,
-                    float(1.0 - spread[i] / of_measured[i]) if varies else None,
+                    _explained(spread[i], of_measured[i]) if varies else None,
                     self._units[i],
                 )
             )
         return Residuals(tuple(joints), rows)
+
+    def _require_finite(self) -> None:
+        """Reject torques whose squares overflow."""
+        finite = np.isfinite(self._sums.reshape(9, -1)).all(axis=0)
+        if not finite.all():
+            joint = int(np.flatnonzero(~finite)[0])
+            raise RobolinError(
+                f"joint '{self._names[joint]}': torques are too large to square, the largest "
+                f"residual is {self._largest[joint]:.4g} {self._units[joint]}",
+                hint="check the unit and the decimal points of the effort columns",
+            )
+
+
+def _correlation(covariance: float, first: float, second: float) -> float:
+    """Correlation coefficient; variances whose product is out of range are scaled first."""
+    with np.errstate(over="ignore", under="ignore"):
+        product = first * second
+    if not _SMALLEST <= product < np.inf:
+        return float(covariance / np.sqrt(first) / np.sqrt(second))
+    return float(covariance / np.sqrt(product))
+
+
+def _explained(spread: float, of_measured: float) -> float | None:
+    """Fraction of the measured variance that the model explains; None if that is 0 or too small."""
+    with np.errstate(over="ignore"):
+        share = float(1.0 - spread / of_measured)
+    return share if np.isfinite(share) else None
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def run_with_limits(inquiry: Request, out: Output) -> None:
         run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
     else:
         run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
-    limits = approach.found()
+    limits = approach.result()
     _show(limits, out, inquiry.states.trajectory is None)
     if limits.exceeded:
         click.get_current_context().exit(FOUND_SOMETHING)
@@ -212,31 +212,37 @@ def run_with_residuals(inquiry: Request, out: Output) -> None:
         run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
     else:
         run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
-    found, terms = sums.found(), model_terms(arm)
+    residuals, terms = sums.result(), model_terms(arm)
     form = out.form or ("table" if standard_output().isatty() else "csv")
     if form == "csv":
         # a table contains them already
-        out.note(found.verdict, terms)
-    shown = residual_csv(found) if form == "csv" else residual_sections(found, terms, out.precision)
+        out.note(residuals.verdict, terms)
+    shown = (
+        residual_csv(residuals)
+        if form == "csv"
+        else residual_sections(residuals, terms, out.precision)
+    )
     document = {
-        "rows": found.rows,
+        "rows": residuals.rows,
         "model": terms,
-        "joints": list(map(_residual_entry, found.joints)),
+        "joints": list(map(_residual_entry, residuals.joints)),
     }
     Report(None, "json" if form == "json" else "table", out.color).write(shown, document)
 
 
-def residual_sections(found: Residuals, terms: str, precision: int | None) -> list[ReportSection]:
+def residual_sections(
+    residuals: Residuals, terms: str, precision: int | None
+) -> list[ReportSection]:
     """The verdict, then one line per joint."""
-    rows = [_residual_cells(each, precision or 4) for each in found.joints]
-    timed = any(each.time is not None for each in found.joints)
+    rows = [_residual_cells(each, precision or 4) for each in residuals.joints]
+    timed = any(each.time is not None for each in residuals.joints)
     keep = [i for i, name in enumerate(_HEADER) if timed or name != "time"]
     table = ReportTable(
         tuple(_HEADER[i] for i in keep),
         [tuple(row[i] for i in keep) for row in rows],
         frozenset(_HEADER[1:-1]),
     )
-    return [TextLines([found.verdict, "residual = measured - model", terms]), table]
+    return [TextLines([residuals.verdict, "residual = measured - model", terms]), table]
 
 
 def _residual_cells(each: JointResidual, precision: int) -> tuple[str, ...]:
@@ -256,12 +262,12 @@ def _residual_cells(each: JointResidual, precision: int) -> tuple[str, ...]:
     )
 
 
-def residual_csv(found: Residuals) -> list[ReportSection]:
+def residual_csv(residuals: Residuals) -> list[ReportSection]:
     """One line per joint, with all digits."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_residual_entry(found.joints[0]))
-    for each in found.joints:
+    writer.writerow(_residual_entry(residuals.joints[0]))
+    for each in residuals.joints:
         writer.writerow("" if value is None else value for value in _residual_entry(each).values())
     return [TextLines(text.getvalue().splitlines())]
 

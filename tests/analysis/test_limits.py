@@ -106,7 +106,7 @@ def test_chunks_give_the_margins_of_all_rows() -> None:
         part = slice(start, start + 7)
         approach.add(*motion[:, part], time[part])
 
-    assert approach.found() == robolin.limits(ARM, *motion, time=time)
+    assert approach.result() == robolin.limits(ARM, *motion, time=time)
 
 
 def test_nan_rows_are_skipped() -> None:
@@ -114,7 +114,7 @@ def test_nan_rows_are_skipped() -> None:
     approach = ClosestApproach(ARM)
     rows = np.array([[np.nan] * 3, [1.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
     approach.add(rows, 0.0 * rows, rows)
-    margins = approach.found()
+    margins = approach.result()
 
     assert margins.rows == 3
     assert {margin.row for margin in margins.margins} == {1, 2}

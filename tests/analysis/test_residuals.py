@@ -62,7 +62,7 @@ def test_blocks_of_any_size_have_the_same_bits():
         for first in range(0, ROWS, size):
             part = slice(first, first + size)
             sums.add(recorded_torques()[part], model_torques()[part], np.arange(ROWS)[part])
-        found.add(repr(sums.found()))
+        found.add(repr(sums.result()))
     assert len(found) == 1
 
 
@@ -73,8 +73,8 @@ def test_rows_with_nan_are_left_out():
     found, half = ResidualSums(ARM), ResidualSums(ARM)
     found.add(measured, model_torques())
     half.add(measured[1::2], model_torques()[1::2])
-    assert found.found().rows == ROWS // 2
-    for one, other in zip(found.found().joints, half.found().joints, strict=True):
+    assert found.result().rows == ROWS // 2
+    for one, other in zip(found.result().joints, half.result().joints, strict=True):
         assert one.row == 2 * other.row + 1
         assert one.rms == other.rms
 
@@ -101,7 +101,7 @@ def test_wrong_shapes_are_rejected():
     with pytest.raises(RobolinError, match="time"):
         robolin.residuals(ARM, *MOTION, recorded_torques(), time=[0.0, 1.0])
     with pytest.raises(RobolinError, match="no row"):
-        ResidualSums(ARM).found()
+        ResidualSums(ARM).result()
 
 
 def test_terms_of_the_model_are_named():
@@ -109,3 +109,17 @@ def test_terms_of_the_model_are_named():
     assert "damping applied: 0.003 on all 7 joints" in model_terms(ARM)
     assert "friction none in the description" in model_terms(ARM)
     assert "damping applied" not in model_terms(robolin.load("panda", damping=False))
+
+
+def test_torques_that_overflow_are_rejected():
+    """A square that is no float names its joint; tiny variances have finite shares."""
+    large = recorded_torques().copy()
+    large[3, 1] = 1e200
+    with pytest.raises(RobolinError, match=r"'panda_joint2': .* the largest residual is 1e\+200"):
+        robolin.residuals(ARM, *MOTION, large)
+    large[3, 1] = 1e140
+    assert abs(robolin.residuals(ARM, *MOTION, large).joints[1].correlation) < 1.0
+    sums, rows = ResidualSums(ARM), np.arange(8.0)[:, None] * np.ones(ARM.n)
+    sums.add(1e-155 * rows, rows)
+    assert {each.explained for each in sums.result().joints} == {None}
+    assert sums.result().joints[0].correlation == pytest.approx(1.0, rel=1e-6)

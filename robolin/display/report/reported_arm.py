@@ -136,7 +136,7 @@ def closed_motion(
     values, times = _joined(parts)
     time, clock = seconds_from_first(times, len(values["q"]))
     forces, rank = values.pop("lam"), values.pop("rank")[:, 0].astype(np.int64)
-    margins = approach.found()
+    margins = approach.result()
     condition, gap = _free_inertia(arm, values["q"])
     closures = ReportedClosures(loop_constraints(arm, values["q"][0]).rows, forces, gap, rank)
     contract, inputs = ending.contract, ending.inputs

@@ -112,11 +112,11 @@ def reported_motion(
         clock,
         values,
         condition,
-        approach.found(),
+        approach.result(),
         ending.contract,
         ending.inputs,
         scales,
-        residuals=sums.found() if residual else None,
+        residuals=sums.result() if residual else None,
     )
 
 
