@@ -143,7 +143,7 @@ def arm_with_parameters(arm: Arm, values: JointValues | Mapping[str, float]) -> 
         # the listed values are those that apply
         damping=arm.damping or "damping" in kinds,
         contract={**arm.contract, **texts, "parameters": count},
-        figures={**arm.figures, "parameters": changed},
+        model_dict={**arm.model_dict, "parameters": changed},
         digest="",
     )
 

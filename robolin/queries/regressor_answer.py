@@ -41,9 +41,9 @@ def answer_regressor(context: QueryContext) -> Result | ResultStream:
     if context.arm.wrenches:
         context.note("the regressor does not include the torques of external wrenches")
     springs = ("spring-regressor",) if context.arm.has_springs else ()
-    slotine_li = context.question.asked("slotine-li")
+    slotine_li = context.question.flag("slotine-li")
     names = ("slotine-li-regressor" if slotine_li else "regressor", *springs)
-    named = _columns_and_offsets if context.question.asked("offsets") else _columns
+    named = _columns_and_offsets if context.question.flag("offsets") else _columns
     return answer_by_algorithms(context, AlgorithmQuery(names, named=named, joined=True))
 
 

@@ -25,7 +25,7 @@ from robolin.queries.option_specs import (
     conflict,
 )
 from robolin.queries.question import Question, answering_verb, coerce_option, usage_error
-from robolin.queries.states import NAN, States, explicit_options
+from robolin.queries.states import NAN, States, state_options
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def checked_request(source: ArmSource, question: Question, states: States, verb:
 def validate_options(request: Request) -> None:
     """Reject options that contradict each other or have no effect, independent of the arm."""
     question, states = request.question, request.states
-    verb, present = VERBS[question.verb], explicit_options(states)
+    verb, present = VERBS[question.verb], state_options(states)
     require_only(states, verb.states)
     for label in present:
         if label not in (*verb.states, *verb.states_from, STATES_OPTION):

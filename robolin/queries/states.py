@@ -184,7 +184,7 @@ class States:
         return hash((tuple(sorted(self.typed.items())), self.trajectory, self.rows))
 
     def _validate(self) -> None:
-        check_conflicts(_OPTIONS, explicit_options(self))
+        check_conflicts(_OPTIONS, state_options(self))
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "pass every quantity as an array of shape (rows, n)"
@@ -211,7 +211,7 @@ class States:
     @property
     def options(self) -> dict[str, Any]:
         """Options as a result records them: the file by its base name."""
-        options = explicit_options(self)
+        options = state_options(self)
         return {
             **self.typed,
             **{name: options[name] for name in options if name not in self.values},
@@ -231,7 +231,7 @@ class States:
         return RowSlice(*parse_rows(FlagText("--rows", self.rows)), self.stride or 1)
 
 
-def explicit_options(states: States) -> dict[str, Any]:
+def state_options(states: States) -> dict[str, Any]:
     """Return all options that were given, by flag; arrays also as the option 'states'."""
     options = {name: getattr(states, name.replace("-", "_")) for name in _OPTIONS}
     present = {name: value for name, value in options.items() if value is not None}
