@@ -112,7 +112,7 @@ def test_terms_of_the_model_are_named():
 
 
 def test_torques_that_overflow_are_rejected():
-    """A square that is no float names its joint; tiny variances have finite shares."""
+    """An overflow is reported with its joint; tiny variances have finite shares."""
     large = recorded_torques().copy()
     large[3, 1] = 1e200
     with pytest.raises(RobolinError, match=r"'panda_joint2': .* the largest residual is 1e\+200"):
