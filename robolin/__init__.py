@@ -105,6 +105,11 @@ if TYPE_CHECKING:
     from robolin.control.estimator import kalman as kalman
     from robolin.control.frequency_response import TimeResponse as TimeResponse
     from robolin.control.linear_model import state_space as state_space
+    from robolin.control.optimization.inverse_kinematics import (
+        InverseKinematics as InverseKinematics,
+    )
+    from robolin.control.optimization.inverse_kinematics import ik as ik
+    from robolin.control.optimization.pose_goal import PoseGoal as PoseGoal
     from robolin.control.poles import Poles as Poles
     from robolin.control.regulator import PlacedPoles as PlacedPoles
     from robolin.control.regulator import Regulator as Regulator
@@ -202,6 +207,8 @@ _PUBLIC = {
     "robolin.core.arm_parts": "Joint Link",
     "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
+    "robolin.control.optimization.inverse_kinematics": "InverseKinematics ik",
+    "robolin.control.optimization.pose_goal": "PoseGoal",
     "robolin.control.poles": "Poles",
     "robolin.control.controllability": "Reachability",
     "robolin.control.regulator": "PlacedPoles Regulator lqr place_poles",

@@ -248,7 +248,7 @@ _SHARED_MODULES = {
         ("help_verbs", "help completion"),
         ("inverse_verbs", "inverse linearize-inverse"),
         ("linear_model_verbs", "state-space poles response lqr"),
-        ("matrix_verbs", "mass-matrix diagonalize jacobian momentum"),
+        ("matrix_verbs", "mass-matrix diagonalize jacobian ik momentum"),
         ("nested_verbs", "sweep record plan"),
         ("parameter_verbs", "regressor sensitivity"),
         ("parts_verbs", "batch status merge"),

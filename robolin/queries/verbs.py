@@ -134,6 +134,19 @@ _DYNAMICS = (
         answers="robolin.queries.jacobian_answer:answer_jacobian",
     ),
     Verb(
+        "ik",
+        "Dynamics",
+        "Find joint positions that reach a pose.",
+        states=("q",),
+        asks={
+            "goal": OptionSpec(required=True),
+            "starts": OptionSpec("count"),
+            "seed": OptionSpec("count", minimum=0),
+            "ignore-limits": SWITCH,
+        },
+        answers="robolin.queries.ik_answer:answer_ik",
+    ),
+    Verb(
         "momentum",
         "Dynamics",
         "Compute the centre of mass, momentum and Jacobians.",

@@ -162,6 +162,7 @@ def test_joints_and_links_with_hostile_names_in_xml(form: str, name: str) -> Non
         ["state-space", "arm.yaml", "--outputs", BAD],
         ["response", "arm.yaml", "--duration", BAD],
         ["momentum", "arm.yaml", BAD],
+        ["ik", "arm.yaml", "--goal", f"{BAD}=0,0,0"],
         ["inverse", "arm.yaml", "--trajectory", "t.csv", "--columns", BAD],
         ["inverse", "arm.yaml", "--trajectory", "t.csv", "--columns", f"position={BAD}{{joint}}"],
         ["inverse", "arm.yaml", "--trajectory", "t.csv", "--time", BAD],

@@ -33,6 +33,7 @@ VERB_OF = {
         ("jacobian", "operational_space", "frame_motion", "frame_derivatives"), "jacobian"
     ),
     "momentum": "momentum",
+    "ik": "ik",
     **dict.fromkeys(
         (
             *("diagonalize", "diagonalize_unnormalized", "undiagonalize"),
@@ -67,6 +68,7 @@ FLAG_OF = {
     "xacro_args": "xacro-arg",
     ("state_space", "method"): "discretize",
     ("simulate", "limits"): "ignore-limits",
+    ("ik", "limits"): "ignore-limits",
     "disturbance": "disturb",
     "parameters": "parameter",
     ("sensitivity", "payload"): "payload-change",

@@ -39,6 +39,7 @@ WITH_ARRAYS = (
     ("linearize-forward",),
     ("jacobian", "--frame", "tool", "--operational-space"),
     ("momentum",),
+    ("ik", "--goal", "tool=0.1,0,0", "--ignore-limits"),
     ("diagonalize",),
     ("regressor",),
     ("sensitivity", "--trajectory", "MOTION", "--matrices"),

@@ -156,6 +156,49 @@ def jacobian_command(inquiry: Request, out: Output) -> None:
     run_and_write(inquiry, out)
 
 
+_IK_FLAGS = flags(
+    METHOD,
+    VERBS["ik"].asks,
+    {
+        "--goal FRAME=X,Y,Z[,ROLL,PITCH,YAW]": "Goal pose of a link [m, rad]\n"
+        "In the axes of the root link. Without angles, any orientation.",
+        "--starts N": "Number of starts (default 32)\n"
+        "The first is --q, the others are random. The solution nearest to --q is returned.",
+        "--seed N": "Random seed (default 0)",
+        "--ignore-limits": "Ignore the position limits of the file",
+    },
+)
+
+
+@query_command(
+    "ik",
+    _IK_FLAGS,
+    state_help={"q": "First start [rad or m] (default 0, moved into the limits)"},
+    short="goal q starts seed ignore-limits payload output format",
+)
+def ik_command(inquiry: Request, out: Output) -> None:
+    """Find joint positions that reach a pose.
+
+    \b
+    pose(q) = goal within the position limits, nearest to --q
+    Damped least squares from several starts.
+
+    \b
+    Examples:
+      robolin ik panda --goal panda_hand_tcp=0.5,0.1,0.3,180deg,0,0 --q home
+      robolin ik ur5 --goal tool0=0.4,0.2,0.5
+      robolin ik ur5 --goal tool0=0.4,0.2,0.5,0,90deg,0 --starts 200
+      robolin ik two-link --goal tip=1.2,0.5,0 --ignore-limits
+
+    \b
+    Returns:
+      q (n)                joint positions [rad or m]
+      position_error       remaining distance [m]
+      orientation_error    remaining angle [rad], for a goal with angles
+    """
+    run_and_write(inquiry, out)
+
+
 @query_command("momentum", [], short="q qd trajectory floating-base payload tip only output format")
 def momentum_command(inquiry: Request, out: Output) -> None:
     """Compute the centre of mass, momentum and Jacobians.

@@ -1,0 +1,1 @@
+"""Optimal motions: inverse kinematics, trajectory optimization, receding-horizon control."""
