@@ -41,9 +41,7 @@ _AT_MOST = 3
 
 _HEAD = f"""\
 Usage: robolin COMMAND ARM [OPTIONS]
-Examples:
-  robolin linearize-forward panda --q home
-  robolin inverse arm.urdf --q 0,0.5,-1.2 --qd elbow=30deg
+Example: robolin linearize-forward panda --q home
 ARM: a URDF, Xacro, SDF, MJCF or YAML file, - for stdin, or a bundled robot
 Help: robolin COMMAND --help; robolin help {"|".join(TOPICS)}
 

@@ -104,7 +104,7 @@ RETURNED = {
     **dict.fromkeys(("state-space", "poles", "lqr"), ""),
     "response": "--duration 0.1 --rows 3",
     "simulate": "--duration 0.01",
-    "ik": "--goal tip=1,0.5,0,0,0,1 --starts 200",
+    "ik": "--goal tip=1,1,0,0,0,90deg",
 }
 
 
