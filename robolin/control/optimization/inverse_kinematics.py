@@ -14,7 +14,7 @@ import numpy as np
 
 from robolin.control.optimization.joint_limits import joint_ranges
 from robolin.control.optimization.pose_goal import (
-    PoseError,
+    GoalError,
     PoseGoal,
     PoseResidual,
     matrix_product,
@@ -135,7 +135,7 @@ def _descend(
     q: Floats,
     bounds: tuple[Floats, Floats],
     tolerance: float,
-) -> tuple[Floats, PoseError]:
+) -> tuple[Floats, GoalError]:
     """Positions (starts, n) after damped steps, and their errors."""
     q, damping = q.copy(), np.full(len(q), FIRST_DAMPING)
     error, last = residual(q), ITERATIONS
@@ -145,7 +145,7 @@ def _descend(
         last = min(last, iteration + EXTRA_ITERATIONS) if done.any() else last
         if not active.size or iteration >= last:
             break
-        here = PoseError(*(part[active] for part in error))
+        here = GoalError(*(part[active] for part in error))
         step = _step(here, q[active], damping[active], bounds)
         trial = np.clip(advanced(arm, q[active], step), *bounds)
         tried = residual(trial)
@@ -159,7 +159,7 @@ def _descend(
     return q, error
 
 
-def _step(error: PoseError, q: Floats, damping: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+def _step(error: GoalError, q: Floats, damping: Floats, bounds: tuple[Floats, Floats]) -> Floats:
     """Damped least-squares steps (starts, n), not longer than `LONGEST_STEP`."""
     e, J = error.error, error.jacobian
     pull = (J * e[..., None]).sum(axis=-2)
@@ -230,7 +230,7 @@ def _random_starts(lower: Floats, upper: Floats, count: int, seed: int) -> Float
 
 
 def _unreachable(
-    arm: Arm, residual: PoseResidual, error: PoseError, starts: int, limits: bool
+    arm: Arm, residual: PoseResidual, error: GoalError, starts: int, limits: bool
 ) -> RobolinError:
     best = int(np.argmin(_square(error.error)))
     angle = np.degrees(error.angle[best])

@@ -43,7 +43,7 @@ class PoseGoal(DisplayMixin):
     rotation: ArrayLike | None = None
 
 
-class PoseError(NamedTuple):
+class GoalError(NamedTuple):
     """Error vectors (..., 3) of the orientation in rad and of the position in m, and Jacobian.
 
     `error` (..., m) and `jacobian` (..., m, n) have the rows of the goal: 6, or 3 for a position.
@@ -76,15 +76,15 @@ class PoseResidual:
         """Number of rows of the error."""
         return 3 if self.rotation is None else 6
 
-    def __call__(self, q: Floats) -> PoseError:
+    def __call__(self, q: Floats) -> GoalError:
         pose = evaluate(self.arm, "jacobian", {"q": q, "qd": 0.0})
         shift = self.position - pose["position"]
         distance = np.sqrt((shift * shift).sum(axis=-1))
         if self.rotation is None:
-            return PoseError(shift, pose["jacobian"][..., 3:, :], distance, 0.0 * distance)
+            return GoalError(shift, pose["jacobian"][..., 3:, :], distance, 0.0 * distance)
         turn = rotation_vector(matrix_product(self.rotation, np.swapaxes(pose["rotation"], -1, -2)))
         angle = np.sqrt((turn * turn).sum(axis=-1))
-        return PoseError(np.concatenate([turn, shift], axis=-1), pose["jacobian"], distance, angle)
+        return GoalError(np.concatenate([turn, shift], axis=-1), pose["jacobian"], distance, angle)
 
 
 def matrix_product(a: Floats, b: Floats) -> Floats:
