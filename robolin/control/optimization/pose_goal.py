@@ -82,7 +82,9 @@ class PoseResidual:
         distance = np.sqrt((shift * shift).sum(axis=-1))
         if self.rotation is None:
             return GoalError(shift, pose["jacobian"][..., 3:, :], distance, 0.0 * distance)
-        turn = rotation_vector(matrix_product(self.rotation, np.swapaxes(pose["rotation"], -1, -2)))
+        turn = rotation_logarithm(
+            matrix_product(self.rotation, np.swapaxes(pose["rotation"], -1, -2))
+        )
         angle = np.sqrt((turn * turn).sum(axis=-1))
         return GoalError(np.concatenate([turn, shift], axis=-1), pose["jacobian"], distance, angle)
 
@@ -95,7 +97,7 @@ def matrix_product(a: Floats, b: Floats) -> Floats:
     return total
 
 
-def rotation_vector(R: Floats) -> Floats:
+def rotation_logarithm(R: Floats) -> Floats:
     """Rotation vectors (..., 3), at most π long, of rotation matrices (..., 3, 3)."""
     skew = R - np.swapaxes(R, -1, -2)
     w = np.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)

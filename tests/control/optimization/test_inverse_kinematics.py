@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.control.optimization.joint_limits import joint_ranges
-from robolin.control.optimization.pose_goal import rotation_vector
+from robolin.control.optimization.pose_goal import rotation_logarithm
 from robolin.core.quaternions import matrix_of, quaternion_from_turn
 from tests.cli.command import robolin as run
 from tests.cli.command import run_ok
@@ -97,7 +97,7 @@ def test_rotation_vectors_up_to_a_half_turn() -> None:
     axis = np.array([0.48, -0.6, 0.64])
     for angle in (0.0, 1e-12, 1e-5, 1.0, np.pi - 1e-5, np.pi - 1e-10):
         t = angle * axis
-        found = rotation_vector(matrix_of(quaternion_from_turn(t)))
+        found = rotation_logarithm(matrix_of(quaternion_from_turn(t)))
         np.testing.assert_allclose(found, t, rtol=1e-9, atol=1e-14)
 
 
