@@ -29,7 +29,7 @@ def answer_ik(context: QueryContext) -> Result:
         q=None if start is None else parse_per_joint(FlagText("--q", start), arm, True, True),
         starts=32 if count is None else count,
         seed=0 if seed is None else seed,
-        limits=not question.asked("ignore-limits"),
+        limits=not question.flag("ignore-limits"),
     )
     kinds = [joint.kind for joint in arm.joints]
     errors = {"position_error": found.position_error}
@@ -39,7 +39,7 @@ def answer_ik(context: QueryContext) -> Result:
         Array("q", found.q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
         *(Array(name, np.array(error), (), unit_of(name, kinds)) for name, error in errors.items()),
     )
-    limits = "ignored" if question.asked("ignore-limits") else "respected"
+    limits = "ignored" if question.flag("ignore-limits") else "respected"
     lines = {
         "goal": f"pose of '{found.frame}' in the axes of the root link",
         "position limits": limits,

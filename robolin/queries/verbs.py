@@ -138,7 +138,7 @@ _DYNAMICS = (
         "Dynamics",
         "Find joint positions that reach a pose.",
         states=("q",),
-        asks={
+        own_options={
             "goal": OptionSpec(required=True),
             "starts": OptionSpec("count"),
             "seed": OptionSpec("count", minimum=0),

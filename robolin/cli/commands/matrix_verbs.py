@@ -158,7 +158,7 @@ def jacobian_command(inquiry: Request, out: Output) -> None:
 
 _IK_FLAGS = flags(
     METHOD,
-    VERBS["ik"].asks,
+    VERBS["ik"].own_options,
     {
         "--goal FRAME=X,Y,Z[,ROLL,PITCH,YAW]": "Goal pose of a link [m, rad]\n"
         "In the axes of the root link. Without angles, any orientation.",

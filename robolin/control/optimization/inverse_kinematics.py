@@ -1,4 +1,4 @@
-"""Inverse kinematics: damped least squares within the joint limits, from several starts in one batch.
+"""Inverse kinematics: damped least squares within the joint limits, from a batch of starts.
 
     δq = Jᵀ (J Jᵀ + μ 1)⁻¹ e,   μ = λ |e|²
 

@@ -12,7 +12,7 @@ from robolin.core.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class JointRanges:
-    """Lower and upper ends (n,) per quantity, infinite where there is no limit."""
+    """Lower and upper ends (n,) per quantity, infinite without a limit."""
 
     q_lower: Floats
     q_upper: Floats
