@@ -16,10 +16,10 @@ from importlib import import_module
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
-from robolin.cli.flags.flag import TOPICS
 from robolin.core.text import suggest
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.verbs import (
+    TOPICS,
     TWO_WORDS,
     VERBS,
     commands_with,

@@ -2,9 +2,8 @@
 
 A declaration includes the conflicts of an option with others; `check_conflicts` reports them.
 Named tuples are created three times faster than dataclasses, which matters for `--help`.
+Annotations are evaluated: named tuples would compile the text of each, which takes longer.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -23,6 +22,11 @@ from robolin.core.text import join_and
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, METHOD_NOT_SELECTABLE
 
+# other options -> hint.  Several options are separated by spaces; 'label=value|value' is an option
+# with one of these values, '!' its opposite; 'OPTIONS if OPTIONS' limits a condition
+Conditions = Mapping[str, str]
+NO_CONDITIONS: Conditions = MappingProxyType({})
+
 if TYPE_CHECKING:
     from typing import Protocol
 
@@ -37,12 +41,6 @@ if TYPE_CHECKING:
 
         @property
         def excludes(self) -> Conditions: ...
-
-
-# other options -> hint.  Several options are separated by spaces; 'label=value|value' is an option
-# with one of these values, '!' its opposite; 'OPTIONS if OPTIONS' limits a condition
-Conditions = Mapping[str, str]
-NO_CONDITIONS: Conditions = MappingProxyType({})
 
 
 class OptionSpec(NamedTuple):
@@ -77,7 +75,7 @@ _NAMES["states"] = "arrays of states"
 REQUIRES, MODIFIES, EXCLUDES = "requires", "has no effect without", "cannot be used with"
 
 
-def check_conflicts(specs: Mapping[str, Conditional], options: Mapping[str, Any]) -> None:
+def check_conflicts(specs: Mapping[str, "Conditional"], options: Mapping[str, Any]) -> None:
     """Raise the first conflict of these options; no added option resolves an exclusion."""
     used = [label for label in specs if label in options]
     declared = [

@@ -413,6 +413,9 @@ VERBS: dict[str, Verb] = {
 }
 
 
+# pages of `robolin help TOPIC`
+TOPICS = ("model", "input", "output", "loops", "batch")
+
 # words on the command line -> command, for commands of two words
 TWO_WORDS = {verb.path: verb.name for verb in VERBS.values() if verb.path}
 

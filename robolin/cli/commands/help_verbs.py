@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import click
 
-from robolin.cli.flags.flag import TOPICS, VALUES_HELP, VerbCommand, show_details, write_options
+from robolin.cli.flags.flag import VALUES_HELP, VerbCommand, show_details, write_options
 from robolin.cli.group import canonical_name
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
-from robolin.queries.verbs import TWO_WORDS, VERBS, sections
+from robolin.queries.verbs import TOPICS, TWO_WORDS, VERBS, sections
 
 TOPIC_TEXTS = {
     "model": "ARM is a URDF, Xacro, SDF, MJCF or YAML file, - for standard input, the name of a "

@@ -22,6 +22,7 @@ from robolin.queries.option_specs import (
     OptionSpec,
     check_conflicts,
 )
+from robolin.queries.verbs import TOPICS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -42,7 +43,6 @@ SECTIONS: Mapping[str, str] = {
     STATE: VALUES_HELP,
     **dict.fromkeys((TORQUE, TIMES, METHOD, MODEL, OUTPUT), ""),
 }
-TOPICS = ("model", "input", "output", "loops", "batch")
 MORE = f"All options: --help-all.  Topics: robolin help {'|'.join(TOPICS)}"
 # options whose repeated values are joined
 _JOINED = {
