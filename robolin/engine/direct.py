@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from robolin.core.arm import FAR_SLID
-from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.chain import TORQUE_INPUTS, Chain
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
@@ -248,7 +248,7 @@ class DirectChain:
     def input(self, name: str) -> DirectScalars:
         """Values for every link, computed from the independent joints by the mimic ratios."""
         values = self._given[name]
-        if name in ("tau", "dtau"):
+        if name in TORQUE_INPUTS:
             return self._efforts(values)
         independent = (values[self._parameters.order[row.coordinate - 1]] for row in self._rows)
         full = [

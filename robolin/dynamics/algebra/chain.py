@@ -27,6 +27,9 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 
+# inputs per independent coordinate that act as torques: those of mimic joints are zero
+TORQUE_INPUTS = ("tau", "dtau", "qdd_weights")
+
 LinkNumber = Any
 Index = tuple[LinkNumber, ...]
 

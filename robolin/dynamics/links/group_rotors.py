@@ -97,6 +97,23 @@ def add_rotor_slopes(chain: Chain, links: Links, AD: Sink) -> None:
                 AD.add((c, k), gyroscopic_slope(chain, links, rotors, c, k))
 
 
+def add_weighted_rotor_slopes(
+    chain: Chain, links: Links, weights: Scalars, qd: Scalars, into: Sink
+) -> None:
+    """into(c) += Σ λ(k) ∂b(k)/∂q̇(c) = (Y x H*(c))* L + a(c) (Y x X)* F(c), with Y = Σ H*(k) λ(k).
+
+    It is linear in the velocities, so its change for δq̇ is its value there.
+    """
+    rotors = carried_rotors(chain, links, qd)
+    if rotors is not None:
+        Y = relative_twists(chain, links, weights)
+        for c in chain.tip_to_base():
+            body = chain.groups.joint_body(c)
+            turned = dot(motion_cross(Y[body], links.H[c]), rotors.L[body])
+            carried = dot(motion_cross(Y[body], rotors.X[body]), unit_force(chain, links, c))
+            into.add((c,), turned + chain.armature(c) * carried)
+
+
 def add_rotor_coriolis(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
     """C(k,c) += (H*(k) x H*(c))* L, which is skew, as armature is constant, and C q̇ = b."""
     rotors = carried_rotors(chain, links, qd)

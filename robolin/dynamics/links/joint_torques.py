@@ -96,6 +96,22 @@ def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
     return chain.damping(k) + mu / chain.friction_velocity * ((1.0 - t) * (1.0 + t))
 
 
+def friction_curvature(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar | None:
+    """Second derivative of the friction loss; None if friction is linear in the velocity.
+
+    (2 / e²) (1 - t²) (δ (1 - 3 t²) - μ t)
+    """
+    if chain.friction_velocity is None:
+        return None
+    t = tanh(qd / chain.friction_velocity)
+    bend = -chain.friction(k) * t
+    if chain.one_sided_friction:
+        bend = bend + chain.friction_bias(k) * (1.0 - 3.0 * (t * t))
+    falling = (1.0 - t) * (1.0 + t)
+    e = chain.friction_velocity
+    return (bend + bend) * falling / (e * e)
+
+
 def friction_slopes(chain: Chain) -> Scalars:
     """The friction slope of every joint, for algorithms that use each more than once."""
     qd, slopes = chain.input("qd"), chain.scalars()

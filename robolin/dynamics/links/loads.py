@@ -75,6 +75,22 @@ def nonfollower_correction(load: Load, links: Links, X: Vector) -> Vector:
     return add(cross(h, N), cross(r, rotated)) + rotated
 
 
+def nonfollower_curvature(
+    load: Load, links: Links, s: Vector, X: Vector, dX: Vector
+) -> tuple[Vector, Vector]:
+    """`nonfollower_correction` for X, and its change when X changes by dX and the link moves by s.
+
+    Moment and force of the load keep their direction, and its point moves with the link.
+    """
+    excess = nonfollower_correction(load, links, X)
+    change = nonfollower_correction(load, links, dX)
+    if load.model == "world":
+        return excess, change
+    _, F, r = _at_point(load, links)
+    dr = add(s[3:], cross(s[:3], r))
+    return excess, add(change[:3], cross(dr, cross(X[:3], F))) + change[3:]
+
+
 def _wrench(load: Load, links: Links) -> Vector:
     N, F, r = _at_point(load, links)
     return add(N, cross(r, F)) + F

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from robolin.core.arm import FAR_SLID
-from robolin.dynamics.algebra.chain import Chain
+from robolin.dynamics.algebra.chain import TORQUE_INPUTS, Chain
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
@@ -207,7 +207,7 @@ class TracedChain:
         """Value of the joint of link k, computed from the value of its leader."""
         if not self.variant.mimics:
             return value
-        if name in ("tau", "dtau"):
+        if name in TORQUE_INPUTS:
             return self.arm.fact(layout.FOLLOWS, k).where(0.0, value)
         value = value * self.arm.constants(k, layout.RATIO, 1)[0]
         return value + self.arm.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
