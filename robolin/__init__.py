@@ -69,6 +69,14 @@ if TYPE_CHECKING:
     from robolin.api.frame_results import FrameMotion as FrameMotion
     from robolin.api.frame_results import LinkAccelerations as LinkAccelerations
     from robolin.api.frame_results import OperationalSpace as OperationalSpace
+    from robolin.api.gradients import ForwardGradient as ForwardGradient
+    from robolin.api.gradients import InverseGradient as InverseGradient
+    from robolin.api.gradients import gradient_forward as gradient_forward
+    from robolin.api.gradients import gradient_inverse as gradient_inverse
+    from robolin.api.gradients import hessian_forward as hessian_forward
+    from robolin.api.gradients import hessian_inverse as hessian_inverse
+    from robolin.api.gradients import hessian_vector_forward as hessian_vector_forward
+    from robolin.api.gradients import hessian_vector_inverse as hessian_vector_inverse
     from robolin.api.inverse_and_forward import forward as forward
     from robolin.api.inverse_and_forward import inverse as inverse
     from robolin.api.linear_models import LinearizedForward as LinearizedForward
@@ -188,6 +196,10 @@ _PUBLIC = {
     ),
     "robolin.api.frame_results": (
         "FrameDerivatives FrameJacobian FrameMotion LinkAccelerations OperationalSpace"
+    ),
+    "robolin.api.gradients": (
+        "ForwardGradient InverseGradient gradient_forward gradient_inverse hessian_forward "
+        "hessian_inverse hessian_vector_forward hessian_vector_inverse"
     ),
     "robolin.api.inverse_and_forward": "forward inverse",
     "robolin.api.linear_models": (

@@ -31,8 +31,8 @@ _GAPS: Mapping[str, Shape] = {"closure_gap": _ROWS, "closure_turn": ("closure", 
 _MOTION = ("q", "qd", "qdd")
 _STATE = ("q", "qd", "tau")
 
-_GRADIENT_OF_MOTION = {"gradient_qdd": VECTOR, "gradient_qd": VECTOR, "gradient_q": VECTOR}
-_GRADIENT_OF_STATE = {"gradient_tau": VECTOR, "gradient_qd": VECTOR, "gradient_q": VECTOR}
+_GRADIENT_OF_MOTION = {"gradient_q": VECTOR, "gradient_qd": VECTOR, "gradient_qdd": VECTOR}
+_GRADIENT_OF_STATE = {"gradient_q": VECTOR, "gradient_qd": VECTOR, "gradient_tau": VECTOR}
 
 _BY_NAME: Mapping[str, Algorithm] = {
     "inverse": Algorithm(
@@ -264,19 +264,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 1",
         counted=("linearize-inverse", "Algorithm 1"),
     ),
-    "gradient-inverse": Algorithm(
-        "inverse.gradient_inverse:gradient_inverse",
-        (*_MOTION, "tau_weights"),
-        _GRADIENT_OF_MOTION,
-        "Algorithm 1 transposed, O(n)",
-        counted=("linearize-inverse", "Algorithm 1 transposed"),
-    ),
-    "hessian-inverse": Algorithm(
-        "inverse.hessian_inverse:hessian_inverse",
-        (*_MOTION, "tau_weights", "dq", "dqd", "dqdd"),
-        {f"d{name}": shape for name, shape in _GRADIENT_OF_MOTION.items()},
-        "Algorithm 1 transposed and differentiated, O(n)",
-    ),
     "linearize-forward": Algorithm(
         "forward.linearize_forward:linearize_forward",
         _STATE,
@@ -346,37 +333,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         verb="perturb-forward",
         method="conventional",
         counted=("linearize-forward", "Algorithm 3"),
-    ),
-    "gradient-forward": Algorithm(
-        "forward.gradient_forward:gradient_forward",
-        (*_MOTION, "qdd_weights"),
-        _GRADIENT_OF_STATE,
-        "articulated bodies, and Algorithm 1 transposed, O(n)",
-        "independent",
-        counted=("linearize-forward", "Algorithm 1 transposed"),
-    ),
-    "gradient-forward-conventional": Algorithm(
-        "forward.gradient_forward:gradient_forward_conventional",
-        (*_MOTION, "qdd_weights"),
-        _GRADIENT_OF_STATE,
-        "elimination, and Algorithm 1 transposed, O(n³)",
-        verb="gradient-forward",
-        method="conventional",
-    ),
-    "hessian-forward": Algorithm(
-        "forward.gradient_forward:hessian_forward",
-        (*_MOTION, "qdd_weights", "dq", "dqd", "dtau"),
-        {f"d{name}": shape for name, shape in _GRADIENT_OF_STATE.items()},
-        "articulated bodies, and Algorithm 1 transposed and differentiated, O(n)",
-        "independent",
-    ),
-    "hessian-forward-conventional": Algorithm(
-        "forward.gradient_forward:hessian_forward_conventional",
-        (*_MOTION, "qdd_weights", "dq", "dqd", "dtau"),
-        {f"d{name}": shape for name, shape in _GRADIENT_OF_STATE.items()},
-        "elimination, and Algorithm 1 transposed and differentiated, O(n³)",
-        verb="hessian-forward",
-        method="conventional",
     ),
     "forward-prescribed": Algorithm(
         "forward.forward_prescribed:forward_prescribed",
@@ -616,6 +572,50 @@ _BY_NAME: Mapping[str, Algorithm] = {
     ),
     "power": Algorithm(
         "links.energy:power", _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"
+    ),
+    "gradient-inverse": Algorithm(
+        "inverse.gradient_inverse:gradient_inverse",
+        (*_MOTION, "tau_weights"),
+        _GRADIENT_OF_MOTION,
+        "adjoint sweeps, O(n)",
+        counted=("linearize-inverse", "adjoint sweeps"),
+    ),
+    "hessian-inverse": Algorithm(
+        "inverse.hessian_inverse:hessian_inverse",
+        (*_MOTION, "tau_weights", "dq", "dqd", "dqdd"),
+        {f"d{name}": shape for name, shape in _GRADIENT_OF_MOTION.items()},
+        "differentiated adjoint sweeps, O(n)",
+    ),
+    "gradient-forward": Algorithm(
+        "forward.gradient_forward:gradient_forward",
+        (*_MOTION, "qdd_weights"),
+        _GRADIENT_OF_STATE,
+        "articulated bodies and adjoint sweeps, O(n)",
+        "independent",
+        counted=("linearize-forward", "adjoint sweeps"),
+    ),
+    "gradient-forward-conventional": Algorithm(
+        "forward.gradient_forward:gradient_forward_conventional",
+        (*_MOTION, "qdd_weights"),
+        _GRADIENT_OF_STATE,
+        "elimination and adjoint sweeps, O(n³)",
+        verb="gradient-forward",
+        method="conventional",
+    ),
+    "hessian-forward": Algorithm(
+        "forward.gradient_forward:hessian_forward",
+        (*_MOTION, "qdd_weights", "dq", "dqd", "dtau"),
+        {f"d{name}": shape for name, shape in _GRADIENT_OF_STATE.items()},
+        "articulated bodies and differentiated adjoint sweeps, O(n)",
+        "independent",
+    ),
+    "hessian-forward-conventional": Algorithm(
+        "forward.gradient_forward:hessian_forward_conventional",
+        (*_MOTION, "qdd_weights", "dq", "dqd", "dtau"),
+        {f"d{name}": shape for name, shape in _GRADIENT_OF_STATE.items()},
+        "elimination and differentiated adjoint sweeps, O(n³)",
+        verb="hessian-forward",
+        method="conventional",
     ),
 }
 

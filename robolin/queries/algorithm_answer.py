@@ -11,6 +11,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.results.result import Array, Result, ResultStream
+from robolin.dynamics.algebra.chain import TORQUE_INPUTS
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
@@ -100,21 +101,26 @@ def answer_mass_matrix(context: QueryContext) -> Result | ResultStream:
 
 
 def answer_linearize_inverse(context: QueryContext) -> Result | ResultStream:
-    """Compute derivatives of inverse dynamics, or their product with one perturbation."""
-    perturbed = context.question.texts("perturb")
-    name = "perturb-inverse" if perturbed else "linearize-inverse"
+    """Compute derivatives of inverse dynamics, or their product with weights or a perturbation."""
+    name = f"{_derivative(context.question)}-inverse"
     return answer_by_algorithms(context, AlgorithmQuery((name,)))
 
 
 def answer_linearize_forward(context: QueryContext) -> Result | ResultStream:
-    """Compute derivatives of forward dynamics, or their product with one perturbation."""
-    perturbed, prescribed = context.question.texts("perturb"), _prescribed(context)
-    name = "perturb-forward" if perturbed else "linearize-forward"
+    """Compute derivatives of forward dynamics, or their product with weights or a perturbation."""
+    name, prescribed = f"{_derivative(context.question)}-forward", _prescribed(context)
     if prescribed is not None:
         name = "linearize-forward-prescribed"
     method = _method(context.question)
     algorithms = AlgorithmQuery((name,), method, torque="hold", divides=True, prescribed=prescribed)
     return answer_by_algorithms(context, algorithms)
+
+
+def _derivative(question: Question) -> str:
+    """The matrices, or without them: a gradient, a change, or the change of a gradient."""
+    if question.text("weights") is not None:
+        return "hessian" if question.texts("perturb") else "gradient"
+    return "perturb" if question.texts("perturb") else "linearize"
 
 
 def _prescribed(context: QueryContext) -> Floats | None:
@@ -168,8 +174,8 @@ class AlgorithmQuery:
     def needs(self) -> tuple[str, ...]:
         """State quantities that the algorithms need, without perturbations and derived ones."""
         names = dict.fromkeys(name for a in self.names for name in ALGORITHMS[a].needs)
-        changes = ("dq", "dqd", "dqdd", "dtau", "prescribed")
-        if self.prescribed is None and ("tau" in names or "dtau" in names):
+        changes = ("dq", "dqd", "dqdd", "dtau", "prescribed", "tau_weights", "qdd_weights")
+        if self.prescribed is None and not names.keys().isdisjoint(TORQUE_INPUTS):
             # the torques determine the accelerations
             names = {**names, "tau": None}
             names.pop("qdd", None)

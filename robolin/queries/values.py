@@ -39,6 +39,9 @@ ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd", "qdr", "qddr")
 # quantities of an operating point
 POINT = ("q", "qd", "qdd", "tau")
 
+# what the weights of a gradient multiply
+WEIGHTS = {"linearize-inverse": "tau_weights", "linearize-forward": "qdd_weights"}
+
 
 @dataclass(frozen=True)
 class StateInputs:
@@ -89,9 +92,11 @@ class StateInputs:
         lines = {"state": self._state_line(rows)}
         if "tau" in self.needs:
             lines["torque"] = self._torque_line()
-        if self.changes:
-            named = [name for name, change in self.changes.items() if change.any()]
-            lines["perturbed"] = _names(named)
+        weighted = [name for name in self.changes if name in WEIGHTS.values()]
+        if named := [name for name in self.changes if name not in weighted]:
+            lines["perturbed"] = _names([name for name in named if self.changes[name].any()])
+        if weighted:
+            lines["weights"] = " and ".join(name.removesuffix("_weights") for name in weighted)
         return lines
 
     def _torque_line(self) -> str:
@@ -177,10 +182,12 @@ def resolve_batch(
 
 
 def _changes(context: QueryContext) -> dict[str, Floats]:
-    texts = context.question.texts("perturb")
-    if not texts:
-        return {}
-    changes = perturbations(context.arm, texts, context.verb.perturb)
+    """Perturbations, and the weights of a gradient."""
+    texts, weights = context.question.texts("perturb"), context.question.text("weights")
+    changes = perturbations(context.arm, texts, context.verb.perturb) if texts else {}
+    if weights is not None:
+        typed = FlagText("--weights", weights)
+        changes[WEIGHTS[context.verb.name]] = parse_per_joint(typed, context.arm, False)
     return {name: np.array(change) for name, change in changes.items()}
 
 

@@ -95,7 +95,7 @@ _DYNAMICS = (
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dqdd"),
-        own_options={"perturb": TEXTS},
+        own_options={"perturb": TEXTS, "weights": TEXT},
         answers="robolin.queries.algorithm_answer:answer_linearize_inverse",
         linear=True,
     ),
@@ -111,6 +111,7 @@ _DYNAMICS = (
             "perturb": OptionSpec(
                 multiple=True, excludes={"prescribe": "multiply the matrices by the perturbation"}
             ),
+            "weights": OptionSpec(excludes={"prescribe": "multiply the matrices by the weights"}),
             "method": METHOD_OPTION,
         },
         answers="robolin.queries.algorithm_answer:answer_linearize_forward",

@@ -102,7 +102,7 @@ FAST = {
         "link-accelerations",
         "tip-acceleration",
     ),
-    *("energy", "momentum", "power"),
+    *("energy", "momentum", "power", "gradient-inverse"),
 }
 
 # they invert every body's inertia about the base, which loses all digits at a position of 2 km

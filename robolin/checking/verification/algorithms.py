@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -66,6 +66,8 @@ def algorithms(on: CheckContext) -> Iterator[Check]:
     yield _unit_accelerations(on)
     yield _change_of_torque(on)
     yield _change_of_acceleration(on)
+    yield _weighted_torques(on)
+    yield _weighted_accelerations(on)
     yield from (_shared(on, *pair) for pair in _SHARED)
 
 
@@ -155,6 +157,37 @@ def _change_of_acceleration(on: CheckContext) -> Check:
     product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
     computed = on.result(changing, "dqdd")
     return compared(FAMILY, title, computed, product, on.accelerations, on.acceleration_terms)
+
+
+def _weighted_torques(on: CheckContext) -> Check:
+    """The gradient of λ*τ is the transposed model times λ."""
+    pairs = {"gradient_qdd": "mass_matrix", "gradient_qd": "dtau_dqd", "gradient_q": "dtau_dq"}
+    product = _weighted(on, "linearize-inverse", pairs, on.states["tau_weights"])
+    computed = np.stack([on.result("gradient-inverse", name) for name in pairs], axis=1)
+    title = "gradient-inverse: adjoint sweeps = Algorithm 2 times the weights"
+    return compared(FAMILY, title, computed, product, SUM, on.motion_terms)
+
+
+def _weighted_accelerations(on: CheckContext) -> Check:
+    """The gradient of λ*q̈ is the transposed model times λ."""
+    title = "gradient-forward: adjoint sweeps = linearize-forward times the weights"
+    (linear, no_model), (gradient, no_gradient) = map(
+        on.answering, ("linearize-forward", "gradient-forward")
+    )
+    if reason := no_model or no_gradient:
+        return not_applicable(FAMILY, title, reason)
+    pairs = {"gradient_tau": "dqdd_dtau", "gradient_qd": "dqdd_dqd", "gradient_q": "dqdd_dq"}
+    product = _weighted(on, linear, pairs, on.states["qdd_weights"])
+    computed = np.stack([on.result(gradient, name) for name in pairs], axis=1)
+    return compared(FAMILY, title, computed, product, on.divided, on.forward_terms)
+
+
+def _weighted(
+    on: CheckContext, model: str, pairs: Mapping[str, str], weights: AnyArray
+) -> AnyArray:
+    """Every matrix of the model, transposed, times the weights (states, matrices, n)."""
+    arrays = on.run(model).arrays
+    return np.stack([np.einsum("sij,si->sj", arrays[name], weights) for name in pairs.values()], 1)
 
 
 def _short(name: str) -> str:

@@ -15,6 +15,7 @@ from robolin.checking.verification.check_context import (
     complex_step_along,
 )
 from robolin.checking.verification.checks import (
+    Bound,
     Check,
     compared,
     not_applicable,
@@ -26,7 +27,7 @@ from robolin.checking.verification.identities import closed_loops, identities
 from robolin.checking.verification.peers import PeerComparison, compared_with, require_peer
 from robolin.core.arm import Arm, Joint
 from robolin.core.array_checks import require_arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import AnyArray, Floats
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -57,6 +58,7 @@ def derivatives(on: CheckContext) -> Iterator[Check]:
     computed = on.result("perturb-inverse", "dtau")
     yield compared(FAMILY, "dtau of perturb-inverse", computed, change, SUM, on.motion_terms)
 
+    yield _of_gradient(on, "inverse", along_all, SUM, on.motion_terms)
     yield _of_results(on, "mass-matrix-derivative", "dmass_matrix_dq", "mass-matrix")
     twice = "mass-matrix-second-derivative", "d2mass_matrix_dq2", "mass-matrix-derivative"
     yield _of_results(on, *twice)
@@ -77,9 +79,20 @@ def _of_results(on: CheckContext, name: str, array: str, source: str) -> Check:
     return compared(FAMILY, title, on.result(name, array), true, SUM, on.inertia_bound)
 
 
+def _of_gradient(
+    on: CheckContext, verb: str, along: Mapping[str, Floats], bound: Bound, terms: AnyArray
+) -> Check:
+    """A Hessian-vector product is the change of a gradient along q, q̇ and q̈."""
+    gradient, hessian = (on.answering(f"{kind}-{verb}")[0] for kind in ("gradient", "hessian"))
+    change = complex_step_along(on.arm, gradient, on.inputs(gradient), along)
+    computed = np.stack([on.result(hessian, f"d{name}") for name in change], axis=1)
+    title = f"hessian-{verb} = change of gradient-{verb}"
+    return compared(FAMILY, title, computed, np.stack([*change.values()], axis=1), bound, terms)
+
+
 def _of_accelerations(on: CheckContext) -> Iterator[Check]:
     titles = [f"{name} = ∂qdd/∂{along}" for name, along in _ACCELERATION.items()]
-    titles.append("dqdd of perturb-forward")
+    titles += ["dqdd of perturb-forward", "hessian-forward = change of gradient-forward"]
     if on.no_inertia:
         for title in titles:
             yield not_applicable(FAMILY, title, on.no_inertia)
@@ -94,7 +107,9 @@ def _of_accelerations(on: CheckContext) -> Iterator[Check]:
     changes = {name: on.states[f"d{name}"] for name in inputs}
     true = complex_step_along(on.arm, source, inputs, changes)["qdd"]
     computed = on.result(on.answering("perturb-forward")[0], "dqdd")
-    yield compared(FAMILY, titles[-1], computed, true, on.accelerations, on.acceleration_terms)
+    yield compared(FAMILY, titles[-2], computed, true, on.accelerations, on.acceleration_terms)
+    along = {"q": on.states["dq"], "qd": on.states["dqd"], "qdd": computed}
+    yield _of_gradient(on, "forward", along, on.divided, on.forward_terms)
 
 
 def _of_prescribed_motion(on: CheckContext) -> Check:
@@ -288,6 +303,7 @@ POSES = 200
 # condition number above which forward results have too few correct digits to rely on
 ILL_CONDITIONED = 1e12
 
+WEIGHTS = ("tau_weights", "qdd_weights")
 SAMPLED_CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
 
@@ -323,6 +339,7 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
     normal = np.random.default_rng([seed, 1]).normal(
         size=(samples, 1 + len(SAMPLED_CHANGES), arm.n)
     )
+    weights = np.random.default_rng([seed, 3]).normal(size=(2, samples, arm.n))
     return {
         "q": q,
         "qd": speed * (2.0 * drawn[:, 1] - 1.0),
@@ -330,6 +347,7 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
         # every second joint is prescribed, alternating between states
         "prescribed": 1.0 * ((np.arange(arm.n) + np.arange(samples)[:, None]) % 2 == 0),
         **{name: normal[:, i] for i, name in enumerate(SAMPLED_CHANGES, start=1)},
+        **dict(zip(WEIGHTS, weights, strict=True)),
         "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
     }
 

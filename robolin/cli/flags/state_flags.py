@@ -143,6 +143,9 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
         forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
         text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
         own["--perturb KEY=VALUES"] = text
+    if "weights" in verb.asks:
+        text = f"Return the gradient of weights · {gives[1:]}\nWith --perturb: its change."
+        own["--weights VALUES"] = text
     return [*flags(STATE, verb.options, own), *_TRAJECTORY]
 
 
