@@ -1,11 +1,13 @@
 """Generated docs: findings, commands, public names, output of examples, and pictures.
 
 `python -m tools.pages` writes them; tests fail while a page is out of date.
+`python -m tools.pages PAGE …` runs the examples of these pages only, and `none` those of no page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -117,13 +119,14 @@ def _rerun(text: str, folder: Path, variables: dict[str, str]) -> Iterator[str]:
         yield "\n".join([f"$ {command}", *kept]) + "\n"
 
 
-def main() -> None:
+def main(names: Sequence[str] = ()) -> None:
     for name, text in PAGES.items():
         (DOCS / name).write_text(text(), "utf-8")
     write_pages()
     for page in pages():
-        refresh_examples(page)
+        if not names or page.name in [Path(name).name for name in names]:
+            refresh_examples(page)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -25,9 +25,19 @@ VERB_OF = {
         ),
         "mass-matrix",
     ),
-    **dict.fromkeys(("linearize_inverse", "perturb_inverse"), "linearize-inverse"),
     **dict.fromkeys(
-        ("linearize_forward", "perturb_forward", "linearize_loops"), "linearize-forward"
+        (
+            *("linearize_inverse", "perturb_inverse", "gradient_inverse"),
+            *("hessian_inverse", "hessian_vector_inverse"),
+        ),
+        "linearize-inverse",
+    ),
+    **dict.fromkeys(
+        (
+            *("linearize_forward", "perturb_forward", "linearize_loops", "gradient_forward"),
+            *("hessian_forward", "hessian_vector_forward"),
+        ),
+        "linearize-forward",
     ),
     **dict.fromkeys(
         ("jacobian", "operational_space", "frame_motion", "frame_derivatives"), "jacobian"

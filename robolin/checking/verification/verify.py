@@ -108,8 +108,8 @@ def _of_accelerations(on: CheckContext) -> Iterator[Check]:
     true = complex_step_along(on.arm, source, inputs, changes)["qdd"]
     computed = on.result(on.answering("perturb-forward")[0], "dqdd")
     yield compared(FAMILY, titles[-2], computed, true, on.accelerations, on.acceleration_terms)
-    along = {"q": on.states["dq"], "qd": on.states["dqd"], "qdd": computed}
-    yield _of_gradient(on, "forward", along, on.divided, on.forward_terms)
+    motion = {"q": on.states["dq"], "qd": on.states["dqd"], "qdd": computed}
+    yield _of_gradient(on, "forward", motion, on.divided, on.forward_terms)
 
 
 def _of_prescribed_motion(on: CheckContext) -> Check:
