@@ -22,9 +22,15 @@ class InverseGradient(DisplayMixin):
     """Gradient of weights · τ, or its change along one direction.
 
     Fields:
-        gradient_q: (∂τ/∂q)ᵀ weights (..., n)
-        gradient_qd: (∂τ/∂q̇)ᵀ weights (..., n)
-        gradient_qdd: (∂τ/∂q̈)ᵀ weights = M weights (..., n)
+        gradient_q: (∂τ/∂q)ᵀ weights (..., n) in 1/rad
+        gradient_qd: (∂τ/∂q̇)ᵀ weights (..., n) in s/rad
+        gradient_qdd: (∂τ/∂q̈)ᵀ weights = M weights (..., n) in s²/rad
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> gradient = robolin.gradient_inverse(arm, [0.3, -0.7], weights=[1, 0])
+        >>> np.allclose(gradient.gradient_qdd, robolin.mass_matrix(arm, [0.3, -0.7])[0])
+        True
     """
 
     gradient_q: Floats
@@ -37,9 +43,15 @@ class ForwardGradient(DisplayMixin):
     """Gradient of weights · q̈, or its change along one direction.
 
     Fields:
-        gradient_q: (∂q̈/∂q)ᵀ weights (..., n)
-        gradient_qd: (∂q̈/∂q̇)ᵀ weights (..., n)
-        gradient_tau: (∂q̈/∂τ)ᵀ weights = M⁻¹ weights (..., n)
+        gradient_q: (∂q̈/∂q)ᵀ weights (..., n) in 1/rad
+        gradient_qd: (∂q̈/∂q̇)ᵀ weights (..., n) in s/rad
+        gradient_tau: (∂q̈/∂τ)ᵀ weights = M⁻¹ weights (..., n) in 1/(N·m)
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> gradient = robolin.gradient_forward(arm, [0.3, -0.7], weights=[1, 0])
+        >>> np.allclose(gradient.gradient_tau, robolin.mass_matrix_inverse(arm, [0.3, -0.7])[0])
+        True
     """
 
     gradient_q: Floats
@@ -66,7 +78,7 @@ def gradient_inverse(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        weights: weight of every torque (..., n)
+        weights: weight of every torque (..., n) in 1/(N·m), or in any unit per N·m
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
 
@@ -109,8 +121,9 @@ def hessian_vector_inverse(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        weights: weight of every torque (..., n)
-        dq, dqd, dqdd: direction (..., n); for a multi-DoF joint, dq is a twist
+        weights: weight of every torque (..., n) in 1/(N·m), or in any unit per N·m
+        dq, dqd, dqdd: direction (..., n) in the units of q, qd and qdd; a multi-DoF joint
+            has a twist for dq
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
 
@@ -149,7 +162,7 @@ def hessian_inverse(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        weights: weight of every torque (..., n)
+        weights: weight of every torque (..., n) in 1/(N·m), or in any unit per N·m
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
 
@@ -195,7 +208,7 @@ def gradient_forward(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
-        weights: weight of every acceleration (..., n)
+        weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
@@ -243,8 +256,9 @@ def hessian_vector_forward(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
-        weights: weight of every acceleration (..., n)
-        dq, dqd, dtau: direction (..., n); for a multi-DoF joint, dq is a twist
+        weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
+        dq, dqd, dtau: direction (..., n) in the units of q, qd and tau; a multi-DoF joint
+            has a twist for dq
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
@@ -291,7 +305,7 @@ def hessian_forward(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
-        weights: weight of every acceleration (..., n)
+        weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor

@@ -102,7 +102,7 @@ FAST = {
         "link-accelerations",
         "tip-acceleration",
     ),
-    *("energy", "momentum", "power", "gradient-inverse"),
+    *("energy", "momentum", "power"),
 }
 
 # they invert every body's inertia about the base, which loses all digits at a position of 2 km

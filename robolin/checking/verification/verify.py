@@ -303,7 +303,6 @@ POSES = 200
 # condition number above which forward results have too few correct digits to rely on
 ILL_CONDITIONED = 1e12
 
-WEIGHTS = ("tau_weights", "qdd_weights")
 SAMPLED_CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
 
@@ -339,7 +338,7 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
     normal = np.random.default_rng([seed, 1]).normal(
         size=(samples, 1 + len(SAMPLED_CHANGES), arm.n)
     )
-    weights = np.random.default_rng([seed, 3]).normal(size=(2, samples, arm.n))
+    weights = np.random.default_rng([seed, 3]).normal(size=(samples, 2, arm.n))
     return {
         "q": q,
         "qd": speed * (2.0 * drawn[:, 1] - 1.0),
@@ -347,7 +346,8 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
         # every second joint is prescribed, alternating between states
         "prescribed": 1.0 * ((np.arange(arm.n) + np.arange(samples)[:, None]) % 2 == 0),
         **{name: normal[:, i] for i, name in enumerate(SAMPLED_CHANGES, start=1)},
-        **dict(zip(WEIGHTS, weights, strict=True)),
+        "tau_weights": weights[:, 0],
+        "qdd_weights": weights[:, 1],
         "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
     }
 

@@ -143,8 +143,8 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
         forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
         text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
         own["--perturb KEY=VALUES"] = text
-    if "weights" in verb.asks:
-        text = f"Return the gradient of weights · {gives[1:]}\nWith --perturb: its change."
+    if "weights" in verb.own_options:
+        text = f"Return the gradient of weighted {gives[1:]}\nWith --perturb: its change."
         own["--weights VALUES"] = text
     return [*flags(STATE, verb.options, own), *_TRAJECTORY]
 
