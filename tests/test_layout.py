@@ -69,7 +69,7 @@ WORKER_NAMES = {"BOUNDS", "prepare", "reply"}
 # a table of all algorithms, not an algorithm
 CATALOGUE = "dynamics/catalogue.py"
 # their length is the number of their entries
-TABLES = (CATALOGUE, "queries/verbs.py")
+TABLES = (CATALOGUE, "queries/verbs.py", "core/quantity_table.py")
 
 LONGEST_ALGORITHM = 170
 LONGEST_MODULE = 450
