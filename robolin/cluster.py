@@ -13,7 +13,7 @@ from robolin.batch.plan_file import planned_in
 from robolin.batch.recordings import require_outside
 from robolin.batch.workers import by_workers
 from robolin.core.arm import Arm
-from robolin.core.choices import OnBadRow, TimeUnit
+from robolin.core.choices import Join, OnBadRow, TimeUnit
 from robolin.errors import UsageError
 from robolin.io.locations import parse_location
 from robolin.queries.answer import emit_warning
@@ -45,6 +45,8 @@ def compute(
     degrees: bool = False,
     radians: bool = False,
     no_header: bool = False,
+    join: Join | None = None,
+    torque_constants: str | Sequence[float] | Mapping[str, float] | None = None,
     carry: Sequence[str] | str | None = None,
     rows: str | None = None,
     stride: int | None = None,
@@ -65,8 +67,8 @@ def compute(
         part_rows: rows per part; None for one part per recording, named after it
         form: 'parquet', 'npz', 'csv', …; None for Parquet, or without `part_rows` the input format
         on_bad_row: for a row without a result: 'error', or 'nan' to write NaN
-        columns, time, time_unit, degrees, radians, no_header, carry, rows, stride: options for
-            reading recordings, see `robolin.States`
+        columns, time, time_unit, degrees, radians, no_header, join, torque_constants, carry, rows,
+            stride: options for reading recordings, see `robolin.States`
         resume: skip parts that are complete and belong to the same plan
         notify: called with 'note', 'warning' or 'summary' and a text
 
@@ -101,6 +103,8 @@ def compute(
         degrees=degrees,
         radians=radians,
         no_header=no_header,
+        join=join,
+        torque_constants=torque_constants,
         carry=carry,
         rows=rows,
         stride=stride,

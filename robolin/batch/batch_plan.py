@@ -207,7 +207,9 @@ def _ranges(source: SurveyedRecording, choice: RowSlice, part_rows: int) -> Iter
     if source.rows is None:
         hint = "omit --part-rows to write one result"
         raise RobolinError(
-            "--part-rows does not support bags and datasets", where=source.path, hint=hint
+            "--part-rows does not support bags, datasets and joined files",
+            where=source.path,
+            hint=hint,
         )
     total = source.rows
     rows = choice.count(total)

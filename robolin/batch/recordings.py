@@ -13,8 +13,10 @@ from pathlib import PurePath
 from robolin.errors import FileError, UsageError
 from robolin.io.format_table import RECORDINGS, extensions, format_named, trajectory_formats
 from robolin.io.paths import (
+    base_name,
     is_stored,
     require_utf8_name,
+    split_files,
     split_part,
     uncompressed_name,
 )
@@ -66,6 +68,8 @@ def _with_part(path: str) -> str:
     """
     if is_stored(path):
         return f"/{path.replace('://', ':/', 1)}"
+    if len(files := split_files(path)) > 1:
+        return os.path.join(os.path.dirname(_with_part(files[0])), base_name(path))
     base, part = split_part(path)
     below = [word for word in part.split("/") if word not in ("", ".", "..")]
     return os.path.join(os.path.abspath(base), *below)

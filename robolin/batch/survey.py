@@ -23,7 +23,7 @@ from robolin.core.arrays import Numbers
 from robolin.core.results.result import Result
 from robolin.errors import RobolinError, raise_all
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
-from robolin.io.paths import file_stamp, is_stored, location_of, split_part
+from robolin.io.paths import file_stamp, is_stored, location_of, split_files, split_part
 from robolin.io.provenance_reader import is_size, matches
 from robolin.io.stores import objects
 from robolin.io.table_file import INTEGER_COLUMN, FileIndex, RowOffset, digest_of
@@ -287,6 +287,9 @@ def _stamp(path: str) -> tuple[int, str]:
     if not stats:
         return -1, ""
     size = sum(each.st_size for each in stats.values())
+    if len(split_files(path)) > 1:
+        stamps = "".join(f"{file_stamp(each)}\n" for each in stats.values())
+        return size, hashlib.sha256(stamps.encode()).hexdigest()
     if not location.is_dir():
         return size, file_stamp(stats[location])
     lines = (
@@ -298,8 +301,9 @@ def _stamp(path: str) -> tuple[int, str]:
 
 def _stats(path: str) -> dict[Path, os.stat_result]:
     """The files of a recording, in order; a missing file is reported when it is opened."""
-    location = Path(location_of(path))
-    files = sorted(each for each in location.rglob("*")) if location.is_dir() else [location]
+    files: list[Path] = []
+    for location in map(Path, map(location_of, split_files(path))):
+        files += sorted(location.rglob("*")) if location.is_dir() else [location]
     return {each: each.stat() for each in files if each.is_file()}
 
 
@@ -317,7 +321,7 @@ def _digest(path: str, joints: Sequence[str], header: bool) -> str:
     if is_stored(path):
         return objects.require_exists(path).text
     if is_other_programs(path):
-        with open_table(path, path, joints) as table:
+        with open_table(path, path, joints, rules=ReadOptions(header=header)) as table:
             return table.digest()
     if is_text(path):
         return _text(path, None, 0, header).digest

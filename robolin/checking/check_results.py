@@ -34,7 +34,13 @@ from robolin.description.load import model_dict, read
 from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, SourceLocation
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import FORMATS, format_of
-from robolin.io.paths import require_output_is_no_input, require_target, split_part
+from robolin.io.paths import (
+    JOIN,
+    require_output_is_no_input,
+    require_target,
+    split_files,
+    split_part,
+)
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.stored import open_stored, require_holdable
 from robolin.queries.option_specs import STATES_OPTION
@@ -319,15 +325,22 @@ def _relative_paths(files: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Paths of the input files relative to a folder; bundled robots and pipes have none."""
     ways = {}
     for label, path in files.items():
-        base, part = split_part(path)
-        if path != "-" and (Path(base).is_file() or (label != ARM_OPTION and Path(base).is_dir())):
-            try:
-                way = os.path.relpath(Path(base).resolve(), folder)
-            except ValueError:
-                # on another drive (Windows)
-                way = str(Path(base).resolve())
-            ways[label] = Path(way).as_posix() + (f":{part}" if part else "")
+        found = [_relative_path(each, folder, label) for each in split_files(path)]
+        if known := [each for each in found if each is not None]:
+            ways[label] = JOIN.join(known)
     return ways
+
+
+def _relative_path(path: str, folder: Path, label: str) -> str | None:
+    base, part = split_part(path)
+    if path == "-" or not (Path(base).is_file() or (label != ARM_OPTION and Path(base).is_dir())):
+        return None
+    try:
+        way = os.path.relpath(Path(base).resolve(), folder)
+    except ValueError:
+        # on another drive (Windows)
+        way = str(Path(base).resolve())
+    return Path(way).as_posix() + (f":{part}" if part else "")
 
 
 def _require_repeatable(result: Result) -> None:
@@ -356,8 +369,9 @@ def _require_repeatable(result: Result) -> None:
         if path == "-":
             hint = "store the data in a file and use the file"
             raise RobolinError(f"the {label} was read from standard input", hint=hint)
-        if not (Path(path).is_file() or (label == ARM_OPTION and _bundled(path))):
-            raise FileError(f"the {label} does not exist any more", where=path)
+        for each in split_files(path):
+            if not (Path(each).is_file() or (label == ARM_OPTION and _bundled(each))):
+                raise FileError(f"the {label} does not exist any more", where=each)
 
 
 def _bundled(name: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.core.choices import base_verb
 from robolin.errors import FileError, RobolinError
-from robolin.io.paths import split_part
+from robolin.io.paths import JOIN, split_part
 from robolin.queries.option_specs import STATES_OPTION
 from robolin.queries.question import answering_verb
 from robolin.queries.request import ARM_OPTION, Request, arm_inputs, request_from_options
@@ -139,21 +139,23 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
         hint = stand_in if label == ARM_OPTION else "store the result again with a file as input"
         message = f"the {label} was read from standard input"
         raise RobolinError(message, where=stored.path, hint=hint)
-    candidates = _candidate_paths(name, recorded, Path(stored.path).parent, inputs.root)
-    # results often have the same name as their recording; a result is not its own input
-    candidates = [
-        candidate for candidate in candidates if not _is_same_file(candidate, stored.path)
-    ]
-    for candidate in candidates:
-        # a recording may be a folder with a part name
-        inside, part = split_part(str(candidate))
-        if candidate.is_file() or part or (label != ARM_OPTION and candidate.is_dir()):
-            return os.path.normpath(inside) + (f":{part}" if part else "")
+    names = name.split(JOIN) if label != ARM_OPTION else [name]
+    ways = [None] * len(names) if recorded is None else recorded.split(JOIN)
+    if len(names) > 1 and len(ways) == len(names):
+        found = [
+            _located(label, each, way, stored, inputs)
+            for each, way in zip(names, ways, strict=True)
+        ]
+        if all(found):
+            return JOIN.join(each for each in found if each)
+    if (one := _located(label, name, recorded, stored, inputs)) is not None:
+        return one
     if label == ARM_OPTION and recorded is None:
         from robolin.description.robot_source import bundled_path
 
         if bundled_path(name):
             return name
+    candidates = _candidates(name, recorded, stored, inputs)
     tried = " or ".join(
         dict.fromkeys(f"'{os.path.normpath(candidate)}'" for candidate in candidates)
     )
@@ -164,6 +166,25 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
         + ", or the robot with --model ARM" * (label == ARM_OPTION)
         + "; `robolin record` stores their paths" * (recorded is None),
     )
+
+
+def _candidates(name: str, recorded: str | None, stored: StoredFile, inputs: Inputs) -> list[Path]:
+    """Candidate paths of a file, without the result itself."""
+    candidates = _candidate_paths(name, recorded, Path(stored.path).parent, inputs.root)
+    # results often have the same name as their recording; a result is not its own input
+    return [candidate for candidate in candidates if not _is_same_file(candidate, stored.path)]
+
+
+def _located(
+    label: str, name: str, recorded: str | None, stored: StoredFile, inputs: Inputs
+) -> str | None:
+    """Current path of one file, None if it does not exist."""
+    for candidate in _candidates(name, recorded, stored, inputs):
+        # a recording may be a folder with a part name
+        inside, part = split_part(str(candidate))
+        if candidate.is_file() or part or (label != ARM_OPTION and candidate.is_dir()):
+            return os.path.normpath(inside) + (f":{part}" if part else "")
+    return None
 
 
 def _is_same_file(path: Path, other: str) -> bool:

@@ -41,9 +41,11 @@ CONTROL_LAWS: tuple[ControlLaw, ...] = get_args(ControlLaw)
 Torques = Literal["continuous", "stepwise"]
 TORQUES: tuple[Torques, ...] = get_args(Torques)
 
-# time units of recordings, and differentiation methods
+# time units of recordings, joining of several files, and differentiation methods
 TimeUnit = Literal["ns", "us", "ms", "s"]
 TIME_UNITS: tuple[TimeUnit, ...] = get_args(TimeUnit)
+Join = Literal["row", "time"]
+JOINS: tuple[Join, ...] = get_args(Join)
 Differentiation = Literal["central", "savgol"]
 DIFFERENTIATIONS: tuple[Differentiation, ...] = get_args(Differentiation)
 

@@ -1,7 +1,8 @@
 """Parts of a path, and checks that results may be written there.
 
-A path names a file, possibly compressed, an object in a store (s3://bucket/key), or a part of
-a recording (run.mcap:/joint_states, dataset/:3).
+A path names a file, possibly compressed, an object in a store (s3://bucket/key), a part of
+a recording (run.mcap:/joint_states, dataset/:3), or several files that are one recording
+(positions.csv+efforts.csv).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePath
 
 from robolin.errors import UsageError
@@ -39,6 +40,21 @@ def split_part(path: str) -> tuple[str, str]:
     return location, part
 
 
+JOIN = "+"
+
+
+def split_files(path: str) -> list[str]:
+    """The files of one recording, joined by +; a path without a second file is one file.
+
+    A name may contain + itself: each of several files exists, or has an extension.
+    """
+    if JOIN not in path or is_stored(path) or os.path.exists(location_of(path)):
+        return [path]
+    files = path.split(JOIN)
+    named = all(os.path.exists(location_of(each)) or PurePath(each).suffix for each in files)
+    return files if named and all(files) else [path]
+
+
 def location_of(path: str) -> str:
     """The path of the file or folder, without the part of it that is named."""
     return split_part(path)[0]
@@ -46,6 +62,8 @@ def location_of(path: str) -> str:
 
 def base_name(path: str) -> str:
     """The name in messages and results: without folders, with the part."""
+    if len(files := split_files(path)) > 1:
+        return JOIN.join(map(base_name, files))
     location, part = split_part(path)
     return f"{PurePath(location).name}:{part}" if part else PurePath(path).name
 
@@ -117,7 +135,7 @@ def require_output_is_no_input(output: str | Path | None, inputs: Iterable[str |
     targets = {identity: name for name in _written(output) if (identity := _identity(name, 1))}
     if not targets:
         return
-    for source in inputs:
+    for source in _each_file(inputs):
         for name in with_companion(source):
             written = targets.get(_identity(name, 0) or (-1, -1))
             if written is not None:
@@ -128,12 +146,17 @@ def require_outputs_are_no_inputs(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 ) -> None:
     """Reject any of several outputs that is one of the inputs."""
-    names = (name for source in inputs for name in with_companion(source))
+    names = (name for source in _each_file(inputs) for name in with_companion(source))
     read = {identity: name for name in names if (identity := _identity(name, 0))}
     for output in outputs:
         for name in with_companion(output):
             if (identity := _identity(name, 1)) in read:
                 raise _overwritten(name, read[identity])
+
+
+def _each_file(paths: Iterable[str | Path]) -> Iterator[str]:
+    for path in paths:
+        yield from split_files(str(path))
 
 
 def _overwritten(written: str, read: str) -> UsageError:

@@ -174,6 +174,7 @@ class TableFile:
     units_known: whether angles are in rad unless an option states otherwise
     supports_slicing: whether `blocks` skips rows as requested; otherwise the caller does
     numbered:  whether the columns have no names, only their indices from 0
+    lines:     lines for the contract, once all blocks have been read
     """
 
     names: Sequence[str]
@@ -189,6 +190,7 @@ class TableFile:
     units_known: bool = True
     supports_slicing: bool = False
     numbered: bool = False
+    lines: Callable[[], dict[str, str]] = dict
 
 
 def raise_first(

@@ -39,7 +39,7 @@ def column_rules_with_files(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _rules_in(path: str) -> list[str]:
     rules: list[str] = []
-    words = [*COLUMN_WORDS.values(), _TIME]
+    words = [*COLUMN_WORDS.values(), "current", _TIME]
     for key, value in read_flag_values(path).items():
         if key not in words:
             hint = did_you_mean(

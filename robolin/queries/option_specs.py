@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from robolin.core.choices import (
     BASE_JOINTS,
     DISCRETIZATIONS,
+    JOINS,
     LOOP_METHODS,
     ON_BAD_ROW,
     REFERENCES,
@@ -167,6 +168,8 @@ def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
         "degrees": text._replace(kind="switch", excludes={"radians": "keep one of them"}),
         "radians": text._replace(kind="switch"),
         "no-header": text._replace(kind="switch"),
+        "join": text._replace(kind="choice", choices=JOINS),
+        "torque-constants": text,
         "differentiate": text,
     }
 

@@ -309,6 +309,10 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
     needs: tuple[str, ...] = ("q",)
     if context.question.flag("residual"):
         needs, rules = ("q", "tau"), replace(rules, measured=True)
+    if rules.torque_constants is not None and "tau" not in (*needs, *names):
+        hint = "remove --torque-constants, or add --residual to compare efforts with the model"
+        where = "--torque-constants"
+        raise UsageError(f"{context.question.verb} reads no efforts", where=where, hint=hint)
     read_arguments = (context.arm.joint_names, needs, names[1:], rules, rows)
     if settings.table is not None:
         return table_trajectory(settings.table, path, *read_arguments)

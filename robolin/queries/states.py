@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
-from robolin.core.choices import OnBadRow, TimeUnit
+from robolin.core.choices import Join, OnBadRow, TimeUnit
 from robolin.core.labelled_values import labelled
 from robolin.core.notebook import equal_values
 from robolin.core.quantity_table import COLUMN_WORDS
@@ -95,6 +95,9 @@ class States:
         radians: True if they are in rad, for files that do not declare their unit
         no_header: True if the first line of the file is a row; `columns` then has indices, such
             as 'position=1:7,velocity=7:13'
+        join: rows of several files, 'a.csv+b.csv', are joined by 'row' (default) or by 'time'
+        torque_constants: effort per motor current of each joint, in N·m/A or N/A, such as
+            '11.9,9.8' or 'elbow=9.8,shoulder=11.9', for columns of currents
         differentiate: 'central', 'savgol' or 'savgol:SECONDS[:ORDER]' computes velocities and
             accelerations from positions
         carry: columns of the file to copy into the result
@@ -126,6 +129,8 @@ class States:
     degrees: bool | None
     radians: bool | None
     no_header: bool | None
+    join: str | None
+    torque_constants: str | None
     differentiate: str | None
     carry: tuple[str, ...] | None
     rows: str | None
@@ -154,6 +159,8 @@ class States:
         degrees: bool = False,
         radians: bool = False,
         no_header: bool = False,
+        join: Join | None = None,
+        torque_constants: str | Sequence[float] | Mapping[str, float] | None = None,
         differentiate: str | None = None,
         carry: Sequence[str] | str | None = None,
         state: str | PathLike[str] | None = None,

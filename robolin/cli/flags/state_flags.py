@@ -52,7 +52,7 @@ READING_FLAGS = [
             "--columns QUANTITY=PATTERN": "Names of the columns of the file; repeatable\n"
             "For example position=/joint_states/{joint}/position. {index} counts joints from "
             "0, {number} from 1. position=2:8 are columns 2 to 7, counted from 0. "
-            "Quantities are position, velocity, acceleration and effort. "
+            "Quantities are position, velocity, acceleration, effort and current. "
             "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all of "
             "them.",
             "--time COLUMN": "Column of the time (default time, else t, stamp, timestamp or "
@@ -64,6 +64,11 @@ READING_FLAGS = [
             "This is needed for datasets such as those of LeRobot.",
             "--no-header": "Read a text whose first line is a row\n"
             "Columns are then given by index from 0: --columns position=1:7,velocity=7:13,time=0.",
+            "--join": "Join rows of a.csv+b.csv by row or by time (default row)\n"
+            "By time, values are linear interpolations at the times of the first file.",
+            "--torque-constants VALUES": "Effort per motor current [N m/A or N/A]\n"
+            "Efforts are then read from the columns JOINT/current, or from those of --columns "
+            "current=PATTERN.",
         },
     ),
     flag(
@@ -107,6 +112,7 @@ _TRAJECTORY = [
             "--trajectory FILE": "Compute every row of a file; repeatable\n"
             f"Formats: {extensions(trajectory_formats())}, or - for CSV on standard input. Columns "
             "are JOINT/position, /velocity, /acceleration and /effort; positions are required. "
+            "a.csv+b.csv are files of one recording. "
             "FILE may be a pattern ('logs/**/*.csv') or a folder: results then have a column "
             "'source', or one file each with -o FOLDER/.",
             "--on-bad-row": "Reject invalid rows, or write NaN for them\n"

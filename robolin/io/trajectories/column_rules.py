@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from robolin.core.arm import Arm
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import did_you_mean, pluralize, quote_list
+from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import RobolinError, UsageError
 from robolin.io.trajectories.column_layouts import TextsOf, any_native, detect_layout
 
@@ -21,7 +22,9 @@ TIME_COLUMN = "time"
 _NOT_THE_TIME = "time (not used)"
 TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
 
-_WORDS = {word: short for short, word in COLUMN_WORDS.items()}
+# motor currents become efforts by the torque constants
+CURRENT = "current"
+_WORDS = {**{word: short for short, word in COLUMN_WORDS.items()}, CURRENT: "tau"}
 _PLACEHOLDERS = ("{joint}", "{index}", "{number}")
 # a range of column indices, 2:8, or one index
 _RANGE = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?")
@@ -37,6 +40,9 @@ class ReadOptions:
                'position=2:8' by column index from 0, without the last one;
                'JOINT/position=COLUMN' for one joint, 'time=COLUMN' for the time
     header:    whether the first line of a text contains the column names
+    join:      how rows of several files are joined, by 'row' or by 'time'
+    torque_constants: effort per current of each joint, in N·m/A or N/A, for columns of motor
+               currents: 'current=PATTERN', or 'JOINT/current' in the file
     time:      the column with the time, if it has another name
     degrees:   whether angles and their rates are in degrees
     turning:   for each joint whether it is revolute, so that `degrees` applies
@@ -61,10 +67,12 @@ class ReadOptions:
     only: tuple[str, ...] | None = None
     measured: bool = False
     header: bool = True
+    join: str = "row"
+    torque_constants: tuple[float, ...] | None = None
 
     def about(self, quantities: Sequence[str]) -> ReadOptions:
         """The options for a file that has only these quantities ('q', 'tau')."""
-        words = [COLUMN_WORDS[name] for name in quantities]
+        words = [word for word, name in _WORDS.items() if name in quantities]
         kept = [text for text in self.columns if _quantity(text) in (*words, TIME_COLUMN)]
         return replace(self, columns=tuple(kept))
 
@@ -89,7 +97,21 @@ def read_options_from(arm: Arm, flags: Mapping[str, Any]) -> ReadOptions:
         radians=bool(flags.get("radians")),
         free_turns=bool(arm.groups),
         header=not flags.get("no-header"),
+        join=flags.get("join") or "row",
+        torque_constants=_torque_constants(arm, flags.get("torque-constants")),
     )
+
+
+def _torque_constants(arm: Arm, text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    typed = FlagText("--torque-constants", text)
+    constants = parse_per_joint(typed, arm, angular=False)
+    if 0.0 in constants:
+        joint = arm.joint_names[constants.index(0.0)]
+        hint = "set one number per joint, effort per current in N·m/A or N/A"
+        raise typed.wrong(f"joint '{joint}' has no torque constant", hint)
+    return tuple(constants)
 
 
 def separate_rules(text: str) -> list[str]:
@@ -145,7 +167,35 @@ def canonical_columns(
         if named is None:
             notes.append(f"time is taken from the column '{time}'")
     names = [placed.get(i, renamed.get(name, name)) for i, name in enumerate(columns)]
+    names = _with_currents(names, selected, rules, where)
     return NativeColumns(tuple(names), tuple(notes), naming)
+
+
+def _with_currents(
+    names: Sequence[str], joints: Sequence[str], rules: ReadOptions, where: str
+) -> list[str]:
+    """Name columns of motor currents as efforts; the reader multiplies them by the constants."""
+    typed = any(_quantity(text) == CURRENT for text in rules.columns)
+    native = {f"{joint}/{CURRENT}": column_name("tau", joint) for joint in joints}
+    found = [name for name in names if name in native]
+    if rules.torque_constants is None:
+        if typed:
+            hint = "add --torque-constants with one number per joint in N·m/A, or use effort="
+            raise UsageError("currents require torque constants", where="--columns", hint=hint)
+        return list(names)
+    if not (typed or found):
+        hint = f"name the columns of currents, for example --columns {CURRENT}=PATTERN"
+        raise UsageError("no column has currents", where="--torque-constants", hint=hint)
+    if typed and any(_quantity(text) == COLUMN_WORDS["tau"] for text in rules.columns):
+        hint = "keep the currents or the efforts"
+        raise UsageError("the file has currents and efforts", where="--columns", hint=hint)
+    if typed:
+        return list(names)
+    if efforts := [name for name in names if name in native.values()]:
+        message = f"'{found[0]}' and '{efforts[0]}' are in the same file"
+        hint = "remove --torque-constants to use the efforts"
+        raise RobolinError(message, where=where, hint=hint)
+    return [native.get(name, name) for name in names]
 
 
 def _without_mark(columns: Sequence[str], rules: ReadOptions) -> tuple[Sequence[str], list[str]]:
@@ -188,6 +238,14 @@ def _named_time(rules: ReadOptions) -> str | None:
 
 
 _Column = TypeVar("_Column", str, int)
+
+
+def time_index(names: Sequence[str], rules: ReadOptions) -> int | None:
+    """The time column of one of several files: the one named, else one with a usual name."""
+    usual = [name for name in (TIME_COLUMN, *TIME_NAMES) if name in names]
+    name = named if (named := _named_time(rules)) in names else None
+    name = name or (usual[0] if TIME_COLUMN in usual or len(usual) == 1 else None)
+    return None if name is None else list(names).index(name)
 
 
 def _add_columns(renamed: dict[_Column, str], text: str, added: Mapping[_Column, str]) -> None:
@@ -236,7 +294,8 @@ def _columns_of_rule(
     flag = f"--columns={text}"
     joint, slash, quantity = word.rpartition("/")
     if equals and slash and quantity in _WORDS:
-        return {_of_one_joint(flag, joint, joints, pattern, columns, where): word}
+        column = _of_one_joint(flag, joint, joints, pattern, columns, where)
+        return {column: column_name(_WORDS[quantity], joint)}
     if not equals or word not in _WORDS:
         hint = f"use {', '.join(_WORDS)} as QUANTITY, or JOINT/QUANTITY=COLUMN, or time=COLUMN"
         raise UsageError("must have the form QUANTITY=PATTERN", where=flag, hint=hint)

@@ -330,7 +330,10 @@ def _rules_behind(
 def _styles(quantity: str) -> str:
     styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
     known = f"name columns {styles}, or number them {quantity}1 … or {quantity}[0] …"
-    return f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"
+    hint = f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"
+    if quantity == "tau":
+        hint += ", motor currents with --columns current=PATTERN --torque-constants VALUES"
+    return hint
 
 
 def _similar(names: Sequence[str], unused: Sequence[str]) -> str:

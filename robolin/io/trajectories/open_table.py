@@ -29,11 +29,13 @@ from robolin.io.paths import (
     compression,
     file_stamp,
     is_stored,
+    split_files,
     split_part,
     uncompressed_name,
 )
 from robolin.io.table_file import FileIndex, TableFile, TableSource
-from robolin.io.trajectories.column_rules import ReadOptions
+from robolin.io.trajectories.column_rules import AS_IT_IS, ReadOptions, time_index
+from robolin.io.trajectories.joined_files import open_joined
 
 _BUFFER = 1 << 20
 
@@ -48,14 +50,24 @@ def open_table(
     joints: Sequence[str],
     known: FileIndex | None = None,
     live: bool = False,
-    header: bool = True,
+    rules: ReadOptions = AS_IT_IS,
 ) -> Iterator[TableFile]:
-    """Open a file, a recording or a part of one as a table.
+    """Open a file, a recording, a part of one or several files as a table.
 
-    known:  properties known from an earlier scan
-    live:   whether each row is returned as soon as it arrives
-    header: whether the first line of a text contains the column names
+    known: properties known from an earlier scan
+    live:  whether each row is returned as soon as it arrives
+    rules: whether a text has column names, and how several files are joined
     """
+    header = rules.header
+    if len(files := split_files(path)) > 1:
+        with open_joined(
+            files,
+            lambda each: open_table(each, each, joints, rules=rules),
+            lambda table: time_index(table.names, rules),
+            rules.join,
+        ) as table:
+            yield table
+        return
     if is_stored(path):
         with _stored_table(path, file, joints, known, header) as table:
             yield table
@@ -125,12 +137,16 @@ def is_text(path: str) -> bool:
 
 
 def is_other_programs(path: str) -> bool:
-    """Return whether a recording is a bag or a dataset of another program."""
-    return not is_stored(path) and recording_opener(split_part(path)[0]) is not None
+    """Return whether a recording is a bag, a dataset of another program, or several files."""
+    if is_stored(path):
+        return False
+    return len(split_files(path)) > 1 or recording_opener(split_part(path)[0]) is not None
 
 
 def can_be_reopened(path: str) -> bool:
     """Return whether a recording can be read twice: not a pipe or a device."""
+    if len(files := split_files(path)) > 1:
+        return all(map(can_be_reopened, files))
     if path == "-" or is_stored(path) or is_other_programs(path):
         return path != "-"
     return os.path.isfile(path)

@@ -101,7 +101,8 @@ class TrajectoryStream:
     @property
     def final_notes(self) -> tuple[str, ...]:
         """Notes that are known after the last row."""
-        return tuple(self.derivation.notes(self.derived)) if self.derived else ()
+        notes = self.derivation.notes(self.derived) if self.derived else []
+        return (*(f"{key}: {text}" for key, text in self.table.lines().items()), *notes)
 
     @property
     def time_unit(self) -> str | None:
@@ -114,6 +115,10 @@ class TrajectoryStream:
         lines = {}
         if self.time_unit is not None and self.matched.time is not None:
             lines["time"] = f"in {self.time_unit}, values unchanged"
+        lines |= self.table.lines()
+        if self.rules.torque_constants is not None and "tau" in self.matched.columns:
+            constants = ", ".join(f"{each:.6g}" for each in self.rules.torque_constants)
+            lines["efforts"] = f"motor currents times {constants} N·m/A or N/A"
         if self.derived:
             lines["differentiated"] = self.derivation.line(self.derived)
         return lines
@@ -247,6 +252,8 @@ class TrajectoryStream:
         if self.rules.degrees:
             for name in _ANGULAR & columns.keys():
                 columns[name][:, list(self.rules.turning)] *= _DEGREE
+        if self.rules.torque_constants is not None and "tau" in columns:
+            columns["tau"] *= self.rules.torque_constants
         for each in self.matched.orientations:
             angled = angles(each, gather(each.columns), block.location, gaps)
             columns["q"][:, list(each.indices)] = angled
@@ -290,9 +297,9 @@ def open_trajectory(
     live:     whether each row is returned as soon as it arrives
     """
     file = _STANDARD_INPUT if str(path) == "-" else str(path)
-    with open_table(str(path), file, joints, known, live, rules.header) as table:
+    with open_table(str(path), file, joints, known, live, rules) as table:
         stream = table_trajectory(table, file, joints, needs, optional, rules, choice)
-        reopened = partial(open_table, str(path), file, joints, known, header=rules.header)
+        reopened = partial(open_table, str(path), file, joints, known, rules=rules)
         yield replace(stream, again=reopened) if can_be_reopened(str(path)) else stream
 
 
