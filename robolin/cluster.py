@@ -67,8 +67,10 @@ def compute(
         part_rows: rows per part; None for one part per recording, named after it
         form: 'parquet', 'npz', 'csv', …; None for Parquet, or without `part_rows` the input format
         on_bad_row: for a row without a result: 'error', or 'nan' to write NaN
-        columns, time, time_unit, degrees, radians, no_header, join, torque_constants, carry, rows,
-            stride: options for reading recordings, see `robolin.States`
+        columns, time, time_unit, degrees, radians, carry, rows, stride: options for reading
+            recordings, see `robolin.States`
+        no_header, join, torque_constants: options for text without names, several files, and
+            motor currents
         resume: skip parts that are complete and belong to the same plan
         notify: called with 'note', 'warning' or 'summary' and a text
 

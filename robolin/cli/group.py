@@ -174,10 +174,11 @@ def option_hint(error: click.NoSuchOption) -> str:
     same = [name for name in FOREIGN_OPTIONS.get(word, []) if name in names][:1]
     if same and word in WITH_VALUE:
         return f"did you mean {WITH_VALUE[word]} {word}?"
+    other = OTHER_DIRECTION.get((error.ctx.command.name or "", word))
+    if other and not same:
+        return other
     if close := same or suggest(word, names):
         return f"did you mean {' or '.join(f'--{name}' for name in close)}?"
-    if other := OTHER_DIRECTION.get((error.ctx.command.name or "", word)):
-        return other
     meant = [word, *FOREIGN_OPTIONS.get(word, [])]
     candidates = ((name, commands_with(name)[:_AT_MOST]) for name in meant)
     name, others = next((each for each in candidates if each[1]), ("", []))
