@@ -21,7 +21,7 @@ from robolin.errors import RobolinError
 from robolin.io.paths import base_name, location_of
 from robolin.io.table_file import ReadRequest, TableBlock, TableFile, digest_of
 
-ROW, TIME = "row", "time"
+_ROW, _TIME = "row", "time"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def open_joined(
         files: list[JoinedFile] = []
         for path, table in zip(paths, tables, strict=True):
             time = time_index(table)
-            if by == TIME and time is None:
+            if by == _TIME and time is None:
                 hint = "name the time column with --time COLUMN, or join rows with --join row"
                 raise RobolinError("rows joined by time require a time", where=path, hint=hint)
             # the time of the first file is that of the recording
@@ -85,7 +85,7 @@ def _table(files: Sequence[JoinedFile], by: str) -> TableFile:
     def is_integer(index: int) -> bool:
         file, i = owners[index]
         # interpolated values are not integers
-        return (by == ROW or file is files[0]) and file.table.is_integer(i)
+        return (by == _ROW or file is files[0]) and file.table.is_integer(i)
 
     def texts(indices: Sequence[int]) -> tuple[str, ...] | None:
         of = {owners[index][0].path for index in indices}
@@ -153,7 +153,7 @@ def _blocks(
         for file in files
         if any(owners[index][0] is file for index in request.indices)
     }
-    if by == ROW:
+    if by == _ROW:
         blocks = _by_row([file for file in files if file.path in requests], requests)
     else:
         blocks = _by_time(files, requests, request, report)
