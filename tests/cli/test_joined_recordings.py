@@ -27,7 +27,7 @@ def run(path: str, *flags: str) -> CommandRun:
 
 
 @pytest.fixture(autouse=True)
-def whole(tmp_path, monkeypatch) -> str:
+def expected(tmp_path, monkeypatch) -> str:
     """Write one file with everything, and files of their own; return the result of the one."""
     monkeypatch.chdir(tmp_path)
     Path("whole.csv").write_text(text(f"time,{HEADS['q']},{HEADS['qd']}", np.c_[TIME, Q, QD]))
@@ -40,25 +40,25 @@ def whole(tmp_path, monkeypatch) -> str:
     return run("whole.csv").out
 
 
-def test_rows_with_the_same_number(whole):
+def test_rows_with_the_same_number(expected):
     """Named files, files with equal times, and files without names are joined row by row."""
-    assert run("q.csv+qd.csv").out == whole
-    assert run("q.csv+tqd.csv").out == whole
+    assert run("q.csv+qd.csv").out == expected
+    assert run("q.csv+tqd.csv").out == expected
     flags = ("--no-header", "--columns", "position=0:2,velocity=2:4,time=4")
-    assert run("q.txt+qd.txt+t.txt", *flags).out == whole
+    assert run("q.txt+qd.txt+t.txt", *flags).out == expected
     np.savez("qd.npz", **dict(zip(HEADS["qd"].split(","), QD.T, strict=True)))
-    assert run("q.csv+qd.npz").out == whole
+    assert run("q.csv+qd.npz").out == expected
 
 
-def test_equal_times_are_exact(whole):
+def test_equal_times_are_exact(expected):
     """Rows joined by time have the bits of the file where times are equal."""
-    assert run("q.csv+tqd.csv", "--join", "time").out == whole
+    assert run("q.csv+tqd.csv", "--join", "time").out == expected
     for path in ("q.txt", "qd.txt"):
         rows = Path(path).read_text().replace("\t", " ").split("\n")
         stamped = [f"{float(t)!r} {row}" for t, row in zip(TIME, rows, strict=False)]
         Path(f"t{path}").write_text("\n".join(stamped) + "\n")
     flags = ("--no-header", "--columns", "position=1:3,velocity=4:6", "--time", "0")
-    assert run("tq.txt+tqd.txt", *flags, "--join", "time").out == whole
+    assert run("tq.txt+tqd.txt", *flags, "--join", "time").out == expected
 
 
 @pytest.mark.parametrize("rows", [1, 7, 64])
@@ -111,16 +111,16 @@ def test_rows_outside_the_times_of_a_file():
     assert skipped.out.splitlines()[4:] == expected.splitlines()[1:]
 
 
-def test_selected_rows(whole):
+def test_selected_rows(expected):
     """--rows and --stride select rows of all files, also of those that cannot skip rows."""
     np.savez("qd.npz", **dict(zip(HEADS["qd"].split(","), QD.T, strict=True)))
-    lines = whole.splitlines()
+    lines = expected.splitlines()
     for path in ("q.csv+qd.csv", "q.csv+qd.npz"):
         assert run(path, "--rows", "10:20").out.splitlines()[1:] == lines[11:21]
         assert run(path, "--rows", "5:", "--stride", "9").out.splitlines()[1:] == lines[6::9]
 
 
-def test_parts_and_check(whole):
+def test_parts_and_check(expected):
     """Joined files can be divided into parts, recorded and checked; Python reads them too."""
     Path("logs").mkdir()
     for name in ("q.csv", "qd.csv"):
@@ -134,12 +134,12 @@ def test_parts_and_check(whole):
     assert stored.meta["options"]["trajectory"] == "q.csv+qd.csv"
     assert stored.meta["files"]["trajectory"] == path
     ran = robolin(*words, "-o", "out/", "--format", "csv")
-    assert (ran.code, Path("out/q.csv+qd.csv").read_text()) == (0, whole), ran.err
+    assert (ran.code, Path("out/q.csv+qd.csv").read_text()) == (0, expected), ran.err
     ran = robolin(*words, "-o", "parts/", "--part-rows", "25")
     assert (ran.code, "joined files" in ran.err) == (3, True)
     arm = library.load("two-link")
     found = library.answer(arm, "inverse", library.States(trajectory=path), notify=lambda *_: None)
-    written = [line.split(",")[1:] for line in whole.splitlines()[1:]]
+    written = [line.split(",")[1:] for line in expected.splitlines()[1:]]
     assert np.array_equal(found["tau"], np.array(written, float))
     ran = robolin(*words, "-o", "logs/qd.csv")
     assert (ran.code, "must not be the input" in ran.err) == (2, True)
@@ -171,12 +171,12 @@ def test_wrong_files_are_rejected(path, flags, code, message):
     assert (ran.code, message in ran.err) == (code, True), ran.err
 
 
-def test_names_with_a_plus(whole):
+def test_names_with_a_plus(expected):
     """A file whose name contains + is one file."""
     Path("a+b.csv").write_text(Path("whole.csv").read_text())
     Path("c.csv+d.csv").write_text(Path("whole.csv").read_text())
     for name in ("a+b.csv", "c.csv+d.csv"):
         assert split_files(name) == [name]
-        assert run(name).out == whole
+        assert run(name).out == expected
     assert split_files("missing+file.csv") == ["missing+file.csv"]
     assert base_name("x/q.csv+y/qd.csv") == "q.csv+qd.csv"

@@ -321,8 +321,8 @@ def _by_time(
         if file.path in requests:
             _require_same_clock(first, file)
             # rows before the first selected one may be its neighbours
-            whole = replace(requests[file.path], first=0, stop=None, integers=[], datetimes={})
-            others.append(Interpolation(RowQueue(file, _with_time(file, whole)), report))
+            complete = replace(requests[file.path], first=0, stop=None, integers=[], datetimes={})
+            others.append(Interpolation(RowQueue(file, _with_time(file, complete)), report))
     last = None
     while rows := queue.ready():
         block = queue.take(rows)
