@@ -142,8 +142,8 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm as Arm
     from robolin.core.arm_parts import Joint as Joint
     from robolin.core.arm_parts import Link as Link
-    from robolin.core.configuration import advanced as advanced
     from robolin.core.configuration import difference as difference
+    from robolin.core.configuration import integrate as integrate
     from robolin.core.configuration import kinematic_block as kinematic_block
     from robolin.core.results.result import Array as Array
     from robolin.core.results.result import Result as Result
@@ -234,7 +234,7 @@ _PUBLIC = {
     "robolin.io.stored": "StoredResult read_result",
     "robolin.codegen.casadi_functions": "casadi_function",
     "robolin.codegen.generate": "generate",
-    "robolin.core.configuration": "advanced difference kinematic_block",
+    "robolin.core.configuration": "integrate difference kinematic_block",
     "robolin.operator_algebra.robot": "Operators operators",
     "robolin.core.results.result": "Array Result ResultStream",
     "robolin.control.simulation.controllers": "PoseControl RateControl",

@@ -11,7 +11,7 @@ from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array, require_arm, require_same_rows, seconds_of
 from robolin.core.arrays import AnyArray, JointValues
 from robolin.core.choices import TORQUES, Torques
-from robolin.core.configuration import advanced, difference, kinematic_block
+from robolin.core.configuration import difference, integrate, kinematic_block
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 
@@ -106,7 +106,7 @@ def _half_way(
     if arm.groups:
         # the block is -δ x, for the joints where that is not zero
         rate = v1 - 0.5 * np.einsum("...ij,...j->...i", kinematic_block(arm, delta), v1)
-    return advanced(arm, q0, 0.5 * delta + 0.125 * h * (v0 - rate))
+    return integrate(arm, q0, 0.5 * delta + 0.125 * h * (v0 - rate))
 
 
 def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> AnyArray:

@@ -211,7 +211,7 @@ def mass_matrix_second_derivative(
     """Second derivatives ∂²𝓜(i,j)/∂q(k)∂q(l) of the mass matrix, exact.
 
     For multi-DoF joints these are the derivatives of 𝓜(q ⊕ δ) at δ = 0, with q ⊕ δ as in
-    `advanced`; they are symmetric in k and l.
+    `integrate`; they are symmetric in k and l.
 
     Args:
         arm: the arm, from `robolin.load`

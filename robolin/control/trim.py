@@ -28,7 +28,7 @@ from robolin.control.operating_point import (
 from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array, require_arm
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.configuration import advanced, difference
+from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import unit_of
 from robolin.errors import RobolinError, UsageError
@@ -167,7 +167,7 @@ def _newton_step(
     if limits:
         share = min(share, _fraction_to_limit(arm, pose.q, step))
     while share > SHORTEST_SHARE:
-        candidate = close(arm, advanced(arm, pose.q, share * step), hold=names).q
+        candidate = close(arm, integrate(arm, pose.q, share * step), hold=names).q
         tried = _pose(arm, candidate, driven)
         if np.linalg.norm(tried.left) < np.linalg.norm(pose.left):
             return tried

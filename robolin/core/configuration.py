@@ -85,7 +85,7 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
     return rates
 
 
-def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
+def integrate(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
     """Compute q ⊕ δ: the configuration after a step δ, a constant body twist per multi-DoF joint.
 
     Args:
@@ -102,7 +102,7 @@ def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
 
     Example:
         >>> arm = robolin.load("ur5", floating_base=True)
-        >>> moved = robolin.advanced(arm, np.zeros(12), np.full(12, 0.5))
+        >>> moved = robolin.integrate(arm, np.zeros(12), np.full(12, 0.5))
         >>> robolin.difference(arm, np.zeros(12), moved).round(9)
         array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     """

@@ -310,10 +310,10 @@ def model_dict_of(description: Description) -> dict[str, Any]:
     }
 
 
-def with_gravity(figures: Figures) -> dict[str, Any]:
+def with_gravity(values: Figures) -> dict[str, Any]:
     """The parameters, with standard gravity if the description does not specify it."""
-    arm = figures.get("arm", {})
-    return {**figures, "arm": {**arm, "gravity": arm.get("gravity", list(STANDARD_GRAVITY))}}
+    arm = values.get("arm", {})
+    return {**values, "arm": {**arm, "gravity": arm.get("gravity", list(STANDARD_GRAVITY))}}
 
 
 def _link(inertia: Inertia | None) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def _link(inertia: Inertia | None) -> dict[str, Any]:
 def _joint(joint: JointEntry) -> dict[str, Any]:
     limits, mimic = joint.limits, joint.mimic
     moves = joint.kind != "fixed"
-    figures = {
+    values = {
         "type": joint.kind,
         "parent": joint.parent,
         "child": joint.child,
@@ -339,7 +339,7 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
         "rest": joint.rest,
     }
     if mimic is not None:
-        figures |= {"mimic": mimic.leader, "mimic ratio": mimic.ratio, "mimic offset": mimic.offset}
+        values |= {"mimic": mimic.leader, "mimic ratio": mimic.ratio, "mimic offset": mimic.offset}
     bounds = {
         "lower limit": limits.lower,
         "upper limit": limits.upper,
@@ -351,7 +351,7 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
         bounds["negative friction"] = joint.friction_negative
     # a limit of 0 differs from no limit
     finite_bounds = {key: value for key, value in bounds.items() if value is not None}
-    return _nonzero_values(figures) | finite_bounds | ({} if joint.actuated else {"actuated": 0})
+    return _nonzero_values(values) | finite_bounds | ({} if joint.actuated else {"actuated": 0})
 
 
 def _loop(loop: LoopEntry) -> dict[str, Any]:
@@ -371,10 +371,10 @@ def _pose(pose: Pose, which: str) -> dict[str, Any]:
     }
 
 
-def _nonzero_values(figures: Figures) -> dict[str, Any]:
+def _nonzero_values(values: Figures) -> dict[str, Any]:
     """Remove entries that are 0, empty or absent."""
     return {
         key: value
-        for key, value in figures.items()
+        for key, value in values.items()
         if (any(value) if isinstance(value, list) else value)
     }

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from robolin.core.choices import base_verb
-from robolin.core.results.former_names import with_current_options
+from robolin.core.results.former_names import FORMER_OPTIONS
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.paths import base_name
@@ -168,7 +168,7 @@ def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Re
     command = answering_verb(verb)
     if command is None:
         raise UsageError("the command returns no result", where=f"robolin {verb}")
-    options = with_current_options(options)
+    options = {FORMER_OPTIONS.get(label, label): value for label, value in options.items()}
     for label in options:
         if label not in command.options:
             hint = did_you_mean(label, list(command.options))

@@ -49,7 +49,7 @@ def answer_sensitivity(context: QueryContext) -> Result:
     along: dict[str, Any] = {**nominal, "torques": torques, "jobs": _threads(context, motion)}
     if context.question.flag("matrices"):
         arrays = _matrices(arm, along, context.question.flag("geometry"))
-    elif slopes := context.question.text("cost-slopes"):
+    elif slopes := context.question.text("cost-gradient"):
         arrays = _gradient(context, along, slopes, inputs)
     else:
         arrays = _changed(context, motion, along, inputs)
@@ -205,7 +205,7 @@ def _contract_lines(context: QueryContext, motion: Trajectory, torques: str) -> 
 def _everything(question: Question) -> str:
     if question.flag("matrices"):
         return "all, as matrices"
-    return f"all, by the gradient of the cost whose slopes are in {question.text('cost-slopes')}"
+    return f"all, by the gradient of the cost whose slopes are in {question.text('cost-gradient')}"
 
 
 def _payloads(question: Question) -> tuple[tuple[str, float, Vector3], ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.control.simulation.reference import Prescription, ReferenceMotion
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Mask
-from robolin.core.configuration import advanced, difference
+from robolin.core.configuration import difference, integrate
 from robolin.core.text import join_and, pluralize
 from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import RobolinError, UsageError
@@ -154,7 +154,7 @@ def _near(context: QueryContext, reference: StoredFeedback | ReferenceTrajectory
         return Start(q, qd, f"where {what}{reference.name} begin{'s' * (not what)}", {})
     offset = parse_per_joint(FlagText("--offset", text), context.arm, True)
     return Start(
-        advanced(context.arm, q, offset), qd, f"--offset from where {reference.name} begins", {}
+        integrate(context.arm, q, offset), qd, f"--offset from where {reference.name} begins", {}
     )
 
 

@@ -225,16 +225,16 @@ _DYNAMICS = (
             "torques": OptionSpec("choice", TORQUES),
             **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
             "perturb-torque": FILE,
-            "matrices": OptionSpec("switch", excludes={f"{_CHANGES} cost-slopes": _ALL_CHANGES}),
+            "matrices": OptionSpec("switch", excludes={f"{_CHANGES} cost-gradient": _ALL_CHANGES}),
             "geometry": OptionSpec(
                 "switch",
                 modifies={
                     "matrices": "add --matrices, or perturb with --parameter JOINT/origin_x=CHANGE"
                 },
             ),
-            "cost-slopes": OptionSpec("file", excludes={_CHANGES: _ALL_CHANGES}),
+            "cost-gradient": OptionSpec("file", excludes={_CHANGES: _ALL_CHANGES}),
         },
-        one_of={f"{_CHANGES} matrices cost-slopes": "add, for example, --perturb dq=elbow=0.01"},
+        one_of={f"{_CHANGES} matrices cost-gradient": "add, for example, --perturb dq=elbow=0.01"},
         answers="robolin.queries.sensitivity_answer:answer_sensitivity",
         linear=True,
         uses_lapack=lambda _: True,

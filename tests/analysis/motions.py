@@ -10,7 +10,7 @@ import numpy as np
 
 import robolin
 from robolin.core.arm import Arm, Inertia
-from robolin.core.configuration import advanced
+from robolin.core.configuration import integrate
 
 Torque = Callable[[float], np.ndarray]
 
@@ -69,7 +69,7 @@ def swing(arm: Arm, seed: int, duration: float = 0.4, step: float = 0.001) -> Sw
 
 
 def moved(start: Swing, dq: np.ndarray, dqd: np.ndarray) -> Swing:
-    return replace(start, q=advanced(start.arm, start.q, dq), qd=start.qd + dqd)
+    return replace(start, q=integrate(start.arm, start.q, dq), qd=start.qd + dqd)
 
 
 def pushed(start: Swing, more: Torque) -> Swing:

@@ -20,7 +20,7 @@ import robolin
 from robolin.analysis.nominal_motion import nominal_motion
 from robolin.core.arm import Arm, Inertia
 from robolin.core.arm_parts import apply, merged_inertia
-from robolin.core.configuration import advanced, difference
+from robolin.core.configuration import difference, integrate
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
 from tests.robots import grouped_arm, random_arm, with_follower, with_springs, with_wrench
 
@@ -175,7 +175,7 @@ def test_floating_base() -> None:
     found = robolin.sensitivity(
         arm, motion.time, motion.q, motion.qd, motion.tau, dq=dq, dqd=dqd, dtau=push
     )
-    changed = (advanced(arm, q, EACH * dq), qd + EACH * dqd)
+    changed = (integrate(arm, q, EACH * dq), qd + EACH * dqd)
     again = robolin.simulate(arm, *changed, tau=push + EACH * push, **run)
 
     start = Swing(arm, q, qd, lambda t: push, motion.time)

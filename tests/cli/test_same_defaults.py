@@ -64,7 +64,7 @@ VERB_OF = {
     **{verb: verb for verb in ("verify", "record", "check")},
 }
 NO_VERB = {
-    *("advanced", "difference", "kinematic_block", "operators", "geometry_names"),
+    *("integrate", "difference", "kinematic_block", "operators", "geometry_names"),
     *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
     # its flags are those of the swept verb
     "sweep",

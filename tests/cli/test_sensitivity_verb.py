@@ -114,7 +114,7 @@ def test_gradient_of_a_cost(file: Path, motion: Motion, tmp_path: Path) -> None:
     rows = (motion.time, motion.q, motion.qd, motion.tau)
     true = library.cost_gradient(library.load("two-link"), *rows, dcost_dqd=motion.qd)
     slopes, out = written(tmp_path / "slopes.csv", motion, "qd"), tmp_path / "gradient.npz"
-    given = ("sensitivity", "two-link", "--trajectory", file, "--cost-slopes")
+    given = ("sensitivity", "two-link", "--trajectory", file, "--cost-gradient")
     assert robolin(*given, slopes, "-o", out).code == 0
 
     with np.load(out) as found:

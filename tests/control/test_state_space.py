@@ -63,7 +63,7 @@ def test_models_of_floating_arms_predict_perturbations() -> None:
     for sign in (1.0, -1.0):
         x = sign * h * direction
         motion = robolin.simulate(
-            arm, robolin.advanced(arm, q, x[: arm.n]), qd + x[arm.n :],
+            arm, robolin.integrate(arm, q, x[: arm.n]), qd + x[arm.n :],
             duration=t, dt=t / 4, tau=model.tau,
         )  # fmt: skip
         ends.append((motion.q[-1], motion.qd[-1]))

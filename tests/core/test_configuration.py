@@ -11,12 +11,12 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.configuration import (
-    advanced,
     coordinates_of,
     difference,
     embedded,
     embedded_rates,
     has_groups,
+    integrate,
     kinematic_block,
 )
 from robolin.core.quaternions import matrix_of, quaternion_from_rpy, rpy_from_quaternion
@@ -79,10 +79,10 @@ def test_a_step_and_its_difference(arm: Arm, size: float) -> None:
     rng = np.random.default_rng(1)
     q = rng.uniform(-1.5, 1.5, (20, arm.n))
     delta = rng.uniform(-1.0, 1.0, (20, arm.n)) * size / np.sqrt(3.0)
-    after = advanced(arm, q, delta)
+    after = integrate(arm, q, delta)
     np.testing.assert_allclose(difference(arm, q, after), delta, atol=1e-14 * (1.0 + size))
     other = rng.uniform(-1.5, 1.5, (20, arm.n))
-    reached = advanced(arm, q, difference(arm, q, other))
+    reached = integrate(arm, q, difference(arm, q, other))
     np.testing.assert_allclose(poses(arm, reached), poses(arm, other), atol=1e-13)
 
 
@@ -93,15 +93,15 @@ def test_one_step_equals_many_small_steps(arm: Arm) -> None:
     q, delta = rng.uniform(-1.0, 1.0, (2, 5, arm.n))
     small = q
     for _ in range(100):
-        small = advanced(arm, small, delta / 100.0)
-    np.testing.assert_allclose(poses(arm, small), poses(arm, advanced(arm, q, delta)), atol=1e-12)
+        small = integrate(arm, small, delta / 100.0)
+    np.testing.assert_allclose(poses(arm, small), poses(arm, integrate(arm, q, delta)), atol=1e-12)
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_rates_of_the_embedding(arm: Arm) -> None:
     """dy/dt is the limit of y(q ⊕ h q̇) - y(q) over h: central differences, h = 1e-5, to 1e-9."""
     s, h = random_states(arm, 10), 1e-5
-    ahead, behind = (embedded(arm, advanced(arm, s.q, sign * h * s.qd)) for sign in (1.0, -1.0))
+    ahead, behind = (embedded(arm, integrate(arm, s.q, sign * h * s.qd)) for sign in (1.0, -1.0))
     y = embedded(arm, s.q)
     for each in (ahead, behind):
         # a quaternion and its opposite are the same turn
@@ -123,7 +123,7 @@ def test_the_body_moves_as_its_twist_says(arm: Arm) -> None:
         at = arm.coordinate_indices(group)
         only[list(at.values())] = rate[list(at.values())]
         before, ahead, behind = (
-            placed(arm, advanced(arm, q, sign * h * only)) for sign in (0.0, 1.0, -1.0)
+            placed(arm, integrate(arm, q, sign * h * only)) for sign in (0.0, 1.0, -1.0)
         )
         k = group.body - 1
         R = before.R[k]
@@ -147,7 +147,7 @@ def test_ordinary_arms_have_plain_sums() -> None:
     assert np.array_equal(embedded(arm, q), q)
     assert np.array_equal(coordinates_of(arm, q), q)
     assert np.array_equal(embedded_rates(arm, q, qd), qd)
-    assert np.array_equal(advanced(arm, q, qd), q + qd)
+    assert np.array_equal(integrate(arm, q, qd), q + qd)
     assert np.array_equal(difference(arm, q, qd), qd - q)
     assert not kinematic_block(arm, qd).any()
     assert kinematic_block(arm, qd).shape == (4, arm.n, arm.n)
@@ -161,8 +161,8 @@ def test_the_kinematic_block(arm: Arm) -> None:
     """
     assert has_groups(arm)
     s, h = random_states(arm, 5), 1e-4
-    start = advanced(arm, s.q, h * s.dq)
-    ends = (advanced(arm, start, h * s.qd), advanced(arm, s.q, h * s.qd))
+    start = integrate(arm, s.q, h * s.dq)
+    ends = (integrate(arm, start, h * s.qd), integrate(arm, s.q, h * s.qd))
     apart = difference(arm, ends[1], ends[0])
     drift = (apart - h * s.dq) / h**2
     expected = np.einsum("bij,bj->bi", kinematic_block(arm, s.qd), s.dq)
@@ -178,7 +178,7 @@ def test_the_same_zero() -> None:
     ("call", "message"),
     [
         (
-            lambda arm: robolin.advanced(arm, np.zeros(3), 0.0),
+            lambda arm: robolin.integrate(arm, np.zeros(3), 0.0),
             "^q: must have 6 values along its last axis, one per joint of .*, got 3",
         ),
         (
@@ -191,7 +191,7 @@ def test_the_same_zero() -> None:
         ),
         (lambda _: robolin.kinematic_block("ur5", 0.0), "arm: must be a loaded robot, got 'ur5'"),
     ],
-    ids=["advanced", "difference", "kinematic_block", "name"],
+    ids=["integrate", "difference", "kinematic_block", "name"],
 )
 def test_wrong_values_are_rejected(call: Callable[[Arm], object], message: str) -> None:
     """Values that are not a state of the arm raise an error that names the problem."""
@@ -204,7 +204,7 @@ def test_many_configurations_have_the_bits_of_one(arm: Arm) -> None:
     """A row of a batch is bit-identical to the same single configuration."""
     s = random_states(arm, 40, seed=5)
     y, step = embedded(arm, s.q), 0.1 * s.qd
-    for function, first in ((embedded_rates, y), (advanced, s.q), (difference, s.q)):
+    for function, first in ((embedded_rates, y), (integrate, s.q), (difference, s.q)):
         second = s.q[::-1] if function is difference else step
         rows = function(arm, first, second)
         single = np.array([function(arm, a, b) for a, b in zip(first, second, strict=True)])

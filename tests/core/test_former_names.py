@@ -168,6 +168,8 @@ def test_keywords_of_earlier_versions() -> None:
     keywords = {"duration": 1.0, "feedback": "gains.npz"}
     old = Question("simulate", other_figures=True, **keywords)
     assert old == Question("simulate", allow_model_mismatch=True, **keywords)
+    old = Question("sensitivity", cost_slopes="cost.csv")
+    assert old == Question("sensitivity", cost_gradient="cost.csv")
     regulator = robolin.lqr(robolin.state_space(robolin.load("two-link"), [0.0, 0.0]))
     laws = regulator.feedback(other_figures=True), regulator.feedback(allow_model_mismatch=True)
     assert all(law.arm is None for law in laws)

@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
-from robolin.core.configuration import advanced
+from robolin.core.configuration import integrate
 from tests.dynamics.running import gap, run_on
 from tests.robots import arm_name, grouped_arm, random_states, with_wrench
 
@@ -73,7 +73,7 @@ def test_rates_of_nu_are_those_of_the_accelerations(arm: Arm) -> None:
     assert gap(nud + found["coriolis"], found["epsilon"], made_of=np.abs(nud).max()) <= limit
 
     more, less = (
-        run_on(arm, "diagonalize", {**state, "q": advanced(arm, state["q"], h * state["qd"])})["m"]
+        run_on(arm, "diagonalize", {**state, "q": integrate(arm, state["q"], h * state["qd"])})["m"]
         for h in (1e-5, -1e-5)
     )
     qdd = run_on(arm, "forward", state)["qdd"]

@@ -14,7 +14,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import rotation_from_rpy
-from robolin.core.configuration import advanced
+from robolin.core.configuration import integrate
 from robolin.core.quaternions import matrix_of, quaternion_from_rpy
 from robolin.description.robot_source import bundled_path
 from tests.dynamics.running import gap_by_state
@@ -168,7 +168,7 @@ def test_momentum_changes_by_gravity_alone() -> None:
     qdd = robolin.forward(arm, s.q, s.qd, tau)
 
     def momentum(t: float) -> np.ndarray:
-        q = advanced(arm, s.q, t * s.qd + 0.5 * t * t * qdd)
+        q = integrate(arm, s.q, t * s.qd + 0.5 * t * t * qdd)
         return in_the_world(q, robolin.mass_matrix(arm, q), s.qd + t * qdd)
 
     weight = -in_the_world(s.q, np.eye(arm.n), robolin.inverse(arm, s.q))

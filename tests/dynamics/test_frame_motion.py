@@ -15,7 +15,7 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm, Frame, Wrench
-from robolin.core.configuration import advanced
+from robolin.core.configuration import integrate
 from robolin.evaluation.frames import at_frame
 from tests.dynamics.running import STEP, complex_step, gap, run_on
 from tests.dynamics.world import frame_in_world
@@ -207,7 +207,7 @@ def test_floating_and_planar_joints() -> None:
     q, qd, qdd = s.q[0], s.qd[0], s.qdd[0]
 
     def motion(delta: np.ndarray, dqd: np.ndarray | float = 0.0) -> Any:
-        at = advanced(arm, q, delta)
+        at = integrate(arm, q, delta)
         return robolin.frame_motion(arm, at, qd + dqd, qdd, frame="panda_hand", point=POINT)
 
     J = robolin.jacobian(arm, q, qd, frame="panda_hand", point=POINT)

@@ -13,7 +13,7 @@ import pytest
 import robolin
 from robolin.checking.verification.check_context import complex_step, complex_step_along
 from robolin.core.arm import HERE, Arm
-from robolin.core.configuration import advanced, kinematic_block
+from robolin.core.configuration import integrate, kinematic_block
 from robolin.description.model import JointEntry, SourceLocation
 from robolin.description.tree import joints_of_group
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -122,7 +122,7 @@ def test_gradients_are_differences_along_the_tangent(arm: Arm, model: str) -> No
     steps = h * np.eye(arm.n)
     q, qd, qdd = (x[:, None, :] for x in (s.q, s.qd, s.qdd))
     ahead, behind = (
-        robolin.inverse(arm, advanced(arm, q, sign * steps), qd, qdd) for sign in (1.0, -1.0)
+        robolin.inverse(arm, integrate(arm, q, sign * steps), qd, qdd) for sign in (1.0, -1.0)
     )
     expected = np.swapaxes(ahead - behind, -1, -2) / (2.0 * h)
     assert gap(found, expected) <= 1e-7
@@ -165,8 +165,8 @@ def test_the_tangent_of_a_moving_arm_turns(arm: Arm) -> None:
 
     s = random_states(arm, 1, seed=4)
     q, qd, delta, h = s.q[0], s.qd[0], 1e-5 * s.dq[0], 1e-5
-    near = advanced(arm, q, delta)
-    apart = difference(arm, advanced(arm, q, h * qd), advanced(arm, near, h * qd))
+    near = integrate(arm, q, delta)
+    apart = difference(arm, integrate(arm, q, h * qd), integrate(arm, near, h * qd))
     expected = kinematic_block(arm, qd) @ delta
     assert gap((apart - delta) / h / 1e-5, expected / 1e-5) <= 1e-4
 
@@ -179,7 +179,7 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
     given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
     steps = h * np.eye(arm.n)
     ahead, behind = (
-        run_on(arm, "frame-motion", given | {"q": advanced(arm, s.q, sign * steps)})
+        run_on(arm, "frame-motion", given | {"q": integrate(arm, s.q, sign * steps)})
         for sign in (1.0, -1.0)
     )
     found = run_on(arm, "frame-derivatives", given)

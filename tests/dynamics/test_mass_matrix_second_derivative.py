@@ -65,7 +65,7 @@ def test_it_is_the_second_order_of_small_motions(arm: Arm) -> None:
     """
     h, s = 1e-3, random_states(arm, 2)
     ahead, here, behind = (
-        robolin.mass_matrix(arm, robolin.advanced(arm, s.q, i * h * s.dq)) for i in (1, 0, -1)
+        robolin.mass_matrix(arm, robolin.integrate(arm, s.q, i * h * s.dq)) for i in (1, 0, -1)
     )
     found = np.einsum("rijkl,rk,rl->rij", second(arm, s.q), s.dq, s.dq)
 

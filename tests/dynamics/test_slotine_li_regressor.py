@@ -103,7 +103,7 @@ def test_every_parameter_is_passive(arm: Arm) -> None:
 
 
 def _moved(arm: Arm, s: States, step: float) -> np.ndarray:
-    return robolin.advanced(arm, s.q, step * s.qd)
+    return robolin.integrate(arm, s.q, step * s.qd)
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_D_section_1_one_body() -> None:
     assert gap(robolin.inverse(arm, s.q, s.qd, s.qdd), s.qdd @ J + gyroscopic) <= EXACT
     assert np.abs(np.einsum("bi,bi->b", s.qd, gyroscopic)).max() <= EXACT * np.abs(gyroscopic).max()
     # the way it goes is a turn by ω, to rounding over the step, and the rate of no angles
-    later = robolin.advanced(arm, s.q, 1e-6 * s.qd)
+    later = robolin.integrate(arm, s.q, 1e-6 * s.qd)
     assert np.abs(robolin.difference(arm, s.q, later) / 1e-6 - s.qd).max() <= 1e-8
     assert np.abs((later - s.q) / 1e-6 - s.qd).max() > 0.1
 

@@ -95,7 +95,7 @@ _SENSITIVITY_FLAGS = [
             "--matrices": "Return dx_dx0, dx_dtau and dx_dparameters\n"
             "x contains positions and velocities.",
             "--geometry": "Include geometric parameters in dx_dparameters",
-            "--cost-slopes FILE": "Return the gradient of a cost\n"
+            "--cost-gradient FILE": "Return the gradient of a cost\n"
             "FILE contains the derivatives of the cost in every row: columns JOINT/position and "
             "JOINT/velocity. Returns dcost_dq, dcost_dqd, dcost_dtau and dcost_dparameters.",
         },
@@ -105,7 +105,7 @@ _SENSITIVITY_FLAGS = [
 
 _SENSITIVITY_SHORT = (
     "trajectory perturb perturb-torque parameter payload-change torques matrices geometry "
-    "cost-slopes output format"
+    "cost-gradient output format"
 )
 
 
@@ -123,12 +123,12 @@ def sensitivity_command(inquiry: Request, out: Output) -> None:
       robolin sensitivity arm.urdf --trajectory m.csv --parameter forearm/mass=0.1
       robolin sensitivity arm.urdf --trajectory m.csv --perturb dq=elbow=1deg
       robolin sensitivity arm.urdf --trajectory m.csv --matrices -o all.npz
-      robolin sensitivity arm.urdf --trajectory m.csv --cost-slopes miss.csv
+      robolin sensitivity arm.urdf --trajectory m.csv --cost-gradient miss.csv
 
     \b
     Returns: per row of the trajectory
       dq, dqd (n)                            changes of positions, velocities
       dx_dx0, dx_dtau, dx_dparameters        with --matrices
-      dcost_dq, dcost_dqd, dcost_dtau, dcost_dparameters  with --cost-slopes
+      dcost_dq, dcost_dqd, dcost_dtau, dcost_dparameters  with --cost-gradient
     """
     run_and_write(inquiry, out)

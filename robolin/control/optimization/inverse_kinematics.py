@@ -22,7 +22,7 @@ from robolin.control.optimization.pose_goal import (
 from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array, require_arm, require_tree
 from robolin.core.arrays import Floats, JointValues, Mask
-from robolin.core.configuration import advanced, difference
+from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 
@@ -147,7 +147,7 @@ def _descend(
             break
         here = GoalError(*(part[active] for part in error))
         step = _step(here, q[active], damping[active], bounds)
-        trial = np.clip(advanced(arm, q[active], step), *bounds)
+        trial = np.clip(integrate(arm, q[active], step), *bounds)
         tried = residual(trial)
         better = _square(tried.error) < _square(here.error)
         rows = active[better]

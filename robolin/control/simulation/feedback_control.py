@@ -166,9 +166,9 @@ class StateFeedback:
         # a view if all joints are actuated
         self._driven = slice(None) if self.motors == [*range(arm.n)] else self.motors
         self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
-        freedoms = arm.n if self._basis is None else self._basis.shape[-1]
+        dof = arm.n if self._basis is None else self._basis.shape[-1]
         self.memory = 0 if law.integrals is None else int(np.shape(law.integrals)[-2])
-        size = 2 * freedoms + self.memory
+        size = 2 * dof + self.memory
         matrices = {"K": _matrix("K", law.K, (len(self.motors), size))}
         if law.P is not None:
             matrices["P"] = _matrix("P", law.P, (size, size))

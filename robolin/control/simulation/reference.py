@@ -17,7 +17,7 @@ from robolin.core.array_checks import (
     seconds_of,
 )
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.configuration import advanced, difference, has_groups
+from robolin.core.configuration import difference, has_groups, integrate
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.evaluation.prescribed_joints import (
@@ -52,7 +52,7 @@ class ReferenceMotion:
         }
         if "q" in arrays and has_groups(self.arm):
             before, later = self.arrays["q"][after - 1], self.arrays["q"][after]
-            arrays["q"] = advanced(self.arm, before, share * difference(self.arm, before, later))
+            arrays["q"] = integrate(self.arm, before, share * difference(self.arm, before, later))
         return arrays
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # options without leading dashes
-FORMER_OPTIONS = {"other-figures": "allow-model-mismatch"}
+FORMER_OPTIONS = {"other-figures": "allow-model-mismatch", "cost-slopes": "cost-gradient"}
 
 # phrases of model assumptions; some contain numbers or names
 _PHRASES = {

@@ -28,11 +28,11 @@ def tip_frame(chain: Chain, links: Links) -> TipFrame:
     return placed_frame(chain.tip, links)
 
 
-def placed_frame(place: FramePlace, links: Links) -> TipFrame:
+def placed_frame(frame: FramePlace, links: Links) -> TipFrame:
     """R = R(k) axes and r = p(k) + R(k) point, on link k."""
     # the frame is fixed to its link
-    R, p = links.R[place.link], links.p[place.link]
-    return TipFrame(place.link, rotate_rotation(R, place.axes), add(p, rotate(R, place.point)))
+    R, p = links.R[frame.link], links.p[frame.link]
+    return TipFrame(frame.link, rotate_rotation(R, frame.axes), add(p, rotate(R, frame.point)))
 
 
 def at_point(X: Vector, r: Vector) -> Vector:

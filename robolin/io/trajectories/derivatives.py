@@ -60,19 +60,19 @@ class DerivationReport:
 
     def findings(self) -> list[str]:
         """Irregular time stamps, one text each."""
-        found = []
+        texts = []
         if self.gaps:
             gaps = pluralize(self.gaps, "gap")
-            found.append(
+            texts.append(
                 f"{gaps} in time that no window spans, the first after {self.first_gap}, "
                 f"the longest {self.longest:.4g} s"
             )
         if self.repeated:
             rows = pluralize(self.repeated, "row")
-            found.append(
+            texts.append(
                 f"{rows} with the time stamp of the row before, first {self.first_repeated}"
             )
-        return found
+        return texts
 
     def notes(self, names: Sequence[str]) -> list[str]:
         """Notes after the last row: a default width, and irregular time stamps."""
@@ -351,13 +351,15 @@ def central_derivatives(
     return derived
 
 
-def derivative_sources(given: Iterable[str], derived: Sequence[str]) -> dict[str, tuple[str, int]]:
+def derivative_sources(
+    quantities: Iterable[str], derived: Sequence[str]
+) -> dict[str, tuple[str, int]]:
     """The quantity that each derivative is computed from, and how often it is differentiated.
 
     Accelerations are the derivative of velocities if the file has them, else the second
     derivative of positions.
     """
-    sources = {"qd": ("q", 1), "qdd": ("qd", 1) if "qd" in given else ("q", 2)}
+    sources = {"qd": ("q", 1), "qdd": ("qd", 1) if "qd" in quantities else ("q", 2)}
     return {name: sources[name] for name in derived}
 
 

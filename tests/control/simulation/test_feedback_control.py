@@ -103,7 +103,7 @@ def test_floating_bases_are_regulated_along_twists() -> None:
     arm = grouped_arm(5, ["floating", "revolute"], armature=True)
     q = np.random.default_rng(1).uniform(-0.5, 0.5, arm.n)
     regulator = robolin.lqr(robolin.state_space(arm, q), {"q": 10.0})
-    start = robolin.advanced(arm, q, 1e-3 * np.ones(arm.n))
+    start = robolin.integrate(arm, q, 1e-3 * np.ones(arm.n))
     dt = 0.2 / regulator.poles.frequency.max()
     motion = robolin.simulate(
         arm, start, duration=40 * dt, dt=dt, control=regulator.feedback(), engine="python"
