@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robolin.core.results.result import Footer, ResultStream, stream_of_one_part
-from robolin.display.terminal.shown_rows import head_rows
+from robolin.display.terminal.shown_rows import spread_rows
 from robolin.display.terminal.table import render_table
 from robolin.errors import FileError
 from robolin.io.formats import csv_writer
@@ -91,12 +91,26 @@ def test_an_error_in_a_late_part_leaves_nothing(tmp_path, form):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_needs_only_the_first_rows():
-    """The first rows of a result in parts are printed as those of the complete result."""
+def test_a_table_shows_rows_of_the_whole_result():
+    """Evenly spaced rows, also of a result in parts, with the first and the last one."""
     result = sample(ROWS)
-    top, rows = head_rows(in_parts(result, [3, 4, 25]))
+    top, rows = spread_rows(in_parts(result, [3, 4, 25]))
+    whole = spread_rows(stream_of_one_part(result))
     assert (top.batch, rows.total) == (10, ROWS)
-    assert render_table(top, 80, False, 6, rows) == render_table(result, 80, False, 6)
+    assert rows.picked[0] == 0
+    assert rows.picked[-1] == ROWS - 1
+    assert render_table(top, 80, False, 6, rows) == render_table(whole[0], 80, False, 6, whole[1])
+
+
+@pytest.mark.parametrize("count", [129, 1000, 4321])
+def test_few_rows_of_a_long_result_are_held(count):
+    """The rows of a long result are nearly evenly spaced, and hold the values of the result."""
+    result = sample(count)
+    top, rows = spread_rows(in_parts(result, [count // 3, count // 2]), 5)
+    assert len(rows.picked) == 5
+    assert np.ptp(np.diff(rows.picked)) <= 0.1 * count
+    for name, values in top.stored():
+        assert (values == dict(result.stored())[name][list(rows.picked)]).all()
 
 
 def test_nan_is_spelled_the_same_by_both_csv_writers(tmp_path, monkeypatch):

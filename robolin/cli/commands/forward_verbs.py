@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from robolin.cli.flags.flag import METHOD, flags
 from robolin.cli.flags.forward_flags import (
     BAUMGARTE,
@@ -141,6 +139,4 @@ def simulate_command(inquiry: Request, out: Output) -> None:
       kinetic_energy, potential_energy   [J]
       work, energy_error                 of the torques and the integrator [J]
     """
-    # a table of many motions contains their final states
-    one = "initial" not in inquiry.question.options
-    run_and_write(inquiry, out, partial(out.write, spread=True) if one else None)
+    run_and_write(inquiry, out)

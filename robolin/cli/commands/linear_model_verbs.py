@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from robolin.cli.flags.flag import METHOD, flag, flags
 from robolin.cli.flags.forward_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
@@ -120,7 +118,7 @@ def response_command(inquiry: Request, out: Output) -> None:
       impulse_response (t,p,m)      with --duration --impulse
       q, qd, qdd, tau (n)           operating point
     """
-    run_and_write(inquiry, out, partial(out.write, spread=True))
+    run_and_write(inquiry, out)
 
 
 _LQR_FLAGS = flags(

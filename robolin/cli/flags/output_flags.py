@@ -76,25 +76,24 @@ class Output:
         on_terminal = self.path is None and standard_output().isatty()
         return on_terminal and self.resolved_format() != TABLE
 
-    def write(self, result: Result | ResultStream, spread: bool = False) -> None:
+    def write(self, result: Result | ResultStream) -> None:
         """Write the result as a file, a table, a summary or a text plot.
 
         Args:
             result: the result, or its parts
-            spread: a table shows evenly spaced rows instead of the first ones
         """
         if self.arrays:
             from robolin.core.results.result import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:
-            self._write_quick_look(result, spread)
+            self._write_quick_look(result)
         elif self.summary:
-            self._write_summary(result, spread)
+            self._write_summary(result)
         else:
-            self._write(result, spread)
+            self._write(result)
 
-    def _write_summary(self, result: Result | ResultStream, spread: bool) -> None:
+    def _write_summary(self, result: Result | ResultStream) -> None:
         """Show the extremes of the result; write the result itself only with -o."""
         from robolin.cli.report import Report, summary_document, summary_sections
         from robolin.core.results.result import ResultStream
@@ -103,14 +102,14 @@ class Output:
         summary = Summary()
         passed = summary.passing(result)
         if self.path is not None:
-            replace(self, form=None)._write(passed, spread)
+            replace(self, form=None)._write(passed)
         elif isinstance(passed, ResultStream):
             for _part in passed.parts:
                 pass
         report = Report(None, "json" if self.form == "json" else "table", self.color)
         report.write(summary_sections(summary, self.precision or 6), summary_document(summary))
 
-    def _write_quick_look(self, result: Result | ResultStream, spread: bool) -> None:
+    def _write_quick_look(self, result: Result | ResultStream) -> None:
         """Draw the result with block characters; write the result itself only with -o."""
         import shutil
 
@@ -122,11 +121,11 @@ class Output:
 
         complete = result if isinstance(result, Result) else concat_parts(result)
         if self.path is not None:
-            self._write(complete, spread)
+            self._write(complete)
         width = shutil.get_terminal_size().columns
         Report().write_text(text_plot(panels_of(complete), width))
 
-    def _write(self, result: Result | ResultStream, spread: bool) -> None:
+    def _write(self, result: Result | ResultStream) -> None:
         from robolin.display.terminal.show import write_result
 
         write_result(
@@ -138,8 +137,7 @@ class Output:
             stream=sys.stdout if self.path else standard_output(),
             everything=self.everything,
             contract=self.assumptions,
-            lines_after=self._message_lines(),
-            spread=spread,
+            lines_after=self._message_lines,
         )
 
     def note(self, *texts: str) -> None:

@@ -14,7 +14,7 @@ _HIDDEN = frozenset(
     {"arm", "joints", "inertial_frame", "units", "algorithm", "paper", "state", "torque", "notes"}
     | {"operating point", "stability", "modes", "closed loop", "closed modes", "frame"}
     | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
-    | {"velocities", "start", "fixed", "ignored"}
+    | {"velocities", "start", "fixed", "ignored", "pose", "changed"}
 )
 # contract entries that describe the model, in the order of the sentence
 _MODEL = (
@@ -35,7 +35,7 @@ def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
     if parts:
         end = f"; {merged}" if merged and not _PLAIN.match(merged) else ""
         if ignored := contract.get("ignored"):
-            end += f"; {pluralize(len(ignored), 'kind')} of elements in the file ignored"
+            end += f"; {pluralize(len(ignored), 'kind')} of elements ignored"
         yield f"Assumes {join_and(parts)}{end}."
     for key, value in contract.items():
         text = phrase(value)
@@ -52,7 +52,7 @@ def _model_phrase(key: str, value: Any) -> str:
     if not text or text == "[]" or _PLAIN.match(text):
         return ""
     if key == "friction" and "not applied" in text:
-        return "no friction (--friction-velocity applies it)"
+        return "friction off (--friction-velocity)"
     if key in ("base", "tip"):
         return _end_of_chain(key, text)
     if key == "loops":

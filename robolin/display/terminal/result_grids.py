@@ -96,14 +96,14 @@ def _side_by_side(
     ends = batch and write.has_extremes(*arrays)
     shown = [_some_rows(array, write, ends) if batch else array.values.ravel() for array in arrays]
     columns = [write.vector(*each) for each in zip(arrays, shown, strict=True)]
-    row_names = _row_names(write, ends) if batch else labels[0] if labels else ("",)
+    names = row_names(write, ends) if batch else labels[0] if labels else ("",)
     return Grid(
         title="",
-        corner=_row_corner(result) if batch else _corner(arrays[0], result),
-        rows=tuple(row_names),
+        corner=row_corner(result) if batch else _corner(arrays[0], result),
+        rows=tuple(names),
         columns=tuple(_titled(array) for array in arrays),
         cells=tuple(zip(*columns, strict=True)),
-        note=write.rows.note() if batch else "",
+        note=write.rows.note(ends) if batch else "",
     )
 
 
@@ -127,17 +127,17 @@ def _with_units(array: Array, write: Formatting) -> Grid:
 def _vector_rows(array: Array, write: Formatting) -> Grid:
     """A vector per row: one line per row, one column per joint; many joints as lines."""
     ends = write.has_extremes(array)
-    names, joints = _row_names(write, ends), array.labels[0]
+    names, joints = row_names(write, ends), array.labels[0]
     cells = write.matrix(array, _some_rows(array, write, ends))
     if len(joints) > _WIDE:
         names, joints, cells = joints, names, tuple(zip(*cells, strict=True))
     return Grid(
         title=_titled(array),
-        corner=_row_corner(write.result),
+        corner=row_corner(write.result),
         rows=names,
         columns=joints,
         cells=cells,
-        note=write.rows.note(),
+        note=write.rows.note(ends),
     )
 
 
@@ -154,8 +154,8 @@ def _matrices(array: Array, write: Formatting) -> Iterator[Grid]:
     title = f"{_titled(array)}{_derived(array)}"
     if array.batch is None:
         blocks = state_blocks(array)
-        if array.rank == 2 and len(array.labels[1]) > max(_WIDE, 2 * len(array.labels[0])):
-            yield _transposed(array, title, write)
+        if _is_wide(array):
+            yield _transposed(array, title, array.values, write)
             return
         if len(blocks) == 1:
             yield from _slices(title, blocks[0], blocks[0].values, write, kind)
@@ -166,35 +166,49 @@ def _matrices(array: Array, write: Formatting) -> Iterator[Grid]:
             if not is_plain(block)
             for grid in _slices(_titled(block), block, block.values, write, "")
         ]
-        plain = [
-            f"{block.name}: {'identity' if block.values.any() else 'zero'}"
-            for block in blocks
-            if is_plain(block)
-        ]
-        yield from (replace(grid, note="; ".join(plain) * (grid is grids[0])) for grid in grids)
+        plain = _plain_blocks([block for block in blocks if is_plain(block)])
+        yield from (replace(grid, note=plain * (grid is grids[0])) for grid in grids)
         return
     for row in _matrix_rows(array.batch, write):
-        spread = write.rows.spread
-        heading = title if spread else f"{title}, row {row + 1} of {write.rows.total}"
+        heading = f"{title}, row {write.rows.index(row) + 1} of {write.rows.total}"
         if is_swept(result.verb) or result.time is not None:
-            heading += f": {_row_corner(result)} {_row_names(write)[row]}"
+            heading += f": {row_corner(result)} {row_names(write)[row]}"
         elif _FREQUENCY in result:
             heading += f": omega [rad/s] {result[_FREQUENCY][row]:g}"
-        yield from _slices(heading, array, array.values[row], write, kind)
+        if _is_wide(array):
+            yield _transposed(array, heading, array.values[row], write)
+        else:
+            yield from _slices(heading, array, array.values[row], write, kind)
+
+
+def _is_wide(array: Array) -> bool:
+    return array.rank == 2 and len(array.labels[1]) > max(_WIDE, 2 * len(array.labels[0]))
+
+
+def _plain_blocks(blocks: Sequence[Array]) -> str:
+    """Blocks without a table, such as 'A, position rows: position columns zero'."""
+    texts = []
+    for rows, group in groupby(blocks, key=lambda block: block.name.rpartition(", ")[0]):
+        kinds = [
+            f"{block.name.rpartition(', ')[2]} {'identity' if block.values.any() else 'zero'}"
+            for block in group
+        ]
+        texts.append(f"{rows}: {', '.join(kinds)}")
+    return "; ".join(texts)
 
 
 def _matrix_rows(count: int, write: Formatting) -> Sequence[int]:
     """The rows of matrices to show: two, or those of a sweep."""
     if is_swept(write.result.verb):
         return range(min(count, write.rows.shown))
-    return (0, count - 1) if write.rows.spread else range(min(count, _MATRIX_ROWS))
+    return (0, count - 1) if write.rows.picked else range(min(count, _MATRIX_ROWS))
 
 
-def _transposed(array: Array, title: str, write: Formatting) -> Grid:
+def _transposed(array: Array, title: str, values: Any, write: Formatting) -> Grid:
     """A wide matrix with its columns as rows, without those that are zero."""
-    kept = [j for j in range(array.values.shape[1]) if array.values[:, j].any()]
+    kept = [j for j in range(values.shape[1]) if values[:, j].any()]
     names = tuple(array.labels[1][j] for j in kept)
-    cells = write.matrix(array, array.values[:, kept].T)
+    cells = write.matrix(array, values[:, kept].T)
     zero = len(array.labels[1]) - len(kept)
     note = f"{zero} of {len(array.labels[1])} rows are zero and omitted" if zero else ""
     return Grid(f"{title}, transposed", "", names, array.labels[0], cells, note)
@@ -233,24 +247,26 @@ def _titled(array: Array) -> str:
     return f"{array.name} [{array.unit}]"
 
 
-def _row_names(write: Formatting, ends: bool = False) -> tuple[str, ...]:
-    names = _times(write.result, write.rows.shown)
+def row_names(write: Formatting, ends: bool = False) -> tuple[str, ...]:
+    """Times, values of a sweep or numbers of the rows, and with `ends` min and max."""
+    names = _times(write.result, write.rows)
     return (*names, "min", "max") if ends else names
 
 
-def _times(result: Result, shown: int) -> tuple[str, ...]:
-    count = min(result.batch or 0, shown)
+def _times(result: Result, rows: RowSummary) -> tuple[str, ...]:
+    count = min(result.batch or 0, rows.shown)
     if is_swept(result.verb):
         return tuple(f"{value:.15g}" for value in result.arrays[0].values[:count].tolist())
     if result.time is None:
-        return tuple(str(row + 1) for row in range(count))
+        return tuple(str(rows.index(row) + 1) for row in range(count))
     if result.time.dtype.kind == "M":
         return tuple(format_datetimes(result.time[:count]))
     times = result.time[:count].tolist()
     return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in times)
 
 
-def _row_corner(result: Result) -> str:
+def row_corner(result: Result) -> str:
+    """Heading of the row names: the time, the swept option or 'row'."""
     if is_swept(result.verb):
         return _titled(result.arrays[0])
     if result.time is None:

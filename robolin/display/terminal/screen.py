@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import OR, PER
 from robolin.core.results.result import Array, Result
 from robolin.core.text import join_and, pluralize
-from robolin.display.terminal.grid import Grid
+from robolin.display.terminal.grid import TIE
 from robolin.display.terminal.shown_rows import RowSummary
 
 _POINT = ("q", "qd", "qdd", "tau")
@@ -37,17 +36,10 @@ SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
     "response": ("response of the linear model", ()),
     "simulate": ("simulated motion", ("q", "qd", "tau")),
 }
-_STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
 # entries of a vector that are listed instead of its range
 _FEW = 3
 # arrays in the table of poles
 POLE_COLUMNS = ("poles", "frequency", "damping", "decay", "stability")
-# a longer list of poles begins with the least stable ones
-_MANY_POLES = 14
-# joints that move at least this much of the largest one are named in a mode
-_DOMINANT = 0.5
-# columns of an 80-column terminal that the numbers of a pole leave
-_NAMES_WIDTH = 18
 
 
 @dataclass(frozen=True)
@@ -138,13 +130,13 @@ def state_blocks(array: Array) -> list[Array]:
     blocks = [_block(array, row, column, several) for row in rows for column in columns]
     if array.unit.count(PER) == 1:
         above, below = array.unit.split(PER)
-        units = product(_units_by_kind(above, len(rows)), _units_by_kind(below, len(columns)))
+        units = product(units_by_kind(above, len(rows)), units_by_kind(below, len(columns)))
         pairs = zip(blocks, units, strict=True)
         blocks = [replace(block, unit=PER.join(unit)) for block, unit in pairs]
     return sorted(blocks, key=is_plain)
 
 
-def _units_by_kind(part: str, kinds: int) -> list[str]:
+def units_by_kind(part: str, kinds: int) -> list[str]:
     """The unit of each kind along an axis: those of a matrix list the kinds in order."""
     alternatives = part.split(OR)
     each, rest = divmod(len(alternatives), kinds)
@@ -182,43 +174,55 @@ def _block(array: Array, row: _LabelKind, column: _LabelKind, several: tuple[boo
     )
 
 
-def headline(result: Result, rows: int | None) -> str:
+def headline(result: Result, rows: RowSummary) -> str:
     """One line: the robot, the quantity and the state, or the verdict of a stability analysis."""
     verb = base_verb(result.verb)
     arm = str(result.contract.get("arm", "")).partition(" (")[0]
-    verdict = VERDICTS[verb](result) if verb in VERDICTS else ""
+    batch = result.batch is not None
+    verdict = VERDICTS[verb](result, rows) if verb in VERDICTS else ""
     what = verdict or SCREENS.get(verb, (verb, ()))[0]
     if verb == "jacobian" and "frame" in result.contract:
         what = f"Jacobian of {str(result.contract['frame']).replace(chr(39), '')}"
-    where = _state(result, rows)
-    return f"{arm}: {what}{', ' if where else ''}{where}" if arm else what
+    where = _rows(result, rows.total) if batch else _state(result)
+    if batch and verdict:
+        # the verdict counts the rows
+        source = where.partition(" of ")[2]
+        what = what.replace(" rows", f" rows of {source}", 1) if source else what
+    elif where:
+        what += f", {where}" if batch else f"{',' * bool(verdict)} at {where}"
+    return f"{arm}: {what}" if arm else what
 
 
-def _state(result: Result, rows: int | None) -> str:
-    if rows is not None and base_verb(result.verb) == "simulate" and result.time is not None:
+def _rows(result: Result, rows: int) -> str:
+    if base_verb(result.verb) == "simulate" and result.time is not None:
         return f"{result.time[0]:g} to {result.time[-1]:g} s"
-    if rows is not None:
-        source = result.options.get("trajectory")
-        return f"{pluralize(rows, 'row')}{f' of {source}' if source else ''}"
+    source = result.options.get("trajectory")
+    return f"{pluralize(rows, 'row')}{f' of {source}' if source else ''}"
+
+
+def _state(result: Result) -> str:
     parts = []
     zero = str(result.contract.get("state", ""))
     for name in _POINT:
         if name in result.options:
             text = str(result.options[name])
-            parts.append(f"{name} = {text if len(text) <= 40 else text[:37] + '…'}")
+            parts.append((name, text if len(text) <= 40 else f"{text[:37]}…"))
         elif "zero" in zero and re.search(rf"\b{name}\b", zero):
-            parts.append(f"{name} = 0")
+            parts.append((name, "0"))
     torque = str(result.contract.get("torque", ""))
     if torque.startswith("holding"):
-        parts.append("tau = holding torques")
+        parts.append(("tau", "holding torques"))
     elif torque.startswith("zero"):
-        parts.append("tau = 0")
-    return ", ".join(parts)
+        parts.append(("tau", "0"))
+    # a line does not end between a name and its value
+    return ", ".join(f"{name} = {text}".replace(" ", TIE) for name, text in parts)
 
 
-def _of_poles(result: Result) -> str:
-    if result.batch is not None or not all(name in result for name in POLE_COLUMNS):
+def _of_poles(result: Result, rows: RowSummary) -> str:
+    if not all(name in result for name in POLE_COLUMNS):
         return ""
+    if result.batch is not None:
+        return _of_pole_rows(rows)
     stability, decay = result["stability"], result["decay"]
     unstable, marginal = int((stability < 0).sum()), int((stability == 0).sum())
     count = len(stability)
@@ -234,9 +238,27 @@ def _of_poles(result: Result) -> str:
     return "; ".join(parts)
 
 
-def _of_gains(result: Result) -> str:
-    if result.batch is not None or "poles" not in result:
+def _of_pole_rows(rows: RowSummary) -> str:
+    """The verdict about a trajectory."""
+    unstable, marginal = rows.stability[-1], rows.stability[0]
+    ends = rows.extremes("decay")
+    least = float(np.min(ends[0])) if ends is not None else 0.0
+    if unstable:
+        return (
+            f"unstable in {unstable} of {rows.total} rows, fastest pole grows with {-least:.4g} 1/s"
+        )
+    if marginal:
+        return f"marginal in {marginal} of {rows.total} rows, stable in the others"
+    return f"stable in all rows, slowest pole decays with {least:.4g} 1/s"
+
+
+def _of_gains(result: Result, rows: RowSummary) -> str:
+    if "poles" not in result:
         return ""
+    if result.batch is not None:
+        stable = rows.stability[1]
+        of_rows = "all rows" if stable == rows.total else f"{stable} of {rows.total} rows"
+        return f"LQR gains, closed loop stable in {of_rows}" if rows.stability else ""
     poles = result["poles"]
     inside = (np.abs(poles) < 1.0) if "dt" in result.options else (poles.real < 0.0)
     if inside.all():
@@ -244,69 +266,7 @@ def _of_gains(result: Result) -> str:
     return f"LQR gains, closed loop: {int((~inside).sum())} of {len(poles)} poles not stable"
 
 
-VERDICTS: dict[str, Callable[[Result], str]] = {"poles": _of_poles, "lqr": _of_gains}
-
-
-def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Grid:
-    """Poles with frequency, damping ratio, time constant, stability and dominant joints.
-
-    A conjugate pair takes one line.
-    """
-    poles, shapes = result["poles"], result["mode_shape"]
-    joints = next(array for array in result.arrays if array.name == "mode_shape").labels[1]
-    kept = [i for i, pole in enumerate(poles) if pole.imag >= 0.0]
-    if len(kept) > _MANY_POLES:
-        # the least stable ones, which the verdict is about, are on the first screen
-        kept.sort(key=lambda i: (result["stability"][i], result["decay"][i]))
-    real = numbers([float(poles[i].real) for i in kept])
-    imaginary = numbers([float(poles[i].imag) for i in kept])
-    times = numbers(
-        [float(1.0 / abs(result["decay"][i])) if result["decay"][i] else np.inf for i in kept]
-    )
-    cells = [
-        (
-            _pole_text(re, im, poles[i], result["stability"][i]),
-            frequency,
-            # a pole at 0 has no damping ratio
-            damping if poles[i].imag or result["stability"][i] else "",
-            "" if time.strip() == "inf" else time.strip(),
-            _STABILITY[int(result["stability"][i])],
-            _clipped(" ".join(_dominant(np.abs(shapes[i]), joints))),
-        )
-        for i, re, im, frequency, damping, time in zip(
-            kept,
-            real,
-            imaginary,
-            numbers([float(result["frequency"][i]) for i in kept]),
-            numbers([float(result["damping"][i]) for i in kept]),
-            times,
-            strict=True,
-        )
-    ]
-    widest = max((len(row[-1]) for row in cells), default=0)
-    joints_column = "joints".ljust(widest)
-    header = ("pole [1/s]", "freq [rad/s]", "damping", "time [s]", "", joints_column)
-    cells = [(*row[:-1], row[-1].ljust(widest)) for row in cells]
-    rows = tuple(str(i + 1) for i in range(len(kept)))
-    return Grid("", "", rows, header, tuple(cells))
-
-
-def _pole_text(real: str, imaginary: str, pole: complex, stability: int) -> str:
-    """A pole or a conjugate pair; the real part of a marginal one is round-off."""
-    if not stability and pole.real:
-        real = ROUNDED_ZERO
-    return f"{real} ± {imaginary.strip()}j" if pole.imag else real
-
-
-def _clipped(names: str) -> str:
-    """Joint names that leave room for the numbers; --only mode_shape has all of them."""
-    return names if len(names) <= _NAMES_WIDTH else f"{names[: _NAMES_WIDTH - 1]}…"
-
-
-def _dominant(shape: Any, joints: Sequence[str]) -> list[str]:
-    largest = shape.max(initial=0.0)
-    order = np.argsort(-shape, kind="stable")
-    return [joints[i] for i in order if shape[i] >= _DOMINANT * largest > 0.0][:3]
+VERDICTS: dict[str, Callable[[Result, RowSummary], str]] = {"poles": _of_poles, "lqr": _of_gains}
 
 
 def one_line(
@@ -341,8 +301,10 @@ def name_and_shape(
     array: Array, rows: RowSummary, numbers: Callable[[list[float]], list[str]], floor: float
 ) -> str:
     """An array in the list of those left out: its name, and its value or shape."""
+    if is_identity(array) and array.batch is None:
+        return f"{array.name} identity"
     largest = abs(array.values).max(initial=0.0) if array.batch is None else np.inf
-    if largest < floor and array.values.ndim:
+    if array.values.ndim and (largest < floor or not largest):
         return f"{array.name} {ROUNDED_ZERO if largest else 'zero'}"
     if array.values.ndim == 0 and array.values.dtype.kind in "fi":
         value = array.values.item()

@@ -29,8 +29,7 @@ def write_result(
     stream: TextIO,
     everything: bool = False,
     contract: bool = False,
-    lines_after: int = 0,
-    spread: bool = False,
+    lines_after: Callable[[], int] = lambda: 0,
 ) -> None:
     """Write the result to `path`, or to `stream` without a path.
 
@@ -38,38 +37,34 @@ def write_result(
     terminal and CSV otherwise.  Parts of a stream are consumed in order; the producer has already
     checked that they are finite.
 
-    lines_after: lines that a table on a terminal leaves for messages
-    spread:      a table shows evenly spaced rows instead of the first ones
+    lines_after: number of lines that a table on a terminal leaves for messages; called when all
+                 rows are computed
     """
     if isinstance(answer, Result):
         require_finite(answer)
-        # evenly spaced rows need all of them
-        answer = answer if spread else stream_of_one_part(answer)
+        answer = stream_of_one_part(answer)
     if path is not None:
         _write_file(answer, path, format_of(path, fmt), precision)
         return
     terminal = stream.isatty()
     form = fmt or (TABLE if terminal else PIPED)
     if form == TABLE:
-        size = _screen(lines_after) if terminal else None
-        text = _table(answer, size, _colored(color, terminal), precision, everything, contract)
+        size = _screen() if terminal else None
+        colored = _colored(color, terminal)
+        text = _table(answer, size, colored, precision, everything, contract, lines_after)
         _write_text(stream, text, terminal)
     else:
-        _write_stream(_stream_of(answer), form, stream)
+        _write_stream(answer, form, stream)
 
 
-def _write_file(result: Result | ResultStream, path: str, form: str, precision: int | None) -> None:
+def _write_file(result: ResultStream, path: str, form: str, precision: int | None) -> None:
     if form == TABLE:
         from robolin.io.atomic import atomic_write
 
         with atomic_write(path) as stream:
             stream.write(_table(result, None, False, precision or 6, True, True).encode())
     else:
-        FORMATS[form].write(_stream_of(result), path)
-
-
-def _stream_of(result: Result | ResultStream) -> ResultStream:
-    return stream_of_one_part(result) if isinstance(result, Result) else result
+        FORMATS[form].write(result, path)
 
 
 def _write_stream(result: ResultStream, form: str, stream: TextIO) -> None:
@@ -86,35 +81,33 @@ def _write_stream(result: ResultStream, form: str, stream: TextIO) -> None:
 
 
 def _table(
-    result: Result | ResultStream,
+    result: ResultStream,
     size: os.terminal_size | None,
     color: bool,
     precision: int | None,
     everything: bool,
     contract: bool,
+    lines_after: Callable[[], int] = lambda: 0,
 ) -> str:
     # import here: numeric output files do not need tables
-    from robolin.display.terminal.shown_rows import head_rows, rows_for, spread_rows
+    from robolin.display.terminal.shown_rows import rows_for, spread_rows
     from robolin.display.terminal.table import DIGITS, render_table
 
     width = None if size is None else size.columns
     height = None if size is None or everything else size.lines
-    count = rows_for(height)
-    if isinstance(result, Result):
-        top, rows = spread_rows(result, count)
-    else:
-        top, rows = head_rows(result, count)
+    top, rows = spread_rows(result, rows_for(height))
+    # messages of the computation are known now
+    height = None if height is None else max(height - lines_after(), 1)
     return render_table(
         top, width, color, precision or DIGITS, rows, height=height, contract=contract
     )
 
 
-def _screen(lines_after: int) -> os.terminal_size:
+def _screen() -> os.terminal_size:
     # import here: numbers need no terminal, and the import loads compression libraries
     from shutil import get_terminal_size
 
-    size = get_terminal_size()
-    return os.terminal_size((size.columns, max(size.lines - lines_after, 1)))
+    return get_terminal_size()
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
@@ -249,6 +242,10 @@ class RowProgress:
             stop_listening()
             self._bar = _bar(self._size)
         self._bar.update(self._bar.task_ids[0], completed=reached, rate=self._rate_text(elapsed))
+        if self._size and reached >= self._size:
+            # the result is printed next
+            self._bar.stop()
+            self._shown = False
 
     def _rate_text(self, elapsed: float) -> str:
         return f"{self._rows:,} rows, {self._rows / elapsed:,.0f} rows/s"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from robolin.core.choices import base_verb
 from robolin.core.results.result import Result, ResultStream
-from robolin.core.text import pluralize
 
 SHOWN = 10
 # on a small screen, next to minimum and maximum
 _FEWEST = 4
 # lines of a screen for headline, other arrays and assumptions
 _OTHER_LINES = 19
+# rows of a stream that are kept before some are chosen
+_MOST_HELD = 128
 
 
 def rows_for(height: int | None) -> int:
@@ -27,19 +30,22 @@ def rows_for(height: int | None) -> int:
 class RowSummary:
     """The number of rows of a result, and the minimum and maximum of each entry.
 
-    shown:  number of rows that a table shows
-    spread: these are evenly spaced, not the first ones
+    shown:     number of rows that a table shows
+    picked:    indices of these rows, if they are not the first ones
+    stability: number of rows whose least stable pole is unstable (-1), marginal (0), stable (1)
     """
 
     shown: int = SHOWN
-    spread: bool = False
+    picked: tuple[int, ...] = ()
     total: int = 0
     lowest: dict[str, Any] = field(default_factory=dict)
     highest: dict[str, Any] = field(default_factory=dict)
+    stability: Counter[int] = field(default_factory=Counter)
 
     def add(self, part: Result) -> None:
         """Include further rows."""
         self.total += part.batch or 0
+        self.stability.update(_least_stable(part))
         for array in part.arrays:
             if array.values.dtype.kind not in "fi" or not len(array.values):
                 continue
@@ -54,19 +60,36 @@ class RowSummary:
         """True if the table does not show all rows."""
         return self.total > self.shown
 
+    def index(self, row: int) -> int:
+        """The index in the result of a row of the table."""
+        return self.picked[row] if self.picked else row
+
     def extremes(self, name: str) -> tuple[Any, Any] | None:
         """Minimum and maximum of an array over all rows; None if they are not known."""
         return (self.lowest[name], self.highest[name]) if name in self.lowest else None
 
-    def note(self) -> str:
-        """Which rows a table shows; empty if it shows all."""
+    def note(self, ends: bool = True) -> str:
+        """Which rows a table shows, with or without extremes; empty if it shows all."""
         if not self.is_longer:
             return ""
-        which = f"{self.shown} of {self.total} rows" if self.spread else self._more()
-        return f"{which}; min and max are of all rows; -o FILE keeps them all"
+        shown = f"{self.shown} of {self.total} rows"
+        parts = [shown if self.picked else f"the first {shown}"]
+        parts += ["min and max are of all rows"] if ends else []
+        return "; ".join([*parts, "-o FILE keeps them all"])
 
-    def _more(self) -> str:
-        return f"… {pluralize(self.total - self.shown, 'more row')}"
+
+def _least_stable(part: Result) -> list[int]:
+    """Stability of the least stable pole of each row: -1, 0 or 1; empty without poles."""
+    if part.batch is None:
+        return []
+    if "stability" in part:
+        # NaN stands for a row without a result
+        return [int(least) for least in part["stability"].min(axis=1) if least == least]
+    if base_verb(part.verb) != "lqr" or "poles" not in part:
+        return []
+    poles = part["poles"]
+    inside = np.abs(poles) < 1.0 if "dt" in part.options else poles.real < 0.0
+    return [1 if row.all() else -1 for row in inside]
 
 
 def summarized(result: Result, shown: int = SHOWN) -> RowSummary:
@@ -77,39 +100,52 @@ def summarized(result: Result, shown: int = SHOWN) -> RowSummary:
     return summary
 
 
-def head_rows(result: ResultStream, shown: int = SHOWN) -> tuple[Result, RowSummary]:
-    """The first rows, and a summary of all; a single state has no rows."""
-    held: list[Result] = []
+def spread_rows(result: ResultStream, shown: int = SHOWN) -> tuple[Result, RowSummary]:
+    """Evenly spaced rows from the first to the last, and a summary of all.
+
+    Rows of a long result are spaced by multiples of a power of two.  A single state has no rows.
+    """
     summary = RowSummary(shown)
+    held: list[tuple[int, Result]] = []
+    last: list[tuple[int, Result]] = []
+    stride = 1
     for part in result.parts:
         if part.batch is None:
             return part, summary
-        if summary.total < shown:
-            held.append(part.rows(0, shown - summary.total))
+        first = summary.total
         summary.add(part)
+        while len(held) + (summary.total - first) // stride > _MOST_HELD:
+            stride *= 2
+            held = [(row, each) for row, each in held if row % stride == 0]
+        kept = range(-(-first // stride) * stride, summary.total, stride)
+        held += [(row, _copied(part, row - first)) for row in kept]
+        if part.batch:
+            last = [(summary.total - 1, _copied(part, part.batch - 1))]
+    rows = dict([*held, *last])
+    if summary.is_longer:
+        wanted = np.linspace(0, summary.total - 1, shown)
+        known = np.array(list(rows))
+        # with a stride, the same row may be nearest twice
+        summary.picked = tuple(sorted({int(known[np.abs(known - x).argmin()]) for x in wanted}))
+        summary.shown = len(summary.picked)
     ending = result.ending(summary.total)
-    top = replace(_joined(held), contract=ending.contract, inputs=ending.inputs)
+    parts = [rows[row] for row in summary.picked or sorted(rows)]
+    top = replace(_joined(parts), contract=ending.contract, inputs=ending.inputs)
     return replace(top, model=ending.model), summary
+
+
+def _copied(part: Result, row: int) -> Result:
+    """One row as a copy, so that the other rows of the part can be freed."""
+    one = part.rows(row, row + 1)
+    arrays = tuple(replace(array, values=array.values.copy()) for array in one.arrays)
+    return replace(one, arrays=arrays)
 
 
 def _joined(parts: list[Result]) -> Result:
     first = parts[0]
     stored = [dict(part.stored()) for part in parts]
-    # copies, so that the other rows of the parts can be freed
     values: Mapping[str, Any] = {
         name: np.concatenate([part[name] for part in stored]) for name in stored[0]
     }
     arrays = tuple(replace(array, values=values[array.name]) for array in first.arrays)
     return replace(first, arrays=arrays, time=values.get("time"))
-
-
-def spread_rows(result: Result, shown: int = SHOWN) -> tuple[Result, RowSummary]:
-    """Evenly spaced rows from the first to the last, and a summary of all."""
-    summary = summarized(result, shown)
-    if not summary.is_longer:
-        return result, summary
-    summary.spread = True
-    picked = np.linspace(0, summary.total - 1, shown).round().astype(int)
-    arrays = tuple(replace(array, values=array.values[picked]) for array in result.arrays)
-    time = None if result.time is None else result.time[picked]
-    return replace(result, arrays=arrays, time=time), summary

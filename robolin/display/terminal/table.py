@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
@@ -24,8 +25,9 @@ from robolin.display.terminal.grid import (
     split_grid,
     wrapped,
 )
+from robolin.display.terminal.linear_model_grids import pole_grid, pole_rows, response_grids
 from robolin.display.terminal.numbers import NEGLIGIBLE_NOTE, aligned
-from robolin.display.terminal.result_grids import grids_of, round_off_floors
+from robolin.display.terminal.result_grids import Formatting, grids_of, round_off_floors
 from robolin.display.terminal.screen import (
     POLE_COLUMNS,
     ShortNames,
@@ -34,7 +36,6 @@ from robolin.display.terminal.screen import (
     main_arrays,
     name_and_shape,
     one_line,
-    pole_grid,
     short_names,
     shortened,
 )
@@ -50,7 +51,13 @@ DIGITS = 4
 # where sentences are wrapped in a pipe
 PIPE_WIDTH = 100
 # rows of the first matrix that are shown on the smallest screen
-SMALL_MATRIX = 9
+SMALL_MATRIX = 7
+# and rows of a larger one
+FEWEST_ROWS = 5
+# arrays over time or frequency, with one matrix per row
+RESPONSES = ("frequency_response", "step_response", "impulse_response")
+# attempts to fit a screen
+_TRIES = 4
 
 
 def render_table(
@@ -75,35 +82,67 @@ def render_table(
     names = short_names(result.joints)
     sections = list(_sections(shortened(result, names), precision, rows, console_width))
     ink = Ink(console_width, color)
-    top = ink.text(headline(result, rows.total if result.batch is not None else None), "bold")
+    top = ink.text(headline(result, rows), "bold")
     foot = _foot(result, names, ink, contract, height is not None)
-    # a line for each main array after the first, the list of others, two blanks and the next prompt
-    kept = sum(section.is_main for section in sections) + (3 if len(sections) > 1 else 1)
-    room = None if height is None else height - len(top) - len(foot) - kept
+    if height is None:
+        parts = _arranged(sections, ink, None)
+    else:
+        # the last line is the next prompt
+        free = height - len(top) - len(foot) - 2
+        parts = _fitted(sections, ink, free)
+    body, summaries, legends = parts
+    foot = [line for text in legends for line in ink.text(text, "dim")] + foot
+    blocks = [top, body, ["", *summaries] if summaries else [], ["", *foot] if foot else []]
+    return "".join(f"{line.rstrip()}\n" for block in blocks for line in block)
+
+
+_Arranged = tuple[list[str], list[str], list[str]]
+
+
+def _fitted(sections: Sequence[ArrayTables], ink: Ink, free: int) -> _Arranged:
+    """The arrays on `free` lines, if they fit with some rows of the first one."""
+    room = free
+    parts = _arranged(sections, ink, room)
+    for _ in range(_TRIES):
+        body, summaries, legends = parts
+        taken = len(body) + len(summaries) + bool(summaries)
+        excess = taken + sum(len(ink.text(text)) for text in legends) - free
+        if excess <= 0 or room <= 0:
+            break
+        room = max(room - excess, 0)
+        parts = _arranged(sections, ink, room)
+    return parts
+
+
+def _arranged(sections: Sequence[ArrayTables], ink: Ink, room: int | None) -> _Arranged:
+    """Lines of tables, lines of other arrays, and legends.
+
+    room: lines for the tables; arrays that do not fit are summarized in one line each
+    """
     body: list[str] = []
     legends: list[str] = []
-    rounded = False
     summaries: list[str] = []
     others: list[str] = []
+    rounded = False
     for i, section in enumerate(sections):
         drawn = section.drawn(ink, None if i else room)
         more = [text for text in drawn.legends if text not in legends]
         needed = len(drawn.lines) + sum(len(ink.text(text)) for text in more)
-        if drawn.lines and (not i or room is None or needed <= room + 1):
+        if drawn.lines and (not i or room is None or needed <= room):
             body += drawn.lines
             legends += more
             rounded = rounded or drawn.is_rounded
-            room = None if room is None else room + 1 - needed
-        elif section.is_main:
-            summaries += ink.text(section.summary)
+            room = None if room is None else room - needed
+        elif section.is_main and section.pieces:
+            lines = ink.text(section.summary)
+            # a unit that takes a second line is omitted
+            brief = re.sub(r" \[[^]]*\](?=: )", "", section.summary, count=1)
+            summaries += lines if len(lines) == 1 else ink.text(brief)
         else:
             others.append(section.summary)
     if others:
         summaries += ink.text(f"Also: {', '.join(others)}")
-    notes = [NEGLIGIBLE_NOTE] if rounded else []
-    foot = [line for text in (*notes, *legends) for line in ink.text(text, "dim")] + foot
-    parts = [top, body, ["", *summaries] if summaries else [], ["", *foot] if foot else []]
-    return "".join(f"{line.rstrip()}\n" for part in parts for line in part)
+    return body, summaries, [NEGLIGIBLE_NOTE] * rounded + legends
 
 
 @dataclass(frozen=True)
@@ -145,12 +184,13 @@ class ArrayTables:
 
     def drawn(self, ink: Ink, room: int | None) -> DrawnTables:
         """The tables as lines; tables after the first are left out if they exceed the room."""
-        drawn = DrawnTables()
+        drawn, note = DrawnTables(), ""
         for i, piece in enumerate(self.pieces):
             legend = f"columns: {piece.legend}" if piece.legend else ""
             if not i and room is not None:
                 rows = room - 4 - (len(ink.text(legend)) if legend else 0)
-                piece = first_rows(piece, max(rows, SMALL_MATRIX))
+                fewest = SMALL_MATRIX if len(piece.rows) <= SMALL_MATRIX else FEWEST_ROWS
+                piece = first_rows(piece, max(rows, fewest))
             more = ["", *(ink.text(piece.title, "bold") if piece.title else [])]
             if piece.rows:
                 more += ink.draw(partial(_print_grid, piece), grid_width(piece))
@@ -159,9 +199,14 @@ class ArrayTables:
                 left = len(self.pieces) - i
                 title = piece.title.rpartition("], ")[2] or piece.title or "1 more table"
                 rest = title if left == 1 else f"{left} more tables"
-                drawn.lines += ink.text(f"… {rest} (--all)")
+                text = f"… {rest} (--all)"
+                if note.startswith("… ") and note.endswith(" (--all)"):
+                    del drawn.lines[-len(ink.text(note)) :]
+                    text = f"{note.removesuffix(' (--all)')}, {rest} (--all)"
+                drawn.lines += ink.text(text, "dim")
                 break
             drawn.lines += more
+            note = piece.note
             drawn.is_rounded |= _is_rounded(piece)
             # the numbers next to the names of a table above are a legend, too
             above = self.pieces[:i]
@@ -186,25 +231,38 @@ def _sections(
     def numbers(values: list[float]) -> list[str]:
         return aligned(values, precision)
 
-    needed = (*POLE_COLUMNS, "mode_shape")
-    if result.batch is None and all(name in result for name in needed):
-        yield ArrayTables(tuple(split_grid(pole_grid(result, numbers), width)))
-        left = tuple(array for array in result.arrays if array.name not in POLE_COLUMNS)
-        result = replace(result, arrays=left)
-    main = main_arrays(result)
     floor = round_off_floors(result)
+    main = main_arrays(result)
+    drawn: set[str] = set()
+    if all(name in result for name in (*POLE_COLUMNS, "mode_shape")):
+        if result.batch is None:
+            yield ArrayTables(tuple(split_grid(pole_grid(result, numbers), width)))
+            left = tuple(array for array in result.arrays if array.name not in POLE_COLUMNS)
+            result = replace(result, arrays=left)
+        else:
+            write = Formatting(result, precision, rows, floor)
+            yield ArrayTables(tuple(split_grid(pole_rows(write, numbers), width)))
+            main = frozenset()
+    for array in result.arrays:
+        if array.name in RESPONSES and array.batch is not None:
+            write = Formatting(result, precision, rows, floor)
+            over_rows = response_grids(array, write)
+            pieces = [p for grid in over_rows for p in split_grid(numbered(grid, width), width)]
+            if pieces:
+                drawn.add(array.name)
+                yield ArrayTables(tuple(pieces))
     for grids, arrays in grids_of(result, precision, rows):
         is_main = arrays[0].name in main
-        describe = one_line if is_main else name_and_shape
+        plain = len(result.arrays) > 1 and all(is_plain(array) for array in arrays)
+        describe = one_line if is_main and not plain else name_and_shape
         texts = [describe(x, rows, numbers, floor(x.name, x.unit)) for x in arrays]
         summary = ", ".join(texts)
-        plain = len(result.arrays) > 1 and all(is_plain(array) for array in arrays)
-        pieces = [
-            piece
-            for grid in ([] if plain else grids)
-            for piece in split_grid(numbered(grid, width), width)
-        ]
-        yield ArrayTables(tuple(pieces), summary, is_main)
+        if arrays[0].name in drawn:
+            # the same array, with all its entries
+            summary = summary.replace(f"--only {arrays[0].name}", "--all")
+        tables = [] if plain else grids
+        fitting = [p for grid in tables for p in split_grid(numbered(grid, width), width)]
+        yield ArrayTables(tuple(fitting), summary, is_main)
 
 
 def _foot(result: Result, names: ShortNames, ink: Ink, contract: bool, screen: bool) -> list[str]:

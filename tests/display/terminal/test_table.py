@@ -148,8 +148,8 @@ def test_long_assumptions_are_summarized():
     }
     text = render_table(result_of(matrix(2), contract=contract), 300, False)
     assert text.splitlines()[-1] == (
-        "Assumes gravity 9.81 m/s² along -z, damping 0.5 to 4, no friction "
-        "(--friction-velocity applies it), 9 mimic joints, closed loops pin and bar, "
+        "Assumes gravity 9.81 m/s² along -z, damping 0.5 to 4, friction off "
+        "(--friction-velocity), 9 mimic joints, closed loops pin and bar, "
         "a floating base and tip 'tool'."
     )
 
@@ -158,7 +158,7 @@ def test_ignored_elements_are_counted_on_the_screen():
     """A long list of ignored elements does not push the result off the screen."""
     contract = {"gravity": "0, 0, -9.81 m/s²", "ignored": ["collision (17)", "visual (17)"]}
     lines = render_table(result_of(matrix(2), contract=contract), 100, False).splitlines()
-    assert lines[-1].endswith("; 2 kinds of elements in the file ignored.")
+    assert lines[-1].endswith("; 2 kinds of elements ignored.")
     complete = render_table(result_of(matrix(2), contract=contract), 100, False, contract=True)
     assert "collision (17)" in complete
 
@@ -216,7 +216,7 @@ def test_a_batch_shows_its_first_rows_and_counts_the_rest():
     vector = Array("tau", np.ones((500, 2)), (names(2),), "N·m", "effort")
     square = Array("mass_matrix", np.ones((500, 2, 2)), (names(2), names(2)), "kg")
     text = render_table(result_of(vector, square, time=np.arange(500) * 0.01), 80, False)
-    assert "… 490 more rows; min and max are of all rows; -o FILE keeps them all" in text
+    assert "the first 10 of 500 rows; min and max are of all rows; -o FILE keeps them all" in text
     assert "time [s]" in text
     assert "mass_matrix [kg], row 1 of 500" in text
     assert len(text.splitlines()) < 40
@@ -396,3 +396,66 @@ def test_color_changes_nothing_but_color():
     stripped = re.sub(r"\x1b\[[0-9;]*m", "", colored)
     assert colored != plain
     assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
+
+
+def pole_rows(growing: int) -> Result:
+    """Poles of three rows of a two-joint robot, the first `growing` rows with an unstable one."""
+    poles = np.tile([-1.0 + 0j, -2.0 + 3j, -2.0 - 3j, -4.0], (3, 1))
+    poles[:growing, 3] = 5.0
+    decay = -poles.real
+    modes = ("1", "2", "3", "4")
+    arrays = [
+        Array("poles", poles, (modes,), "1/s"),
+        Array("frequency", np.abs(poles), (modes,), "rad/s"),
+        Array("damping", decay / np.abs(poles), (modes,), "1"),
+        Array("decay", decay, (modes,), "1/s"),
+        Array("stability", np.sign(decay).astype(np.int64), (modes,), "1"),
+        Array("mode_shape", np.ones((3, 4, 2), complex), (modes, names(2)), "1"),
+    ]
+    result = result_of(*arrays, time=np.arange(3) * 0.5)
+    return replace(result, verb="poles", contract={"arm": "two"}, options={"trajectory": "m.csv"})
+
+
+def test_the_verdict_about_a_trajectory_counts_rows():
+    """Poles of many rows begin with their stability; each row has its least stable pole."""
+    text = render_table(pole_rows(2), 80, False, height=24)
+    assert text.startswith("two: unstable in 2 of 3 rows of m.csv, fastest pole grows with 5 1/s\n")
+    rows = [line.split()[1:6] for line in text.splitlines()[3:6]]
+    assert rows == [
+        ["1", "of", "4", "unstable", "5.000"],
+        ["1", "of", "4", "unstable", "5.000"],
+        ["0", "of", "4", "stable", "-1.000"],
+    ]
+    stable = render_table(pole_rows(0), 80, False, height=24)
+    assert stable.startswith("two: stable in all rows of m.csv, slowest pole decays with 1 1/s\n")
+
+
+def test_responses_are_tables_over_time_and_frequency():
+    """A response shows each position by its own effort: over time, or as gain and phase."""
+    labels = (("j1/position", "j2/position", "j1/velocity"), ("j1/effort", "j2/effort"))
+    values = np.arange(1.0, 19.0).reshape(3, 3, 2)
+    step = Array("step_response", values, labels, "rad or rad/s per N·m")
+    lines = render_table(result_of(step, time=np.arange(3.0)), 80, False, height=24).splitlines()
+    assert lines[2] == "step_response of each position to its own effort [rad per N·m]"
+    assert [line.split() for line in lines[4:7]] == [
+        ["0", "1.000", "4.000"],
+        ["1", "7.000", "10.00"],
+        ["2", "13.00", "16.00"],
+    ]
+    bode = Array("frequency_response", -1j * values, labels, "rad or rad/s per N·m")
+    omega = Array("omega", np.array([1.0, 10.0, 100.0]), (), "rad/s")
+    text = render_table(result_of(bode, omega), 80, False)
+    gains = [line.split() for line in text.splitlines() if line.startswith("10 ")]
+    assert gains[0] == ["10", "16.90", "20.00"]
+    assert gains[1] == ["10", "-90.00", "-90.00"]
+
+
+def test_a_wide_matrix_of_a_trajectory_is_transposed():
+    """Of a regressor over time, rows of zeros are omitted; no legend lists all columns."""
+    values = np.zeros((2, 2, 30))
+    values[:, 1, 4] = 3.0
+    wide = tuple(f"link{i}/mass" for i in range(30))
+    text = render_table(result_of(Array("regressor", values, (names(2), wide), "m")), 80, False)
+    assert "row 1 of 2, transposed" in text
+    assert "29 of 30 rows are zero and omitted" in text
+    assert "columns: " not in text
