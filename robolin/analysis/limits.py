@@ -17,6 +17,8 @@ from robolin.core.quantity_table import joint_unit
 from robolin.errors import RobolinError
 
 LimitedQuantity = Literal["position", "velocity", "effort"]
+# a torque at its limit may exceed it by this fraction when it is computed again
+_ROUND_OFF = 1e-12
 LIMITED_QUANTITIES: tuple[LimitedQuantity, ...] = ("position", "velocity", "effort")
 
 
@@ -44,8 +46,8 @@ class Margin:
 
     @property
     def exceeded(self) -> bool:
-        """True if the limit is exceeded."""
-        return self.margin < 0.0
+        """True if the limit is exceeded by more than round-off."""
+        return self.margin < -_ROUND_OFF * max(abs(self.limit), abs(self.value))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

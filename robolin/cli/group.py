@@ -128,10 +128,15 @@ def _progress(args: Sequence[str]) -> AbstractContextManager[object]:
     return stack
 
 
+# weight matrices of Python functions, and the flags that set them
+_MATRIX_FLAGS = {"Q": "--weight", "R": "--effort"}
+
+
 def _name_flags(error: RobolinError, args: Sequence[str]) -> None:
     """Replace names of Python arguments at the start of an error by the flags as typed."""
     flags = [word.partition("=")[0] for word in args if word.startswith("--")]
     typed = {flag[2:].replace("-", "_"): flag for flag in flags}
+    typed |= {name: flag for name, flag in _MATRIX_FLAGS.items() if flag in flags}
     for part in error.parts:
         name, colon, rest = part.message.partition(": ")
         if part.where in typed:
@@ -276,8 +281,12 @@ LIKELY_COMMANDS = {
             "use `linearize-forward` for accelerations, `linearize-inverse` for torques, "
             "`state-space` for A, B, C and D",
         ),
-        ("bode frequency-response tf", "use `robolin response ARM --frequencies 0.1:100:200`"),
-        ("step", "use `robolin response ARM --duration 2`"),
+        ("pzmap eig eigenvalues stability root-locus", "use `robolin poles ARM --q VALUES`"),
+        (
+            "bode nyquist freqresp frequency-response tf",
+            "use `robolin response ARM --frequencies 0.1:100:200`",
+        ),
+        ("step step-response impulse", "use `robolin response ARM --duration 2`"),
         ("impulse", "use `robolin response ARM --duration 2 --impulse`"),
         ("identify identification", "use `robolin regressor ARM --rank --samples 50`"),
         ("view visualize show draw", "use `inspect` for text, `report` or `plot` for an image"),

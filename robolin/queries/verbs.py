@@ -265,7 +265,7 @@ _CONTROL = (
         states_from=TRAJECTORY,
         own_options=LINEAR_MODEL_OPTIONS,
         answers="robolin.queries.state_space_answer:answer_poles",
-        default_plot_arrays=("poles", "frequency", "mode_shape"),
+        default_plot_arrays=("poles", "mode_shape"),
         linear=True,
         uses_lapack=lambda _: True,
     ),
@@ -373,6 +373,7 @@ _MOTION = (
             "rows": OptionSpec("count", minimum=2),
         },
         answers="robolin.queries.simulate_answer:answer_simulate",
+        default_plot_arrays=("q", "qd", "tau"),
         uses_lapack=_adapts_steps,
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from inspect import signature
@@ -87,23 +86,17 @@ def bench_command(model: ArmSource, report: Report, rows: int | None) -> None:
 
 def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
     """µs per state and states per second by command; commands that fail are noted."""
+    from robolin.core.progress import track
     from robolin.errors import RobolinError
 
     states = _states(arm, rows)
     timings: dict[str, dict[str, float]] = {}
     rejected: list[str] = []
-    with click.progressbar(
-        MEASURED_VERBS,
-        label=f"{arm.name}, {rows} states",
-        file=sys.stderr,
-        hidden=sys.stderr is None,
-        item_show_func=lambda verb: verb,
-    ) as shown:
-        for verb in shown:
-            try:
-                timings[verb] = _timing(arm, verb, states, rows, cores)
-            except RobolinError as error:
-                rejected.append(f"{verb}: {error.message}")
+    for verb in track(f"measuring {arm.name}", MEASURED_VERBS, len(MEASURED_VERBS)):
+        try:
+            timings[verb] = _timing(arm, verb, states, rows, cores)
+        except RobolinError as error:
+            rejected.append(f"{verb}: {error.message}")
     for text in rejected:
         say("note", text)
     return timings

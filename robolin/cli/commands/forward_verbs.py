@@ -116,9 +116,7 @@ _SIMULATE_FLAGS = [*START, *READING_FLAGS, *_PRESCRIBED, *DRIVE, *CLOCK, CLOSE_F
 _SIMULATE_SHORT = "q qd duration tau control goal kp kd follow feedback integrator dt output"
 
 
-@query_command(
-    "simulate", _SIMULATE_FLAGS, state_help=STATE_HELP, short=f"{_SIMULATE_SHORT} output"
-)
+@query_command("simulate", _SIMULATE_FLAGS, state_help=STATE_HELP, short=_SIMULATE_SHORT)
 def simulate_command(inquiry: Request, out: Output) -> None:
     """Simulate the motion under torques or a controller.
 

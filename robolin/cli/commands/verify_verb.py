@@ -166,7 +166,8 @@ def _digits(checks: list[Check], everything: bool) -> list[str]:
         fewest[result.array] = min(fewest.get(result.array, result), result, key=_digits_key)
     counted = [result for result in fewest.values() if result.digits is not None]
     if not everything:
-        return _wrapped(_right(result) for result in sorted(counted, key=_digits_key)[:_WORST])
+        # the terminal wraps it
+        return [", ".join(_right(result) for result in sorted(counted, key=_digits_key)[:_WORST])]
     lines = _wrapped(_right(result) for result in counted)
     for why, names in _without_digits(fewest.values()).items():
         lines += wrap(f"{why}: {', '.join(names)}", WIDTH, subsequent_indent="    ")
@@ -175,7 +176,7 @@ def _digits(checks: list[Check], everything: bool) -> list[str]:
 
 def _wrapped(words: Iterable[str]) -> list[str]:
     """Wrapped lines; a result and its digits stay on one line."""
-    together = ", ".join(word.replace(" ", "\0", 1) for word in words)
+    together = ", ".join(word.replace(" ", "\0") for word in words)
     lines = wrap(together, WIDTH, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines]
 

@@ -290,8 +290,6 @@ function redraw() {
 }
 
 window.addEventListener("beforeprint", () => {
-  // matrices and single checks do not fit on a few pages
-  for (const folded of document.querySelectorAll("#motion details, #limits details, #numbers details")) folded.open = true;
   document.documentElement.classList.add("printing");
   curves.makeAll();
   redraw();
