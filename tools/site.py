@@ -18,6 +18,10 @@ _FILES = Path(__file__).parent / "site_files"
 # search script for local pages, which the builder would load from the network
 _ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 _SHIM = "iframe-worker.js"
+_BRACKETS = re.compile(
+    r"<mo>&#x0005B;</mo><mtable>((?:(?!<mtable>).)*?)</mtable><mo>&#x0005D;</mo>"
+)
+_BORDERS = "border: solid; border-width: 0 1px; border-radius: .3em; padding: 0 .2em"
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.+?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -41,7 +45,9 @@ def _mathml(formula: re.Match[str]) -> str:
     from latex2mathml.converter import convert
 
     display = "inline" if formula[1] == "span" else "block"
-    return str(convert(unescape(formula[2]), display=display))
+    text = str(convert(unescape(formula[2]), display=display))
+    # brackets that grow with the matrix need a font for formulas, which many systems lack
+    return _BRACKETS.sub(rf'<mtable style="{_BORDERS}">\1</mtable>', text)
 
 
 def main() -> None:

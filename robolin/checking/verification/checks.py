@@ -45,7 +45,7 @@ WHY = {
 # reference quantity for the errors of each kind of check
 YARDSTICK = (
     "error: largest difference in a state relative to its largest entry; where terms cancel, "
-    "relative to 1e-15 of the terms over the bound, if larger"
+    "relative to 1e-15 · terms / bound, if that is larger"
 )
 
 

@@ -15,7 +15,8 @@ _REGRESSOR_FLAGS = flags(
     VERBS["regressor"].own_options,
     {
         "--rank": "Return the number of identifiable parameters\n"
-        "Also the identifiability of each: 1 if it is identifiable alone, 0 if it has no effect.",
+        "Also return the identifiability of each parameter: 1 if it is identifiable alone, 0 if it "
+        "has no effect.",
         "--offsets": "Add a column JOINT/offset per joint: a constant torque",
         "--parameters": "Return the parameter values, one per column",
         "--geometry": "Return derivatives by geometric parameters\n"

@@ -56,9 +56,9 @@ def command(
 
     Plots joint quantities over time with their limits, matrices as heat maps, poles in the
     complex plane, Bode plots and responses over time. Several results share one plot.
-    A robot: mass matrix and holding torques at its pose 'home', else at zero; with closed
-    loops, the state of `forward --close least`, constraint forces and derivatives by torques.
-    Requires matplotlib; equal data give equal bytes.
+    For a robot, plots the mass matrix and the holding torques at its pose 'home', or else at
+    zero. For a robot with closed loops, plots the state of `forward --close least`, the
+    constraint forces and the derivatives by torques. Requires matplotlib.
 
     \b
     Examples:

@@ -172,7 +172,7 @@ DRIVE = flags(
         "samples.",
         "--allow-model-mismatch": "Accept gains of a model with other parameters\n"
         "For example with another payload.",
-        "--disturb VALUES[@FROM:TO]": "Disturbance torques, always or for FROM:TO [s]\n"
+        "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
         "They are not limited, and efforts do not include them.",
         "--gain C|VALUES": "Gain c of rate and pose [1/s] (default 1)\n"
         "One number, or one per joint.",

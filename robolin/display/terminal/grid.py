@@ -26,6 +26,7 @@ class Grid:
     """A table before it is drawn: cells[row][column] with row and column names.
 
     legend: names of numbered columns
+    ends:   number of last rows, such as min and max, that are always shown
     """
 
     title: str
@@ -36,6 +37,7 @@ class Grid:
     note: str = ""
     gap: int = GAP
     legend: str = ""
+    ends: int = 0
 
 
 def first_rows(grid: Grid, count: int) -> Grid:
@@ -43,9 +45,24 @@ def first_rows(grid: Grid, count: int) -> Grid:
     left = len(grid.rows) - count
     if left <= 0:
         return grid
+    if grid.ends:
+        return _fewer_rows(grid, max(count - grid.ends, 2))
     more = f"… {left} more {'row' if left == 1 else 'rows'} (--all)"
     note = f"{more}; {grid.note}" if grid.note else more
     return replace(grid, rows=grid.rows[:count], cells=grid.cells[:count], note=note)
+
+
+def _fewer_rows(grid: Grid, count: int) -> Grid:
+    """Evenly spaced rows and the last ones of a grid whose note counts its rows."""
+    data = len(grid.rows) - grid.ends
+    kept = [round(i * (data - 1) / (count - 1)) for i in range(count)]
+    kept += range(data, len(grid.rows))
+    return replace(
+        grid,
+        rows=tuple(grid.rows[i] for i in kept),
+        cells=tuple(grid.cells[i] for i in kept),
+        note=re.sub(r"^\d+ of ", f"{count} of ", grid.note),
+    )
 
 
 def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
@@ -123,6 +140,7 @@ def _columns(grid: Grid, first: int, stop: int) -> Grid:
         note=grid.note if stop == total else "",
         gap=grid.gap,
         legend=grid.legend,
+        ends=grid.ends,
     )
 
 

@@ -129,7 +129,8 @@ def _vector_rows(array: Array, write: Formatting) -> Grid:
     ends = write.has_extremes(array)
     names, joints = row_names(write, ends), array.labels[0]
     cells = write.matrix(array, _some_rows(array, write, ends))
-    if len(joints) > _WIDE:
+    transposed = len(joints) > _WIDE
+    if transposed:
         names, joints, cells = joints, names, tuple(zip(*cells, strict=True))
     return Grid(
         title=_titled(array),
@@ -138,6 +139,7 @@ def _vector_rows(array: Array, write: Formatting) -> Grid:
         columns=joints,
         cells=cells,
         note=write.rows.note(ends),
+        ends=2 if ends and not transposed else 0,
     )
 
 

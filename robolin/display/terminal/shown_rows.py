@@ -114,7 +114,7 @@ def spread_rows(result: ResultStream, shown: int = SHOWN) -> tuple[Result, RowSu
             return part, summary
         first = summary.total
         summary.add(part)
-        while len(held) + (summary.total - first) // stride > _MOST_HELD:
+        while -(-summary.total // stride) > _MOST_HELD:
             stride *= 2
             held = [(row, each) for row, each in held if row % stride == 0]
         kept = range(-(-first // stride) * stride, summary.total, stride)

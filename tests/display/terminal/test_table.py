@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.results.result import Array, Result, only_arrays
+from robolin.core.results.result import Array, Result, only_arrays, stream_of_one_part
 from robolin.display.terminal.numbers import aligned
 from robolin.display.terminal.screen import short_names
+from robolin.display.terminal.shown_rows import spread_rows
 from robolin.display.terminal.table import render_table
 
 
@@ -459,3 +460,18 @@ def test_a_wide_matrix_of_a_trajectory_is_transposed():
     assert "row 1 of 2, transposed" in text
     assert "29 of 30 rows are zero and omitted" in text
     assert "columns: " not in text
+
+
+def test_a_small_screen_shows_fewer_rows_and_both_extremes():
+    """Rows of a long result are omitted evenly; minimum and maximum stay, and the note counts."""
+    vector = Array("tau", np.arange(1000.0).reshape(500, 2), (names(2),), "N·m", "effort")
+    result = result_of(vector, time=np.arange(500) * 0.01)
+    top, rows = spread_rows(stream_of_one_part(result))
+    lines = render_table(top, 80, False, rows=rows, height=17).splitlines()
+    assert len(lines) < 17
+    first = [line.partition(" ")[0] for line in lines]
+    assert [name for name in first if name in ("0", "4.99", "min", "max")] == [
+        *("0", "4.99", "min", "max")
+    ]
+    shown = first.index("min") - first.index("0")
+    assert f"{shown} of 500 rows; min and max are of all rows" in "\n".join(lines)
