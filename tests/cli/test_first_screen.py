@@ -24,6 +24,7 @@ COMMANDS: dict[tuple[str, ...], int] = {
     ("linearize-inverse", "panda", *POSE): 30,
     ("linearize-forward", "panda", *POSE): 42,
     ("jacobian", "panda", *POSE, "--frame", "panda_hand_tcp"): 20,
+    ("ik", "panda", *POSE, "--goal", "panda_hand_tcp=0.5,0.1,0.3,180deg,0,0"): 7,
     ("momentum", "panda", *POSE): 10,
     ("diagonalize", "panda", *POSE): 14,
     ("regressor", "panda", *POSE): 30,

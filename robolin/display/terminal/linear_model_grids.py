@@ -12,7 +12,7 @@ from robolin.core.quantity_table import PER
 from robolin.core.results.result import Array, Result
 from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.numbers import matrix_texts
-from robolin.display.terminal.result_grids import Formatting, row_corner, row_names
+from robolin.display.terminal.result_grids import Formatting, row_corner, shown_row_names
 from robolin.display.terminal.screen import units_by_kind
 
 _STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
@@ -111,7 +111,9 @@ def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) ->
         for row, (i, re, im) in enumerate(zip(least, real, imaginary, strict=True))
         if np.isfinite(poles[row])
     ]
-    names = [name for name, pole in zip(row_names(write), poles, strict=True) if np.isfinite(pole)]
+    names = [
+        name for name, pole in zip(shown_row_names(write), poles, strict=True) if np.isfinite(pole)
+    ]
     widest = max((len(row[-1]) for row in cells), default=0)
     header = ("unstable", "", "least stable pole [1/s]", "joints".ljust(widest))
     padded = tuple((*row[:-1], row[-1].ljust(widest)) for row in cells)
@@ -144,7 +146,7 @@ def response_grids(array: Array, write: Formatting) -> Iterator[Grid]:
         return
     unit = _position_unit(array) if own else array.unit
     cells = write.matrix(array, values[: write.rows.shown])
-    rows = (row_corner(write.result), row_names(write), columns)
+    rows = (row_corner(write.result), shown_row_names(write), columns)
     yield Grid(f"{what} [{unit}]", *rows, cells, write.rows.note(False))
 
 

@@ -96,7 +96,7 @@ def _side_by_side(
     ends = batch and write.has_extremes(*arrays)
     shown = [_some_rows(array, write, ends) if batch else array.values.ravel() for array in arrays]
     columns = [write.vector(*each) for each in zip(arrays, shown, strict=True)]
-    names = row_names(write, ends) if batch else labels[0] if labels else ("",)
+    names = shown_row_names(write, ends) if batch else labels[0] if labels else ("",)
     return Grid(
         title="",
         corner=row_corner(result) if batch else _corner(arrays[0], result),
@@ -127,7 +127,7 @@ def _with_units(array: Array, write: Formatting) -> Grid:
 def _vector_rows(array: Array, write: Formatting) -> Grid:
     """A vector per row: one line per row, one column per joint; many joints as lines."""
     ends = write.has_extremes(array)
-    names, joints = row_names(write, ends), array.labels[0]
+    names, joints = shown_row_names(write, ends), array.labels[0]
     cells = write.matrix(array, _some_rows(array, write, ends))
     transposed = len(joints) > _WIDE
     if transposed:
@@ -174,7 +174,7 @@ def _matrices(array: Array, write: Formatting) -> Iterator[Grid]:
     for row in _matrix_rows(array.batch, write):
         heading = f"{title}, row {write.rows.index(row) + 1} of {write.rows.total}"
         if is_swept(result.verb) or result.time is not None:
-            heading += f": {row_corner(result)} {row_names(write)[row]}"
+            heading += f": {row_corner(result)} {shown_row_names(write)[row]}"
         elif _FREQUENCY in result:
             heading += f": omega [rad/s] {result[_FREQUENCY][row]:g}"
         if _is_wide(array):
@@ -249,7 +249,7 @@ def _titled(array: Array) -> str:
     return f"{array.name} [{array.unit}]"
 
 
-def row_names(write: Formatting, ends: bool = False) -> tuple[str, ...]:
+def shown_row_names(write: Formatting, ends: bool = False) -> tuple[str, ...]:
     """Times, values of a sweep or numbers of the rows, and with `ends` min and max."""
     names = _times(write.result, write.rows)
     return (*names, "min", "max") if ends else names
