@@ -26,6 +26,7 @@ SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
     "linearize-inverse": ("derivatives of tau", ("dtau_dq", "mass_matrix", "dtau_dqd")),
     "linearize-forward": ("derivatives of qdd", ("dqdd_dq", "dqdd_dtau", "dqdd_dqd")),
     "jacobian": ("Jacobian", ("jacobian", "position", "rotation")),
+    "ik": ("inverse kinematics", ("q", "position_error", "orientation_error")),
     "momentum": ("centre of mass and momentum", ("mass", "com", "com_velocity", "momentum")),
     "diagonalize": ("diagonalized dynamics", ("nu", "epsilon", "coriolis", "D", "m")),
     "regressor": ("regressor", ("regressor",)),
@@ -189,7 +190,9 @@ def headline(result: Result, rows: RowSummary) -> str:
         source = where.partition(" of ")[2]
         what = what.replace(" rows", f" rows of {source}", 1) if source else what
     elif where:
-        what += f", {where}" if batch else f"{',' * bool(verdict)} at {where}"
+        # the positions of ik are a start, not the state of the result
+        at = "from" if verb == "ik" else "at"
+        what += f", {where}" if batch else f"{',' * bool(verdict)} {at} {where}"
     return f"{arm}: {what}" if arm else what
 
 

@@ -53,7 +53,7 @@ PIPE_WIDTH = 100
 # rows of the first matrix that are shown on the smallest screen
 SMALL_MATRIX = 7
 # and rows of a larger one
-FEWEST_ROWS = 5
+_FEWEST_ROWS = 5
 # arrays over time or frequency, with one matrix per row
 RESPONSES = ("frequency_response", "step_response", "impulse_response")
 # attempts to fit a screen
@@ -189,7 +189,7 @@ class ArrayTables:
             legend = f"columns: {piece.legend}" if piece.legend else ""
             if not i and room is not None:
                 rows = room - 4 - (len(ink.text(legend)) if legend else 0)
-                fewest = SMALL_MATRIX if len(piece.rows) <= SMALL_MATRIX else FEWEST_ROWS
+                fewest = SMALL_MATRIX if len(piece.rows) <= SMALL_MATRIX else _FEWEST_ROWS
                 piece = first_rows(piece, max(rows, fewest))
             more = ["", *(ink.text(piece.title, "bold") if piece.title else [])]
             if piece.rows:
