@@ -90,7 +90,7 @@ def _dominant(shape: Any, joints: Sequence[str]) -> list[str]:
 
 
 def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) -> Grid:
-    """Of every row: the number of unstable poles, and the least stable pole with its joints."""
+    """The number of unstable poles of every row, and the least stable pole with its joints."""
     result = write.result
     joints = next(array for array in result.arrays if array.name == "mode_shape").labels[1]
     count = min(result.batch or 0, write.rows.shown)

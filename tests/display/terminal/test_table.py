@@ -452,7 +452,7 @@ def test_responses_are_tables_over_time_and_frequency():
 
 
 def test_a_wide_matrix_of_a_trajectory_is_transposed():
-    """Of a regressor over time, rows of zeros are omitted; no legend lists all columns."""
+    """A regressor over time has no rows of zeros, and no legend that lists all columns."""
     values = np.zeros((2, 2, 30))
     values[:, 1, 4] = 3.0
     wide = tuple(f"link{i}/mass" for i in range(30))
