@@ -91,15 +91,15 @@ def test_an_error_in_a_late_part_leaves_nothing(tmp_path, form):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_shows_rows_of_the_whole_result():
+def test_a_table_shows_spaced_rows():
     """Evenly spaced rows, also of a result in parts, with the first and the last one."""
     result = sample(ROWS)
     top, rows = spread_rows(in_parts(result, [3, 4, 25]))
-    whole = spread_rows(stream_of_one_part(result))
+    complete = spread_rows(stream_of_one_part(result))
     assert (top.batch, rows.total) == (10, ROWS)
     assert rows.picked[0] == 0
     assert rows.picked[-1] == ROWS - 1
-    assert render_table(top, 80, False, 6, rows) == render_table(whole[0], 80, False, 6, whole[1])
+    assert render_table(top, 80, False, 6, rows) == render_table(complete[0], 80, False, 6, complete[1])
 
 
 @pytest.mark.parametrize("count", [129, 1000, 4321])

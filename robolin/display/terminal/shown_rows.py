@@ -123,10 +123,10 @@ def spread_rows(result: ResultStream, shown: int = SHOWN) -> tuple[Result, RowSu
             last = [(summary.total - 1, _copied(part, part.batch - 1))]
     rows = dict([*held, *last])
     if summary.is_longer:
-        wanted = np.linspace(0, summary.total - 1, shown)
+        spaced = np.linspace(0, summary.total - 1, shown)
         known = np.array(list(rows))
         # with a stride, the same row may be nearest twice
-        summary.picked = tuple(sorted({int(known[np.abs(known - x).argmin()]) for x in wanted}))
+        summary.picked = tuple(sorted({int(known[np.abs(known - x).argmin()]) for x in spaced}))
         summary.shown = len(summary.picked)
     ending = result.ending(summary.total)
     parts = [rows[row] for row in summary.picked or sorted(rows)]
