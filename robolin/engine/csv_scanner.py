@@ -4,8 +4,6 @@ The scan reads every byte of a recording, so compiled code processes 64 bytes pe
 would need six passes.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +15,7 @@ _BLOCK_BYTES = 64
 _QUOTES, _RETURNS, _NON_ASCII, _BLANK_LINES, _UNEVEN = (1 << bit for bit in range(5))
 
 
+# annotations are evaluated: a named tuple compiles texts, 1.3 million instructions each
 class ScannedText(NamedTuple):
     """Line count and unusual features of a text.
 

@@ -1,7 +1,5 @@
 """Articulated-body inertias and the innovations factors of the mass matrix, O(n)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 
@@ -12,6 +10,7 @@ from robolin.dynamics.algebra.vectors import add, dot, scale, sub
 from robolin.dynamics.links.link_poses import Links
 
 
+# annotations are evaluated: a named tuple compiles texts, 1.3 million instructions each
 class Articulated(NamedTuple):
     """P (21), its hinge column P H* (6), D and 1/D, and the gain G (6) of every link."""
 
