@@ -49,6 +49,7 @@ FIXES = {
     "mjcf-equality": "Remove it from the file, or close the loop by `<connect>`.",
     "mjcf-from-outside": "Nothing: pass torques and wrenches as options.",
     "mjcf-left-out": "Nothing, if the dynamics without it is what you need.",
+    "mjcf-unread": "Nothing; add the files if other programs need them.",
     "mjcf-warning": "Follow the warning, which MuJoCo issued.",
     "name-empty": "Write the name.",
     "name-missing": "Add a name.",

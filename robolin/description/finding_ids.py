@@ -70,6 +70,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "warning",
         "A force or property of a MuJoCo model is not supported and ignored.",
     ),
+    "mjcf-unread": (
+        "note",
+        "Meshes or textures of a MuJoCo model cannot be read; no inertia needs them.",
+    ),
     "mjcf-warning": ("warning", "MuJoCo reported a warning when it compiled the file."),
     "name-empty": ("error", "A name is empty."),
     "name-missing": ("error", "A robot, link, joint or reference has no name."),

@@ -285,7 +285,7 @@ def _read(robot: RobotText, options: ModelOptions) -> Reading:
     if robot.kind == "mjcf":
         from robolin.description.mjcf.mjcf_reader import read_mjcf
 
-        return read_mjcf(robot, options.packages.values())
+        return read_mjcf(robot, options.packages.values(), options.open_loops)
     if robot.kind == "sdf":
         from robolin.description.sdf.sdf_reader import read_sdf
 

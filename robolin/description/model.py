@@ -134,7 +134,8 @@ class LinkEntry:
     """A link as written; the inertia is None if the file has none.
 
     The inertia is already in the link's own axes (the inertial frame's rotation is applied).
-    `locations` has 'default' if the reader has reported a default of the format.
+    `locations` has 'default' if the reader has reported a default of the format, and 'virtual' for
+    a link that only models an equation or a rotor.
     """
 
     name: str

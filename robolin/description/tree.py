@@ -197,7 +197,12 @@ def with_base_joint(description: Description, kind: GroupKind = "floating") -> D
 
 
 def floating_problems(description: Description) -> Iterator[RobolinError]:
-    """Errors for joints with the name of the floating base or of one of its coordinates."""
+    """Errors for names of the floating base or its coordinates, and for rotors of tendons."""
+    rotors = (link for link in description.links if "virtual" in link.locations and link.inertia)
+    if rotor := next(rotors, None):
+        message = f"floating base: '{rotor.name}' models the armature of a tendon on a fixed base"
+        hint = "add a <freejoint> to the base body in the file"
+        yield UsageError(message, where=str(rotor.location), hint=hint)
     taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in GROUP_FREEDOMS["floating"])}
     for joint in description.joints:
         if joint.name in taken:

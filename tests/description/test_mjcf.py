@@ -229,7 +229,12 @@ def quaternion(rpy):
 
 
 WRONG = [
-    ("<equality>", '<equality><weld body1="hand" body2="left"/>', "mjcf-equality"),
+    (
+        "<equality>",
+        '<tendon><fixed name="t"><joint joint="wrist" coef="2"/></fixed></tendon><equality>'
+        '<tendon tendon1="t"/>',
+        "mjcf-equality",
+    ),
     (".02 .9 0 0 0", ".02 .9 .1 0 0", "mjcf-equality"),
     ('joint2="left" ', "", "mjcf-equality"),
     ('ref="-.4"', 'ref="inf"', "number-not-finite"),
@@ -240,7 +245,7 @@ WRONG = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "finding"), WRONG, ids=range(len(WRONG)))
 def test_unsupported_elements_are_rejected_by_name(compiled_here, old, new, finding):
-    """Welds, mimic joints on curves and infinite parameters are errors that name the element."""
+    """Fixed joints, mimic joints on curves and infinite parameters are errors."""
     assert old in ARM
     Path("a.mjcf").write_text(ARM.replace(old, new))
     found = [each for each in read("a.mjcf").findings if each.level == "error"]

@@ -299,13 +299,25 @@ def test_no_address_is_opened(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("marker", ["package.xml", ".git"])
 def test_all_of_a_package_may_be_read(tmp_path: Path, marker: str) -> None:
     """Files next to the folder of a model are read if both are in a package or repository."""
-    write(tmp_path / "meshes/x.obj", TETRAHEDRON)
-    main = write(tmp_path / "mjcf/m.xml", model(asset("mesh", "n", "../meshes/x")))
+    write(tmp_path / "shapes/x.obj", TETRAHEDRON)
+    main = write(tmp_path / "models/m.xml", model(asset("mesh", "n", "../shapes/x")))
     with pytest.raises(RobolinError, match="outside the model's package"):
         listed(main)
     write(tmp_path / marker, "<package><name>p</name></package>")
-    assert listed(main).digests.keys() == {"m.xml", "../meshes/x.obj"}
+    assert listed(main).digests.keys() == {"m.xml", "../shapes/x.obj"}
     assert compiles(main)
+
+
+@pytest.mark.parametrize("folder", ["meshes", "assets"])
+def test_a_folder_with_the_parts_of_a_package_is_one(tmp_path: Path, folder: str) -> None:
+    """A model reads ../meshes of a robot whose package has no manifest, and nothing above it."""
+    write(tmp_path / "robot" / folder / "x.obj", TETRAHEDRON)
+    write(tmp_path / "secret.obj", TETRAHEDRON)
+    main = write(tmp_path / "robot/xml/m.xml", model(asset("mesh", "n", f"../{folder}/x")))
+    assert listed(main).digests.keys() == {"m.xml", f"../{folder}/x.obj"}
+    main = write(tmp_path / "robot/xml/m.xml", model(asset("mesh", "n", "../../secret")))
+    with pytest.raises(RobolinError, match="outside the model's package"):
+        listed(main)
 
 
 def test_other_formats_are_not_read_as_mjcf(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robolin.core.arm import NO_TURN, Mimic, Pose
-from robolin.description.model import Finding, LoopEnd, LoopEntry, SourceLocation
+from robolin.description.model import Finding, SourceLocation
 from robolin.description.xacro.ros_packages import package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError
@@ -297,80 +296,6 @@ def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -
     return FileError(f"'{name}' could not be read: {reason}", where=where)
 
 
-# MuJoCo's codes of equality types
-_CONNECT, _WELD, _JOINT, _TENDON = range(4)
-_NAMES = {_WELD: "weld", _TENDON: "tendon"}
-_TAGS = {_CONNECT: "connect", _WELD: "weld", _JOINT: "joint", _TENDON: "tendon"}
-_BODY = 1
-
-
-def followers(
-    model: Mapping[str, Any], files: ModelFiles, found: list[Finding]
-) -> dict[str, Mimic]:
-    """Mimic rules by joint name; equalities that are not linear are rejected."""
-    rules: dict[str, Mimic] = {}
-    for equality in _active(model, _JOINT):
-        first, second = equality["obj1id"], equality["obj2id"]
-        name = model["joint"][first]["name"]
-        offset, ratio, *bends = equality["data"][:5]
-        if second < 0 or any(bends) or name in rules:
-            what = (
-                "is fixed by an equality constraint"
-                if second < 0
-                else "mimics another joint by a nonlinear polynomial, or mimics two joints"
-            )
-            hint = (
-                "remove the equality and use --lock to fix the joint"
-                if second < 0
-                else "use a linear polynomial of one joint"
-            )
-            found.append(_refused(files, equality, f"joint '{name}' {what}", hint))
-            continue
-        # MuJoCo measures both positions from the initial pose of the model
-        start, leads = (model["qpos0"][model["joint"][k]["qposadr"]] for k in (first, second))
-        leader = model["joint"][second]["name"]
-        rules[name] = Mimic(leader, ratio, start + offset - ratio * leads)
-    return rules
-
-
-def equality_closures(
-    model: Mapping[str, Any], files: ModelFiles, found: list[Finding]
-) -> Iterator[LoopEntry]:
-    """Point closures between two bodies; other equalities that close a loop are rejected."""
-    for equality in _active(model, None):
-        kind, location = equality["type"], files.at("connect", equality["name"])
-        if kind == _CONNECT and equality["objtype"] == _BODY:
-            ends = []
-            for body, at in ((equality["obj1id"], 0), (equality["obj2id"], 3)):
-                x, y, z = equality["data"][at : at + 3]
-                ends.append(
-                    LoopEnd(model["body"][body]["name"], location, Pose(NO_TURN, (x, y, z)))
-                )
-            yield LoopEntry(equality["name"], "point", location, *ends)
-        elif kind != _JOINT:
-            what = _NAMES.get(kind, "constraint of an unsupported type")
-            message = f"equality '{equality['name']}' is a {what}, which is not supported"
-            found.append(
-                _refused(
-                    files,
-                    equality,
-                    message,
-                    "remove it, or replace it by a connect constraint between two bodies",
-                )
-            )
-
-
-def _active(model: Mapping[str, Any], kind: int | None) -> Iterator[Mapping[str, Any]]:
-    for equality in model["equality"]:
-        if equality["active0"] and kind in (None, equality["type"]):
-            yield equality
-
-
-def _refused(files: ModelFiles, equality: Mapping[str, Any], message: str, hint: str) -> Finding:
-    location = files.at(_TAGS.get(equality["type"], "equality"), equality["name"])
-    return Finding("mjcf-equality", "error", location, message, hint)
-
-
 Row = Mapping[str, Any]
 
 _OF_BODY = ("pos", "quat", "mass", "ipos", "iquat", "inertia")
@@ -406,3 +331,8 @@ def _figures(model: Row) -> Iterator[tuple[str, str, str, Any]]:
             yield "joint", joint["name"], figure, model["dof"][joint["dofadr"]][figure]
     for equality in model["equality"]:
         yield "equality", equality["name"], "data", equality["data"]
+    for site in model["site"]:
+        yield "site", site["name"], "pos", [*site["pos"], *site["quat"]]
+    for tendon in model["tendon"]:
+        coefficients = [c for _, c in tendon["terms"] or ()]
+        yield "fixed", tendon["name"], "coef", [tendon["armature"], *coefficients]

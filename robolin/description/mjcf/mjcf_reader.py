@@ -33,10 +33,14 @@ from robolin.core.arm_parts import (
 )
 from robolin.core.text import pluralize
 from robolin.description.mjcf import mjcf_worker as compile_in_own_process
+from robolin.description.mjcf.mjcf_equalities import (
+    Equalities,
+    read_equalities,
+    tendon_rotors,
+    with_tendon_armature,
+)
 from robolin.description.mjcf.mjcf_files import (
     ModelFiles,
-    equality_closures,
-    followers,
     model_files,
     not_finite,
 )
@@ -77,10 +81,11 @@ class _Part(NamedTuple):
     joint: JointEntry
 
 
-def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
+def read_mjcf(found: RobotText, folders: Iterable[str], open_loops: bool = False) -> Reading:
     """The description of an MJCF file, None if there is any error, and all findings.
 
-    folders: further readable folders, in addition to the package of the file
+    folders:    further readable folders, in addition to the package of the file
+    open_loops: whether equality constraints without a mimic rule are left out
     """
     if found.path is None:
         hint = "give the path of the file: it may include other files"
@@ -92,7 +97,7 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     if wrong_numbers := list(not_finite(model, files)):
         return Reading(None, limit_findings([*files.findings, *wrong_numbers]))
     findings = [*files.findings, *_findings(model, files)]
-    description, more = _description(model, files, findings)
+    description, more = _description(model, files, findings, open_loops)
     findings += more
     wrong = any(finding.level == "error" for finding in findings)
     return Reading(None if wrong else description, limit_findings(findings), description)
@@ -122,7 +127,7 @@ def _compiled(found: RobotText, files: ModelFiles) -> Row:
             if os.path.basename(name) in reason:
                 raise error
         raise RobolinError(f"MuJoCo rejects the file: {reason}", where=found.shown)
-    return _switched_off(with_actuators(_named(model)))
+    return _switched_off(with_tendon_armature(with_actuators(_named(model))))
 
 
 def _switched_off(model: dict[str, Any]) -> Row:
@@ -169,10 +174,15 @@ def _without_effect(model: Row, disabled: set[str]) -> Counter[str]:
 
 
 def _named(model: dict[str, Any]) -> dict[str, Any]:
-    """The model, with generated names for unnamed objects."""
-    for kind in ("body", "joint", "equality", "key"):
+    """The model, with generated names for unnamed objects that no other object has."""
+    for kind in ("body", "joint", "equality", "key", "tendon"):
+        taken = {row["name"] for row in model[kind]}
         for k, row in enumerate(model[kind]):
-            row["name"] = row["name"] or f"{kind}{k}"
+            name = row["name"] or f"{kind}{k}"
+            while not row["name"] and name in taken:
+                name += "_"
+            row["name"] = name
+            taken.add(name)
     return model
 
 
@@ -180,6 +190,10 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     """Findings for forces and constraints that an arm does not support."""
     for text in dict.fromkeys(model["warned"]):
         yield Finding("mjcf-warning", "warning", files.at("mujoco", ""), " ".join(text.split()))
+    if model["unread"]:
+        reason = " ".join(model["unread"].split())
+        message = f"meshes and textures are not read, since every <inertial> is given: {reason}"
+        yield Finding("mjcf-unread", "note", files.at("mujoco", ""), message)
     for what in model["left_out"]:
         yield Finding(
             "mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: not supported, ignored"
@@ -222,14 +236,16 @@ def _of_several_freedoms(model: Row, joint: Row, location: SourceLocation) -> It
 
 
 def _description(
-    model: Row, files: ModelFiles, found: list[Finding]
+    model: Row, files: ModelFiles, found: list[Finding], open_loops: bool
 ) -> tuple[Description, list[Finding]]:
-    bodies, rules = model["body"], followers(model, files, found)
+    bodies, equalities = model["body"], read_equalities(model, files, found, open_loops)
+    rules, (rotors, rotor_joints) = equalities.rules, tendon_rotors(model, files)
     base = LinkEntry(bodies[0]["name"], files.at("worldbody", ""))
     parts = [part for k in range(1, len(bodies)) for part in _parts(model, k, files)]
-    links = [base, *(part.link for part in parts)]
+    links = [base, *(part.link for part in parts), *equalities.links, *rotors]
     driven = _actuated(model, rules)
     joints = [_following(part.joint, rules, driven) for part in parts]
+    joints += [*equalities.joints, *rotor_joints]
     location = files.at("mujoco", "")
     root, findings = check_structure(links, joints, location)
     x, y, z = model["gravity"]
@@ -241,19 +257,20 @@ def _description(
         source=files.shown,
         digest=files.digest,
         gravity=(x, y, z),
-        loops=tuple(equality_closures(model, files, found)),
+        loops=tuple(equalities.loops),
         poses=keyframe_poses(model, joints, files, found),
-        ignored=_ignored(model, files),
+        ignored=_ignored(model, files, equalities),
         notes=("compiled by MuJoCo from MJCF", *actuator_notes(model)),
         locations={"robot": location},
     ), findings
 
 
-def _ignored(model: Row, files: ModelFiles) -> tuple[str, ...]:
+def _ignored(model: Row, files: ModelFiles, equalities: Equalities) -> tuple[str, ...]:
     """Elements and attributes without effect, and equalities that the model switches off."""
     counts = unused_parts(files.trees)
     inactive = sum(not equality["active0"] for equality in model["equality"])
     counts += model["without_effect"] + Counter({"equality that is not active": inactive})
+    counts += Counter({"equality left out by --open-loops": equalities.left_out})
     return sorted_counts(counts)
 
 

@@ -51,7 +51,24 @@ _USED: Mapping[str, tuple[str, ...]] = {
     "drive": ("armature", "class", "damping", "joint", "jointinparent", "name", "tendon"),
     "equality": (),
     "default equality": ("active",),
-    "connect": ("active", "anchor", "body1", "body2", "class", "name"),
+    "connect": ("active", "anchor", "body1", "body2", "class", "name", "site1", "site2"),
+    "weld": (
+        "active",
+        "anchor",
+        "body1",
+        "body2",
+        "class",
+        "name",
+        "relpose",
+        "site1",
+        "site2",
+        "torquescale",
+    ),
+    "site": ("class", "fromto", "name", *_FRAME),
+    "tendon": (),
+    "fixed": ("armature", "class", "name"),
+    "joint of a tendon": ("coef", "joint"),
+    "tendon equality": ("active", "class", "name", "polycoef", "tendon1", "tendon2"),
     "keyframe": (),
     "key": ("name", "qpos"),
     "joint equality": ("active", "class", "joint1", "joint2", "name", "polycoef"),
@@ -83,8 +100,14 @@ _INSIDE: Mapping[str, Mapping[str, str]] = {
     **{key: {tag: tag for tag in _OF_BODY} for key in ("worldbody", "body", "frame", "replicate")},
     "actuator": dict.fromkeys(_DRIVES, "drive"),
     "keyframe": {"key": "key"},
-    "equality": {"connect": "connect", "joint": "joint equality"},
+    "equality": {
+        **{tag: tag for tag in ("connect", "weld")},
+        **{tag: f"{tag} equality" for tag in ("joint", "tendon")},
+    },
+    "fixed": {"joint": "joint of a tendon"},
 }
+# attributes of equalities that name a site or a tendon
+_NAMED_BY_EQUALITY = {"site1": "site", "site2": "site", "tendon1": "fixed", "tendon2": "fixed"}
 # elements whose content is listed by section
 _SECTIONS = ("asset", "default", "equality", "option")
 # settings of <compiler> that let attributes of geoms affect the mass
@@ -92,14 +115,24 @@ _CHOOSING = ("inertiagrouprange", "discardvisual")
 _CHOSEN_BY = ("contype", "conaffinity", "group")
 
 _Used = Mapping[str, tuple[str, ...]]
+_Named = frozenset[tuple[str, str]]
 
 
 def unused_parts(trees: Iterable[Element]) -> Counter[str]:
     """The number of each element or attribute of a model without effect on an arm."""
     counts: Counter[str] = Counter()
     for root in trees:
-        counts.update(_unused(root, "mujoco", {**_USED, **_used_together(root)}))
+        named = frozenset(_named_by_equalities(root))
+        counts.update(_unused(root, "mujoco", {**_USED, **_used_together(root)}, named))
     return counts
+
+
+def _named_by_equalities(root: Element) -> Iterator[tuple[str, str]]:
+    """Tag and name of every site and tendon of an equality."""
+    for part in _everything(root):
+        for attribute, tag in _NAMED_BY_EQUALITY.items():
+            if attribute in part.attributes:
+                yield tag, part.attributes[attribute]
 
 
 def _used_together(root: Element) -> _Used:
@@ -119,18 +152,34 @@ def _everything(element: Element) -> Iterator[Element]:
         yield from _everything(part)
 
 
-def _unused(element: Element, kind: str, used: _Used) -> Iterator[str]:
+def _unused(element: Element, kind: str, used: _Used, named: _Named) -> Iterator[str]:
     known = used[kind]
     if known[:1] != _ALL:
         label = kind if kind.endswith(element.tag) else element.tag
         yield from (f"{label} attribute {name}" for name in element.attributes if name not in known)
     for part in _children(element):
-        if inner := _INSIDE.get(kind, {}).get(part.tag):
-            yield from _unused(part, inner, used)
+        inner = _INSIDE.get(kind, {}).get(part.tag)
+        if inner is None and (part.tag, part.attributes.get("name", "")) in named:
+            inner = part.tag
+        if inner:
+            yield from _unused(part, inner, used, named)
+        elif kind == "mujoco" and part.tag == "tendon":
+            yield from _tendons(part, used, named)
         elif kind == "mujoco":
             yield from _section(part)
         else:
             yield f"{kind}/{part.tag}" if kind in _SECTIONS else part.tag
+
+
+def _tendons(section: Element, used: _Used, named: _Named) -> Iterator[str]:
+    """Tendons without effect; those of an equality or with armature are used."""
+    for part in _children(section):
+        if part.tag == "fixed" and (
+            ("fixed", part.attributes.get("name", "")) in named or "armature" in part.attributes
+        ):
+            yield from _unused(part, "fixed", used, named)
+        else:
+            yield f"tendon/{part.tag}"
 
 
 def _section(section: Element) -> Iterator[str]:

@@ -20,6 +20,7 @@ _PER_DOF = ("armature", "damping", "frictionloss")
 # actuators have inertia and damping of their own since MuJoCo 4
 _PER_ACTUATOR = ("trntype", "trnid", "gear", "armature", "damping")
 _PER_EQUALITY = ("type", "obj1id", "obj2id", "objtype", "active0", "data")
+_PER_SITE = ("pos", "quat", "bodyid")
 
 
 def prepare() -> None:
@@ -33,11 +34,17 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     warned: list[str] = []
     # MuJoCo would write its warnings to a file in the current folder
     mujoco.set_mju_user_warning(warned.append)
+    unread = ""
     try:
         model = mujoco.MjModel.from_xml_path(request["file"])
     except Exception as error:  # MuJoCo raises errors of several classes
-        return {"error": str(error)}
+        unread = str(error)
+        try:
+            model = _without_assets(mujoco, request["file"])
+        except Exception:
+            return {"error": unread}
     return {
+        "unread": unread,
         "name": model.names[: model.names.index(b"\0")].decode(errors="replace"),
         "gravity": _plain(model.opt.gravity),
         "qpos0": _plain(model.qpos0),
@@ -47,13 +54,42 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
         "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
         "actuator": list(_rows(model, "actuator", _acting(model), _PER_ACTUATOR)),
         "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
+        "site": list(_rows(model, "site", model.nsite, _PER_SITE)),
+        "tendon": list(_tendons(mujoco, model)),
         "key": list(_rows(model, "key", model.nkey, ("qpos",))),
         "warned": warned,
-        "left_out": list(_left_out(model)),
+        "left_out": list(_left_out(mujoco, model)),
         "from_outside": list(_from_outside(model)),
         "actuated": _actuated_joints(mujoco, model),
         "disabled": [name for name, bit in _switches(mujoco) if model.opt.disableflags & bit],
     }
+
+
+def _without_assets(mujoco: Any, file: str) -> Any:
+    """Compile a file without the meshes and pictures that its inertias do not depend on.
+
+    A mesh of a body with an <inertial> becomes a sphere, which other elements may still name.
+    """
+    spec = mujoco.MjSpec.from_file(file)
+    if spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
+        raise ValueError("every inertia depends on the geoms")
+    shapes = (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_HFIELD)
+    for body in spec.bodies:
+        if body.explicitinertial or body.name == "world":
+            for geom in body.geoms:
+                if geom.meshname or geom.type in shapes:
+                    geom.type = mujoco.mjtGeom.mjGEOM_SPHERE
+                    geom.meshname = geom.hfieldname = ""
+                    geom.size = [0.01, 0.0, 0.0]
+    used = {geom.meshname for geom in spec.geoms} | {geom.hfieldname for geom in spec.geoms}
+    for asset in (*spec.meshes, *spec.hfields):
+        if asset.name not in used:
+            spec.delete(asset)
+    for picture in (*spec.skins, *spec.materials, *spec.textures):
+        spec.delete(picture)
+    for part in (*spec.geoms, *spec.sites, *spec.tendons):
+        part.material = ""
+    return spec.compile()
 
 
 def _acting(model: Any) -> int:
@@ -74,6 +110,7 @@ def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Ite
         "jnt": model.joint,
         "eq": model.equality,
         "actuator": model.actuator,
+        "site": model.site,
         "key": model.key,
     }.get(kind)
     for k in range(count):
@@ -81,7 +118,7 @@ def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Ite
         yield row if named is None else {"name": named(k).name, **row}
 
 
-def _left_out(model: Any) -> Iterator[str]:
+def _left_out(mujoco: Any, model: Any) -> Iterator[str]:
     """Names of forces and constraints that an arm does not support."""
     options = model.opt
     if options.density or options.viscosity:
@@ -94,7 +131,6 @@ def _left_out(model: Any) -> Iterator[str]:
         ("tendon_damping", "damping of tendons"),
         ("tendon_dampingpoly", "nonlinear damping of tendons"),
         ("tendon_frictionloss", "friction of tendons"),
-        ("tendon_armature", "armature of tendons"),
         ("dof_dampingpoly", "nonlinear damping of joints"),
         ("jnt_stiffnesspoly", "nonlinear springs of joints"),
         ("actuator_dampingpoly", "nonlinear damping of actuators"),
@@ -102,10 +138,36 @@ def _left_out(model: Any) -> Iterator[str]:
         # versions differ in what they have
         if getattr(model, quantity, options.wind[:0]).any():
             yield what
+    spatial = [not _fixed(mujoco, model, k) for k in range(model.ntendon)]
+    if spatial and hasattr(model, "tendon_armature") and model.tendon_armature[spatial].any():
+        yield "armature of spatial tendons"
     if getattr(model, "nflex", 0):
         yield "flexible bodies"
     if model.npluginstate or model.nplugin:
         yield "plugins"
+
+
+def _tendons(mujoco: Any, model: Any) -> Iterator[dict[str, Any]]:
+    """Name and armature of every tendon, and [joint, coefficient] pairs of a fixed one."""
+    armature = getattr(model, "tendon_armature", [0.0] * model.ntendon)
+    for k in range(model.ntendon):
+        terms = None
+        if _fixed(mujoco, model, k):
+            wraps = _wraps(model, k)
+            joints, coefficients = model.wrap_objid[wraps], model.wrap_prm[wraps]
+            terms = [[int(j), float(c)] for j, c in zip(joints, coefficients, strict=True)]
+        yield {"name": model.tendon(k).name, "armature": float(armature[k]), "terms": terms}
+
+
+def _wraps(model: Any, tendon: int) -> slice:
+    first = model.tendon_adr[tendon]
+    return slice(first, first + model.tendon_num[tendon])
+
+
+def _fixed(mujoco: Any, model: Any, tendon: int) -> bool:
+    """Return True if the length of a tendon is a linear combination of joint positions."""
+    kinds = model.wrap_type[_wraps(model, tendon)]
+    return bool((kinds == int(mujoco.mjtWrap.mjWRAP_JOINT)).all())
 
 
 def _from_outside(model: Any) -> Iterator[str]:
@@ -129,11 +191,9 @@ def _actuated_joints(mujoco: Any, model: Any) -> list[int] | None:
         if name in ("mjTRN_JOINT", "mjTRN_JOINTINPARENT"):
             driven.add(int(target))
         elif name == "mjTRN_TENDON":
-            first, count = model.tendon_adr[target], model.tendon_num[target]
-            wraps = slice(first, first + count)
-            if (model.wrap_type[wraps] != int(mujoco.mjtWrap.mjWRAP_JOINT)).any():
+            if not _fixed(mujoco, model, target):
                 return None
-            driven |= {int(joint) for joint in model.wrap_objid[wraps]}
+            driven |= {int(joint) for joint in model.wrap_objid[_wraps(model, target)]}
         elif name != "mjTRN_BODY":
             return None
     return sorted(driven) or None

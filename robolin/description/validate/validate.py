@@ -276,7 +276,7 @@ TYPED_DIGITS = 12
 
 def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
     """Findings for one link; `size` is its entry in `link_sizes`, None if unknown."""
-    if link.inertia is None:
+    if link.inertia is None or "virtual" in link.locations:
         return
     body, location = link.inertia, link.inertia_location or link.location
     yield from _mass_findings(link.name, body, location)
@@ -353,7 +353,7 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
     """Findings for links with identical inertials, which are usually copied by mistake."""
     groups: dict[Inertia, list[LinkEntry]] = {}
     for link in links:
-        if link.inertia and any(link.inertia.rotary):
+        if link.inertia and any(link.inertia.rotary) and "virtual" not in link.locations:
             groups.setdefault(link.inertia, []).append(link)
     for group in groups.values():
         if len(group) >= REPEATED_AT_LEAST:

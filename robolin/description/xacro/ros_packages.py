@@ -14,6 +14,8 @@ _NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 _LONGEST_MANIFEST = 1 << 20
 # subfolders of a package with robot files; they identify a package without a manifest
 _PARTS = ("urdf", "xacro", "meshes", "robots")
+# the same for models of simulators
+_SIMULATOR_PARTS = (*_PARTS, "assets", "mjcf")
 # levels above the folder of a file at which such a package is looked for
 _LEVELS = 3
 # REP 127 and 144: letters, digits, underscores and dashes
@@ -73,27 +75,31 @@ def _candidates(name: str, file: Path) -> Iterator[Path]:
 
 def _unmarked_packages(file: Path) -> list[Path]:
     """Folders around a file that look like packages but have no manifest: its own, and siblings."""
-    own = _package_or_similar(file)
-    folders = _subfolders(own.parent) if own else []
+    folders = [path for own in _packages_or_similar(file) for path in _subfolders(own.parent)]
     return [path for path in folders if _looks_like_package(path)]
 
 
 def _unmarked_package(name: str, file: Path) -> Path | None:
     """One of these by name; does not list folders, which the process may not be allowed to do."""
-    own = _package_or_similar(file)
-    folder = own.parent / name if own else None
-    return folder if folder and _looks_like_package(folder) else None
+    folders = (own.parent / name for own in _packages_or_similar(file))
+    return next(filter(_looks_like_package, folders), None)
 
 
-def _package_or_similar(file: Path) -> Path | None:
-    above = (up for up in file.parents[:_LEVELS] if _looks_like_package(up))
-    return package_of(file) or next(above, None)
+def _packages_or_similar(file: Path) -> list[Path]:
+    """The package of a file, and the nearest folder above it that looks like one."""
+    found = (package_of(file), _similar(file, _PARTS))
+    return [folder for folder in found if folder is not None]
 
 
-def _looks_like_package(folder: Path) -> bool:
+def _similar(file: Path, parts: tuple[str, ...]) -> Path | None:
+    above = file.parents[:_LEVELS]
+    return next((up for up in above if _looks_like_package(up, parts)), None)
+
+
+def _looks_like_package(folder: Path, parts: tuple[str, ...] = _PARTS) -> bool:
     """Return True for a folder with the subfolders of a package, but without its manifest."""
-    parts = any((folder / part).is_dir() for part in _PARTS)
-    return parts and not (folder / "package.xml").is_file()
+    found = any((folder / part).is_dir() for part in parts)
+    return found and not (folder / "package.xml").is_file()
 
 
 def _folders(variable: str) -> list[Path]:
@@ -142,6 +148,10 @@ def _is_package(folder: Path, name: str) -> bool:
 
 
 def package_or_repository(file: Path) -> Path | None:
-    """The nearest folder above a file with a `package.xml` or the `.git` of a repository."""
+    """The nearest folder above a file with a `package.xml` or the `.git` of a repository.
+
+    Otherwise the nearest folder with the subfolders of a package, such as `meshes`.
+    """
     markers = ("package.xml", ".git")
-    return next((up for up in file.parents if any((up / m).exists() for m in markers)), None)
+    marked = next((up for up in file.parents if any((up / m).exists() for m in markers)), None)
+    return marked or _similar(file, _SIMULATOR_PARTS)

@@ -1,0 +1,291 @@
+"""Equality constraints and tendons of an MJCF model: mimic rules, loop closures and rotors.
+
+Linear equations of two joints are mimic rules.  A linear equation of more joints, Σ c q = d, is a
+closure of massless links that slide along x, one after another, each mimicking a joint with the
+ratio c: the last one stays at x = d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from robolin.core.arm import HERE, NO_TURN, ORIGIN, Inertia, LoopKind, Mimic, Pose, Vector3
+from robolin.core.arm_parts import rotation_from_quaternion
+from robolin.description.mjcf.mjcf_files import ModelFiles
+from robolin.description.model import (
+    EntryKind,
+    Finding,
+    JointEntry,
+    LinkEntry,
+    LoopEnd,
+    LoopEntry,
+    SourceLocation,
+)
+
+Row = Mapping[str, Any]
+# coefficient of each joint by its index, and the constant: Σ c q = d
+Terms = dict[int, float]
+
+# MuJoCo's codes of equality types, and of the objects they connect
+_CONNECT, _WELD, _JOINT, _TENDON = range(4)
+_TAGS = {_CONNECT: "connect", _WELD: "weld", _JOINT: "joint", _TENDON: "tendon"}
+_BODY, _SITE = 1, 6
+_OPEN_HINT = "or add --open-loops to leave it out"
+
+
+@dataclass
+class Equalities:
+    """The active equality constraints of a model, as entries of a description.
+
+    links, joints: massless links of linear equations, with their mimic joints
+    left_out:      number of constraints that the option to open loops leaves out
+    """
+
+    rules: dict[str, Mimic] = field(default_factory=dict)
+    loops: list[LoopEntry] = field(default_factory=list)
+    links: list[LinkEntry] = field(default_factory=list)
+    joints: list[JointEntry] = field(default_factory=list)
+    left_out: int = 0
+
+
+def read_equalities(
+    model: Row, files: ModelFiles, found: list[Finding], open_loops: bool
+) -> Equalities:
+    """All active equalities; an unsupported one is an error, or left out with open loops."""
+    read = Equalities()
+    for equality in model["equality"]:
+        if not equality["active0"]:
+            continue
+        kind = equality["type"]
+        if kind in (_CONNECT, _WELD):
+            problem = _add_closure(read, model, equality, files)
+        elif kind in (_JOINT, _TENDON):
+            problem = _add_linear(read, model, equality, files, open_loops)
+        else:
+            problem = f"equality '{equality['name']}' is of an unsupported type", "remove it"
+        if problem and open_loops:
+            read.left_out += 1
+        elif problem:
+            message, hint = problem
+            location = _location(files, equality)
+            found.append(
+                Finding("mjcf-equality", "error", location, message, f"{hint}, {_OPEN_HINT}")
+            )
+    return read
+
+
+def _location(files: ModelFiles, equality: Row) -> SourceLocation:
+    return files.at(_TAGS.get(equality["type"], "equality"), equality["name"])
+
+
+def _add_closure(
+    read: Equalities, model: Row, equality: Row, files: ModelFiles
+) -> tuple[str, str] | None:
+    """Add the closure of a connect or weld constraint; the problem if it is not supported."""
+    location = files.at(_TAGS[equality["type"]], equality["name"])
+    if equality["objtype"] not in (_BODY, _SITE):
+        name = equality["name"]
+        return f"equality '{name}' connects neither bodies nor sites", "use bodies or sites"
+    ends = [
+        LoopEnd(model["body"][body]["name"], location, pose)
+        for body, pose in _ends(model, equality)
+    ]
+    read.loops.append(LoopEntry(equality["name"], _closure_kind(equality), location, *ends))
+    return None
+
+
+def _closure_kind(equality: Row) -> LoopKind:
+    # the last entry of the data scales the rotations; 0 leaves them free
+    return "rigid" if equality["type"] == _WELD and equality["data"][10] else "point"
+
+
+def _ends(model: Row, equality: Row) -> Iterator[tuple[int, Pose]]:
+    """Body and pose of the two frames that coincide."""
+    data, objects = equality["data"], (equality["obj1id"], equality["obj2id"])
+    if equality["objtype"] == _SITE:
+        for each in objects:
+            site = model["site"][each]
+            turn = rotation_from_quaternion(*site["quat"])
+            yield site["bodyid"], Pose(turn, _point(site["pos"]))
+    elif equality["type"] == _WELD:
+        # the first body has the relative pose, the second the anchor
+        yield objects[0], Pose(rotation_from_quaternion(*data[6:10]), _point(data[3:6]))
+        yield objects[1], Pose(NO_TURN, _point(data[0:3]))
+    else:
+        yield objects[0], Pose(NO_TURN, _point(data[0:3]))
+        yield objects[1], Pose(NO_TURN, _point(data[3:6]))
+
+
+def _point(values: Any) -> Vector3:
+    x, y, z = values
+    return x, y, z
+
+
+def _add_linear(
+    read: Equalities, model: Row, equality: Row, files: ModelFiles, open_loops: bool
+) -> tuple[str, str] | None:
+    """Add a linear equation of joints; the problem if it is not linear or fixes a joint."""
+    offset, ratio, *bends = equality["data"][:5]
+    tendon = equality["type"] == _TENDON
+    what = f"tendon equality '{equality['name']}'" if tendon else _joint_text(model, equality)
+    sides = [
+        _side(model, tendon, equality[key]) if equality[key] >= 0 else {}
+        for key in ("obj1id", "obj2id")
+    ]
+    if any(side is None for side in sides):
+        return f"{what} has a spatial tendon, whose length depends on the pose", "remove it"
+    if sides[1] and any(bends):
+        return f"{what} is a nonlinear polynomial", "use a linear polynomial"
+    first, second = (side or {} for side in sides)
+    if not tendon and second and _add_rule(read, model, equality, first, second):
+        return None
+    terms = _difference(first, second, ratio)
+    if len(terms) < 2:
+        names = " and ".join(f"'{model['joint'][k]['name']}'" for k in terms) or "no joint"
+        return f"{what} fixes {names}", "remove it and use --lock to fix the joint"
+    starts = [model["qpos0"][model["joint"][k]["qposadr"]] for k in terms]
+    level = offset + sum(c * start for c, start in zip(terms.values(), starts, strict=True))
+    if tendon and len(terms) == 2 and _add_pair(read, model, terms, level):
+        return None
+    if open_loops:
+        read.left_out += 1
+    else:
+        _add_coupling(read, model, equality, terms, level, files)
+    return None
+
+
+def _joint_text(model: Row, equality: Row) -> str:
+    return f"the equality of joint '{model['joint'][equality['obj1id']]['name']}'"
+
+
+def _side(model: Row, tendon: bool, index: int) -> Terms | None:
+    """The coefficients of a joint, or of a tendon; None for a spatial tendon."""
+    if not tendon:
+        return {index: 1.0}
+    return joint_terms(model["tendon"][index])
+
+
+def joint_terms(tendon: Row) -> Terms | None:
+    """The coefficients of a fixed tendon by joint; None for a spatial tendon."""
+    if tendon["terms"] is None:
+        return None
+    terms: Terms = {}
+    for joint, coefficient in tendon["terms"]:
+        terms[joint] = terms.get(joint, 0.0) + coefficient
+    return {joint: c for joint, c in terms.items() if c}
+
+
+def _difference(first: Terms, second: Terms, ratio: float) -> Terms:
+    terms = dict(first)
+    for joint, c in second.items():
+        terms[joint] = terms.get(joint, 0.0) - ratio * c
+    return {joint: c for joint, c in terms.items() if c}
+
+
+def _add_rule(read: Equalities, model: Row, equality: Row, first: Terms, second: Terms) -> bool:
+    """Add the mimic rule of a joint equality, unless the joint has one or leads its leader."""
+    offset, ratio = equality["data"][:2]
+    follower, leader = next(iter(first)), next(iter(second))
+    # MuJoCo measures both positions from the initial pose of the model
+    start, leads = (model["qpos0"][model["joint"][k]["qposadr"]] for k in (follower, leader))
+    names = model["joint"][follower]["name"], model["joint"][leader]["name"]
+    return _follow(read, *names, ratio, start + offset - ratio * leads)
+
+
+def _add_pair(read: Equalities, model: Row, terms: Terms, level: float) -> bool:
+    """Add the mimic rule of an equation of two joints; either of them may follow."""
+    ((a, c), (b, d)) = terms.items()
+    names = model["joint"][a]["name"], model["joint"][b]["name"]
+    return _follow(read, names[0], names[1], -d / c, level / c) or _follow(
+        read, names[1], names[0], -c / d, level / d
+    )
+
+
+def _follow(read: Equalities, follower: str, leader: str, ratio: float, offset: float) -> bool:
+    if follower in read.rules:
+        return False
+    above = leader
+    while above in read.rules and above != follower:
+        above = read.rules[above].leader
+    if above == follower:
+        return False
+    read.rules[follower] = Mimic(leader, ratio, offset)
+    return True
+
+
+def _add_coupling(
+    read: Equalities, model: Row, equality: Row, terms: Terms, level: float, files: ModelFiles
+) -> None:
+    """Add the sliding links of an equation, and the closure that holds the last one at `level`."""
+    location, root = _location(files, equality), model["body"][0]["name"]
+    links, joints = _in_series(model, equality["name"], terms, "prismatic", location)
+    read.links += links
+    read.joints += joints
+    ends = LoopEnd(links[-1].name, location), LoopEnd(root, location, Pose(NO_TURN, (level, 0, 0)))
+    read.loops.append(LoopEntry(equality["name"], "point", location, *ends))
+
+
+def _in_series(
+    model: Row, name: str, terms: Terms, kind: EntryKind, location: SourceLocation
+) -> tuple[list[LinkEntry], list[JointEntry]]:
+    """Massless links from the world outward that add up the positions of joints."""
+    links: list[LinkEntry] = []
+    joints: list[JointEntry] = []
+    parent = model["body"][0]["name"]
+    for joint, coefficient in terms.items():
+        leader = model["joint"][joint]["name"]
+        child = f"{name}/{leader}"
+        links.append(LinkEntry(child, location, locations={"virtual": location}))
+        joints.append(
+            JointEntry(
+                name=child,
+                kind=kind,
+                parent=parent,
+                child=child,
+                location=location,
+                pose=HERE,
+                axis=(1.0, 0.0, 0.0),
+                mimic=Mimic(leader, coefficient, 0.0),
+                actuated=False,
+            )
+        )
+        parent = child
+    return links, joints
+
+
+def with_tendon_armature(model: dict[str, Any]) -> dict[str, Any]:
+    """The model with the armature of tendons of one joint on that joint."""
+    dofs = [dict(dof) for dof in model["dof"]]
+    for tendon in model["tendon"]:
+        terms = joint_terms(tendon) if tendon["armature"] else None
+        if terms is not None and len(terms) == 1:
+            ((joint, c),) = terms.items()
+            dofs[model["joint"][joint]["dofadr"]]["armature"] += c * c * tendon["armature"]
+    model["dof"] = dofs
+    return model
+
+
+def tendon_rotors(model: Row, files: ModelFiles) -> tuple[list[LinkEntry], list[JointEntry]]:
+    """Two counter-rotating rotors on the world for each tendon of several joints with armature.
+
+    Each rotates about x by the length of the tendon and has half of the armature, so that the pair
+    has the tendon's kinetic energy and no momentum.
+    """
+    links: list[LinkEntry] = []
+    joints: list[JointEntry] = []
+    for tendon in model["tendon"]:
+        terms = joint_terms(tendon) if tendon["armature"] else None
+        if terms is None or len(terms) < 2:
+            continue
+        location, half = files.at("fixed", tendon["name"]), 0.5 * tendon["armature"]
+        for name, sign in ((f"{tendon['name']}/+", 1.0), (f"{tendon['name']}/-", -1.0)):
+            signed = {joint: sign * c for joint, c in terms.items()}
+            more, joined = _in_series(model, name, signed, "continuous", location)
+            last = more[-1]
+            rotor = Inertia(0.0, ORIGIN, (half, 0.0, 0.0, 0.5 * half, 0.0, 0.5 * half))
+            more[-1] = LinkEntry(last.name, location, rotor, location, last.locations)
+            links += more
+            joints += joined
+    return links, joints
