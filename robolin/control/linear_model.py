@@ -124,7 +124,8 @@ def _on_closures(
     across = np.moveaxis(N, -1, -2)
     along_q = point.dqdd_dq @ N + point.dqdd_dqd @ G
     along_qd, to_input = point.dqdd_dqd @ N, _columns(point.dqdd_dtau, driven)
-    A, B = _matrices(None, across @ along_q, across @ along_qd, across @ to_input)
+    block = across @ kinematic_block(arm, point.qd) @ N if arm.groups else None
+    A, B = _matrices(block, across @ along_q, across @ along_qd, across @ to_input)
     projected = OutputRows(
         rows.names,
         rows.units,

@@ -313,7 +313,9 @@ def _roaming(arm: Arm) -> Matrix3 | None:
         k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.parent == arm.base
     ]
     group = next((group for group in arm.groups if group.links[0] in on_base), None)
-    if group is None or len(on_base) > 1 or (arm.tip and arm.tip.link == arm.base):
+    ends = [end for loop in arm.loops for end in (loop.first, loop.second)]
+    on_world = any(frame.link == arm.base for frame in (*ends, arm.tip) if frame)
+    if group is None or len(on_base) > 1 or on_world:
         return None
     joints = [arm.link(k).joint for k in group.links[:3]]
     directions = [ORIGIN if joint.turns else joint.axis for joint in joints]

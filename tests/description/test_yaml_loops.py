@@ -134,11 +134,6 @@ def test_a_loop_cut_by_base_or_tip_is_refused(tmp_path: Path, option: dict[str, 
     assert load(tmp_path, GOOD, open_loops=True, **option).loops == ()
 
 
-def test_floating_arms_with_loops_are_refused() -> None:
-    """Loop closures support only single-DoF joints."""
-    with pytest.raises(robolin.RobolinError, match="closed loops"):
-        robolin.load("four-bar", floating_base=True)
-
 
 @pytest.mark.parametrize("name", ["four-bar", "five-bar"])
 def test_bundled_linkages_are_closed_at_zero(name: str) -> None:

@@ -56,7 +56,6 @@ from robolin.description.model import (
     LoopEntry,
     model_dict_of,
 )
-from robolin.description.structure import ONE_NUMBER
 from robolin.description.tree import (
     FLOATING_BASE,
     Tree,
@@ -328,13 +327,6 @@ def loop_problems(
     tree: Tree, selection: Selection, frames: Mapping[str, Frame]
 ) -> Iterator[RobolinError]:
     """Loops cut by base or tip, and open loops whose joints are all locked."""
-    for joint in selection.moving:
-        if joint.kind not in ONE_NUMBER:
-            message = (
-                f"joint '{joint.name}' is {joint.kind}, which is not supported in a robot with "
-                "closed loops"
-            )
-            yield RobolinError(message, where=str(joint.location), hint=OPEN_LOOPS)
     cut = {*selection.off_chain, *selection.stranded}
     rigid = loops_of(tree, frames)[1]
     still = {loop.name: loop for loop in rigid}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain, Closure, LinkNumber
-from robolin.dynamics.algebra.scalar import Vector
+from robolin.dynamics.algebra.scalar import Vector, where
 from robolin.dynamics.algebra.vectors import ZERO3, cross
 from robolin.dynamics.frames.frame_derivatives import classical_changes, spatial_changes
 from robolin.dynamics.frames.frame_motion import motion_at_tip, motion_without_gravity
@@ -64,6 +64,10 @@ def _jacobian_changes(
     A joint c rotates everything outboard of it, including the columns of joints there:
 
         ∂dr(j)/∂q(c) = ∂dr(c)/∂q(j) = h(c) x dr(j)        ∂h(j)/∂q(c) = h(c) x h(j)
+
+    All axes of a multi-DoF joint rotate with its body, so for c of the same joint also
+
+        ∂dr(c)/∂q(j) = h(j) x dr(c)                       ∂h(c)/∂q(j) = h(j) x h(c)
     """
     for j in chain.path_of(frame.link):
         J = at_point(links.H[j], frame.r)
@@ -71,7 +75,12 @@ def _jacobian_changes(
             h = links.H[c][:3]
             turned = cross(h, J[3:])
             _out_change(chain, closure, (j, c), cross(h, J[:3]) + turned, sign)
-            _out_change(chain, closure, (c, j), ZERO3 + turned, sign)
+            back = ZERO3 + turned
+            if chain.groups:
+                own = at_point(links.H[c], frame.r)
+                along = cross(J[:3], own[:3]) + cross(J[:3], own[3:])
+                back = where(chain.groups.in_different_joints(j, c), back, along)
+            _out_change(chain, closure, (c, j), back, sign)
         h = J[:3]
         _out_change(chain, closure, (j, j), ZERO3 + cross(h, J[3:]), sign)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
+from robolin.core.configuration import advanced
 from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 from robolin.evaluation.loops.closure_arrays import DEFAULT_OPTIONS, Closures, open_by
 from robolin.evaluation.loops.loop_dynamics import has_kernel
@@ -59,7 +60,7 @@ def assembled_positions(
     for _ in range(MAX_CLOSING_STEPS):
         if not active.any():
             break
-        trial = q[active] - fraction[active, None] * step[active]
+        trial = _moved_back(arm, q[active], fraction[active, None] * step[active])
         trial_closures = Closures(arm, trial, options=options)
         left = _largest(trial_closures.open_by)
         better = left < gap[active]
@@ -107,8 +108,13 @@ def closed_nearby(
         nearest = gap, q, qd - step["dqd"]
         if gap <= ASSEMBLED_WITHIN:
             break
-        q = q - step["dq"]
+        q = _moved_back(arm, q, step["dq"])
     return None if nearest is None else nearest[1:]
+
+
+def _moved_back(arm: Arm, q: Floats, step: Floats) -> Floats:
+    """q - step; for a multi-DoF joint the step is a twist of its body."""
+    return advanced(arm, q, -step) if arm.groups else q - step
 
 
 def _free(n: int, held: Sequence[int]) -> Mask:
