@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Status = Literal["same", "differs", "updated", "refused"]
 
 SHOWN_AT_MOST = 20
+# the same for GitHub annotations, and the number of annotations of a robot file
+ANNOTATED_AT_MOST = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,12 +83,14 @@ def reasons(comparison: Comparison) -> Iterator[str]:
         yield from comparison.contract
 
 
-def outcome_lines(outcome: CheckOutcome, everything: bool = False) -> list[str]:
-    """An outcome as lines: the error, or the differences, largest first."""
+def outcome_lines(
+    outcome: CheckOutcome, everything: bool = False, most: int = SHOWN_AT_MOST
+) -> list[str]:
+    """An outcome as lines: the error, or the differences, largest first, at most `most`."""
     problems = outcome.error.parts if outcome.error is not None else ()
     lines = [line for part in problems for line in _problem(part)]
     if outcome.comparison is not None:
-        lines += compared_lines(outcome.comparison, everything)
+        lines += compared_lines(outcome.comparison, everything, most=most)
     return lines
 
 
@@ -97,13 +101,16 @@ def _problem(error: RobolinError) -> list[str]:
 
 
 def compared_lines(
-    comparison: Comparison, everything: bool = False, rest: str = " (--all)"
+    comparison: Comparison,
+    everything: bool = False,
+    rest: str = " (--all)",
+    most: int = SHOWN_AT_MOST,
 ) -> list[str]:
     """A comparison as lines.
 
     rest: suffix of the line that counts the omitted entries
     """
-    shown, counts = shown_entries(comparison, everything, rest)
+    shown, counts = shown_entries(comparison, everything, rest, most)
     return [*map(printable, (*reasons(comparison), *map(str, shown))), *counts]
 
 
@@ -210,7 +217,7 @@ def github(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
         level = "notice" if outcome.status == "same" else "error"
         shared = shared_outcome(outcome)
         title = f"robolin check: {shared.name} {outcome.status}"
-        text = "\n".join(_lines(outcome, everything)) or outcome.status
+        text = "\n".join(_lines(outcome, everything, ANNOTATED_AT_MOST)) or outcome.status
         lines.append(github_command(level, text, **_where(shared), title=title))
     return "".join(f"{line}\n" for line in (*lines, counted_outcomes(outcomes)))
 
@@ -226,11 +233,11 @@ def shared_outcome(outcome: CheckOutcome) -> CheckOutcome:
     )
 
 
-def _lines(outcome: CheckOutcome, everything: bool) -> list[str]:
+def _lines(outcome: CheckOutcome, everything: bool, most: int = SHOWN_AT_MOST) -> list[str]:
     """Lines that describe an outcome, without absolute paths."""
     where = [part.where.partition(":")[0] for part in outcome.error.parts] if outcome.error else []
     paths = [outcome.path, *where, *([outcome.location.file] if outcome.location else [])]
-    return [shared_text(line, paths) for line in outcome_lines(outcome, everything)]
+    return [shared_text(line, paths) for line in outcome_lines(outcome, everything, most)]
 
 
 def _where(outcome: CheckOutcome) -> dict[str, str | int]:

@@ -14,6 +14,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "error",
         "Joints connect links in a closed loop; the joints of a robot file form a tree.",
     ),
+    "damping-elsewhere": ("note", "Joints have damping, which Pinocchio leaves out."),
     "duplicate-element": (
         "error",
         "An element that is allowed once occurs twice with different content.",
@@ -38,17 +39,22 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "inertia-urdfdom": (
         "warning",
-        "urdfdom, the parser of ROS and Pinocchio, reads the inertia of a link as zero.",
+        "urdfdom, the parser of ROS and Pinocchio, loses the inertia or the mass of a link.",
     ),
     "invented-inertia": (
         "warning",
         "A link of a loaded urdfpy or urchin object has that library's default mass of 1 kg.",
     ),
     "joint-to-itself": ("error", "A joint has the same link as parent and as child."),
+    "joint-urdfdom": (
+        "warning",
+        "urdfdom, the parser of ROS and Pinocchio, rejects a number of a joint.",
+    ),
     "joints-and-dh": ("error", "A YAML file has both a list of joints and a DH table."),
     "limit-missing": ("note", "A revolute or prismatic joint has no limits."),
     "loop-to-itself": ("error", "Both ends of a loop are on the same link."),
     "mimic-cycle": ("error", "Joints mimic each other in a cycle, so none is independent."),
+    "mimic-elsewhere": ("note", "Joints mimic others, which Pinocchio ignores by default."),
     "mimic-fixed": (
         "error",
         "A joint that mimics, or is mimicked, has more than one coordinate or none.",

@@ -161,9 +161,13 @@ def test_a_damaged_baseline_is_rejected(folder: Path, text: str) -> None:
 
 
 def test_github_annotations_have_file_line_and_level(folder: Path) -> None:
-    """Each finding is one workflow command."""
-    lines = robolin("validate", "one.urdf", "--format", "github").out.splitlines()
+    """Each finding is one workflow command, the worst first; without --all at most three."""
+    lines = robolin("validate", "one.urdf", "--format", "github", "--all").out.splitlines()
     findings = json.loads(robolin("validate", "one.urdf", "--format", "json").out)["findings"]
+    findings.sort(key=lambda each: ("error", "warning", "note").index(each["level"]))
+    few = robolin("validate", "one.urdf", "--format", "github").out.splitlines()
+    assert few[:-1] == lines[: min(3, len(findings))]
+    assert ("not annotated" in few[-1]) == (len(findings) > 3)
 
     commands = [line for line in lines if line.startswith("::")]
     assert len(commands) == len(findings)

@@ -19,6 +19,7 @@ from robolin.core.arm_parts import (
     turned_rotary,
 )
 from robolin.description.model import Description, JointEntry, SourceLocation
+from robolin.description.urdf.other_programs import ignored_by_others
 from robolin.description.urdf.urdf_reader import read_urdf
 from tests.description.bad_urdf import A, B, C, between, inertial, joint, robot
 from tests.published import FILES, needs_published_files
@@ -350,3 +351,55 @@ def test_an_inertia_that_urdfdom_loses_is_a_warning(moments, finding):
     peer = pinocchio.buildModelFromXML(complete).inertias[1]
     assert peer.mass == 2
     assert not peer.inertia.any()
+
+
+LINKS = """<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz="0 .1 .2"/>
+<mass value="1.5"/><inertia ixx=".1" ixy="0" ixz="0" iyy=".2" iyz="0" izz=".15"/></inertial></link>
+<link name="c"/><joint name="j" type="continuous"><origin xyz=".3 0 0"/><parent link="a"/>
+<child link="b"/><axis xyz="0 0 1"/><dynamics damping=".5"/></joint>
+<joint name="k" type="continuous"><parent link="b"/><child link="c"/>
+<mimic joint="j" multiplier="2"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ('"1.5"', '"1.5 "', "inertia-urdfdom"),
+        ('"0 .1 .2"', '"0\n.1 .2"', "inertia-urdfdom"),
+        ('"0 .1 .2"', '"0 .1\t.2"', "inertia-urdfdom"),
+        ('".3 0 0"', '".3\n0 0"', "joint-urdfdom"),
+        ('damping=".5"', 'damping=".5\n"', "joint-urdfdom"),
+        ('multiplier="2"', 'multiplier="2 "', "joint-urdfdom"),
+        ('"1.5"', '" 1.5"', None),
+        ('<link name="c"/>', '<!-- <mass value="1 "/> --><link name="c"/>', None),
+    ],
+)
+def test_numbers_that_urdfdom_does_not_accept(old: str, new: str, found: str | None) -> None:
+    """The numbers are read here; Pinocchio, which uses urdfdom, loses them or rejects the file."""
+    text = LINKS.replace(old, new, 1)
+    reading = read_urdf(text.encode(), "arm.urdf")
+    assert [each.id for each in reading.findings] == ([found] if found else [])
+    assert reading.description is not None
+    (link,) = [link for link in reading.description.links if link.inertia]
+    assert link.inertia is not None
+    assert (link.inertia.mass, link.inertia.com) == (1.5, (0.0, 0.1, 0.2))
+    pinocchio = pytest.importorskip("pinocchio", reason="the peer pinocchio is not installed")
+    if found == "joint-urdfdom":
+        with pytest.raises(ValueError, match="URDF"):
+            pinocchio.buildModelFromXML(text)
+    else:
+        mass = pinocchio.buildModelFromXML(text).inertias[1].mass
+        assert mass == (0.0 if found else 1.5)
+
+
+def test_parts_that_other_programs_ignore_are_noted() -> None:
+    """Mimic joints and damping are one note each, and Pinocchio indeed ignores the mimic rule."""
+    description = read_urdf(LINKS.encode(), "arm.urdf").description
+    assert description is not None
+    notes = list(ignored_by_others(description))
+    assert [(each.id, each.level) for each in notes] == [
+        ("mimic-elsewhere", "note"),
+        ("damping-elsewhere", "note"),
+    ]
+    pinocchio = pytest.importorskip("pinocchio", reason="the peer pinocchio is not installed")
+    assert pinocchio.buildModelFromXML(LINKS).nv == 2

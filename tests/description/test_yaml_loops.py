@@ -134,7 +134,6 @@ def test_a_loop_cut_by_base_or_tip_is_refused(tmp_path: Path, option: dict[str, 
     assert load(tmp_path, GOOD, open_loops=True, **option).loops == ()
 
 
-
 @pytest.mark.parametrize("name", ["four-bar", "five-bar"])
 def test_bundled_linkages_are_closed_at_zero(name: str) -> None:
     """The numbers of the files close the loops as written, and its bars are uniform rods."""

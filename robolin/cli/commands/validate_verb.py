@@ -15,7 +15,12 @@ from urllib.parse import quote
 
 import click
 
-from robolin.checking.outcome import github_command, xml_attribute, xml_lines
+from robolin.checking.outcome import (
+    ANNOTATED_AT_MOST,
+    github_command,
+    xml_attribute,
+    xml_lines,
+)
 from robolin.cli.flags.flag import (
     METHOD,
     RobotFile,
@@ -169,9 +174,16 @@ def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources:
 
 def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> ValidatedFile:
     from robolin.description.load import read
+    from robolin.description.robot_source import bundled_path
+    from robolin.description.urdf.other_programs import ignored_by_others
     from robolin.description.validate.validate import validate
 
-    counted, ignored = settings.split(source, validate(read(source, options)))
+    reading = read(source, options)
+    findings = validate(reading)
+    other_programs = source.lower().endswith((".urdf", ".xacro")) and bundled_path(source) is None
+    if other_programs and reading.description is not None:
+        findings += ignored_by_others(reading.description)
+    counted, ignored = settings.split(source, findings)
     return ValidatedFile(source, counted, ignored)
 
 
@@ -212,9 +224,11 @@ class ValidatedFile:
 
 def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> None:
     """Write the findings in the requested format."""
-    texts = {"github": github_findings, "junit": junit_findings, "sarif": sarif}
-    if report.form in texts:
-        # these documents leave the machine: remove absolute paths
+    texts = {"junit": junit_findings, "sarif": sarif}
+    # these documents leave the machine: remove absolute paths
+    if report.form == "github":
+        report.write_text(github_findings([_shared(file) for file in files], report.everything))
+    elif report.form in texts:
         report.write_text(texts[report.form]([_shared(file) for file in files]))
     else:
         screen = [TextLines(list(_screen_lines(files)))] if report.shows_screen else None
@@ -310,17 +324,24 @@ def _plain(finding: Finding) -> dict[str, Any]:
     }
 
 
-def github_findings(files: Sequence[ValidatedFile]) -> str:
-    """One workflow command for each finding, and a line for each file."""
+def github_findings(files: Sequence[ValidatedFile], everything: bool = False) -> str:
+    """A workflow command for each of the worst findings, and a line for each file.
+
+    everything: whether all findings of a file are annotated
+    """
     lines = []
     for file in files:
-        for finding in file.findings:
+        worst = sorted(file.findings, key=lambda finding: _LEVELS.index(finding.level))
+        shown = worst if everything else worst[:ANNOTATED_AT_MOST]
+        for finding in shown:
             text = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
             title, location = f"robolin validate: {finding.id}", finding.location
             where = {"line": location.line, "col": location.column}
             level = _GITHUB[finding.level]
             lines.append(github_command(level, text, file=location.file, **where, title=title))
-        lines.append(f"{file.source}: {_summary(file)}")
+        more = len(worst) - len(shown)
+        omitted = f"; {pluralize(more, 'finding')} not annotated (--all)" if more else ""
+        lines.append(f"{file.source}: {_summary(file)}{omitted}")
     return "".join(f"{printable(line)}\n" for line in lines)
 
 

@@ -28,6 +28,7 @@ from robolin.description.model import (
     sorted_counts,
 )
 from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs
+from robolin.description.urdf.other_programs import urdfdom_findings
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,
     Notes,
@@ -59,6 +60,7 @@ def read_urdf(text: bytes, source: str) -> Reading:
     notes = Notes(source)
     notes.findings += broken
     description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
+    urdfdom_findings(text, robot, notes)
     findings = sorted(notes.findings, key=lambda finding: finding.location.line)
     wrong = any(finding.level == "error" for finding in findings)
     return Reading(None if wrong else description, limit_findings(findings), description)
@@ -212,10 +214,6 @@ def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
         message = f"{owner}: inertia has no {', '.join(missing)}"
         hint = "give all six; write 0 for a product of inertia that is zero"
         notes.error("missing-attribute", element, message, hint)
-    if spaced := [name for name in PRODUCTS if element.attributes.get(name, "")[-1:].isspace()]:
-        message = f"{owner}: inertia {', '.join(spaced)} ends in white space"
-        hint = "remove it: urdfdom reads the whole inertia as zero because of it"
-        notes.add("inertia-urdfdom", "warning", element, message, hint)
     xx, xy, xz, yy, yz, zz = (
         number_attribute(element, name, owner, notes) or 0.0 for name in PRODUCTS
     )
