@@ -26,7 +26,7 @@ from robolin.description.model import (
 
 Row = Mapping[str, Any]
 # coefficient of each joint by its index, and the constant: Σ c q = d
-Terms = dict[int, float]
+JointTerms = dict[int, float]
 
 # MuJoCo's codes of equality types, and of the objects they connect
 _CONNECT, _WELD, _JOINT, _TENDON = range(4)
@@ -160,31 +160,31 @@ def _joint_text(model: Row, equality: Row) -> str:
     return f"the equality of joint '{model['joint'][equality['obj1id']]['name']}'"
 
 
-def _side(model: Row, tendon: bool, index: int) -> Terms | None:
+def _side(model: Row, tendon: bool, index: int) -> JointTerms | None:
     """The coefficients of a joint, or of a tendon; None for a spatial tendon."""
     if not tendon:
         return {index: 1.0}
     return joint_terms(model["tendon"][index])
 
 
-def joint_terms(tendon: Row) -> Terms | None:
+def joint_terms(tendon: Row) -> JointTerms | None:
     """The coefficients of a fixed tendon by joint; None for a spatial tendon."""
     if tendon["terms"] is None:
         return None
-    terms: Terms = {}
+    terms: JointTerms = {}
     for joint, coefficient in tendon["terms"]:
         terms[joint] = terms.get(joint, 0.0) + coefficient
     return {joint: c for joint, c in terms.items() if c}
 
 
-def _difference(first: Terms, second: Terms, ratio: float) -> Terms:
+def _difference(first: JointTerms, second: JointTerms, ratio: float) -> JointTerms:
     terms = dict(first)
     for joint, c in second.items():
         terms[joint] = terms.get(joint, 0.0) - ratio * c
     return {joint: c for joint, c in terms.items() if c}
 
 
-def _add_rule(read: Equalities, model: Row, equality: Row, first: Terms, second: Terms) -> bool:
+def _add_rule(read: Equalities, model: Row, equality: Row, first: JointTerms, second: JointTerms) -> bool:
     """Add the mimic rule of a joint equality, unless the joint has one or leads its leader."""
     offset, ratio = equality["data"][:2]
     follower, leader = next(iter(first)), next(iter(second))
@@ -194,7 +194,7 @@ def _add_rule(read: Equalities, model: Row, equality: Row, first: Terms, second:
     return _follow(read, *names, ratio, start + offset - ratio * leads)
 
 
-def _add_pair(read: Equalities, model: Row, terms: Terms, level: float) -> bool:
+def _add_pair(read: Equalities, model: Row, terms: JointTerms, level: float) -> bool:
     """Add the mimic rule of an equation of two joints; either of them may follow."""
     ((a, c), (b, d)) = terms.items()
     names = model["joint"][a]["name"], model["joint"][b]["name"]
@@ -216,7 +216,7 @@ def _follow(read: Equalities, follower: str, leader: str, ratio: float, offset: 
 
 
 def _add_coupling(
-    read: Equalities, model: Row, equality: Row, terms: Terms, level: float, files: ModelFiles
+    read: Equalities, model: Row, equality: Row, terms: JointTerms, level: float, files: ModelFiles
 ) -> None:
     """Add the sliding links of an equation, and the closure that holds the last one at `level`."""
     location, root = _location(files, equality), model["body"][0]["name"]
@@ -228,7 +228,7 @@ def _add_coupling(
 
 
 def _in_series(
-    model: Row, name: str, terms: Terms, kind: EntryKind, location: SourceLocation
+    model: Row, name: str, terms: JointTerms, kind: EntryKind, location: SourceLocation
 ) -> tuple[list[LinkEntry], list[JointEntry]]:
     """Massless links from the world outward that add up the positions of joints."""
     links: list[LinkEntry] = []
