@@ -14,7 +14,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "error",
         "Joints connect links in a closed loop; the joints of a robot file form a tree.",
     ),
-    "damping-elsewhere": ("note", "Joints have damping, which Pinocchio leaves out."),
+    "damping-elsewhere": ("note", "Joints have damping, which Pinocchio ignores."),
     "duplicate-element": (
         "error",
         "An element that is allowed once occurs twice with different content.",

@@ -184,7 +184,9 @@ def _difference(first: JointTerms, second: JointTerms, ratio: float) -> JointTer
     return {joint: c for joint, c in terms.items() if c}
 
 
-def _add_rule(read: Equalities, model: Row, equality: Row, first: JointTerms, second: JointTerms) -> bool:
+def _add_rule(
+    read: Equalities, model: Row, equality: Row, first: JointTerms, second: JointTerms
+) -> bool:
     """Add the mimic rule of a joint equality, unless the joint has one or leads its leader."""
     offset, ratio = equality["data"][:2]
     follower, leader = next(iter(first)), next(iter(second))

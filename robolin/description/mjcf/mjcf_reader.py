@@ -270,7 +270,7 @@ def _ignored(model: Row, files: ModelFiles, equalities: Equalities) -> tuple[str
     counts = unused_parts(files.trees)
     inactive = sum(not equality["active0"] for equality in model["equality"])
     counts += model["without_effect"] + Counter({"equality that is not active": inactive})
-    counts += Counter({"equality left out by --open-loops": equalities.left_out})
+    counts += Counter({"equality ignored by --open-loops": equalities.left_out})
     return sorted_counts(counts)
 
 

@@ -66,7 +66,7 @@ def ignored_by_others(description: Description) -> Iterator[Finding]:
         yield _note("mimic-elsewhere", mimics[0].at("mimic"), what)
     damped = [joint for joint in description.joints if joint.damping]
     if damped:
-        what = f"{_listed(damped)} have damping, which the algorithms of Pinocchio leave out"
+        what = f"{_listed(damped)} have damping, which the algorithms of Pinocchio ignore"
         yield _note("damping-elsewhere", damped[0].at("dynamics"), what)
 
 
