@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
-from robolin.core.configuration import advanced
+from robolin.core.configuration import integrate
 from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 from robolin.evaluation.loops.closure_arrays import DEFAULT_OPTIONS, Closures, open_by
 from robolin.evaluation.loops.loop_dynamics import has_kernel
@@ -114,7 +114,7 @@ def closed_nearby(
 
 def _moved_back(arm: Arm, q: Floats, step: Floats) -> Floats:
     """q - step; for a multi-DoF joint the step is a twist of its body."""
-    return advanced(arm, q, -step) if arm.groups else q - step
+    return integrate(arm, q, -step) if arm.groups else q - step
 
 
 def _free(n: int, held: Sequence[int]) -> Mask:

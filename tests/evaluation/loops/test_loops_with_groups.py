@@ -39,7 +39,7 @@ def test_constraints_change_along_twists_of_the_base(kind: GroupKind) -> None:
     arm, q, qd, _ = closed_state(kind)
     loops, step = robolin.loop_constraints(arm, q, qd), 1e-6
     ends = [
-        robolin.loop_constraints(arm, robolin.advanced(arm, q, s * qd), qd) for s in (step, -step)
+        robolin.loop_constraints(arm, robolin.integrate(arm, q, s * qd), qd) for s in (step, -step)
     ]
     violation = (ends[0].open_by - ends[1].open_by) / (2 * step)
     assert np.abs(violation - loops.opening).max() < 1e-8
@@ -55,7 +55,7 @@ def test_linearization_agrees_with_differences(kind: GroupKind) -> None:
     model, step = robolin.linearize_loops(arm, q, qd, tau), 1e-5
 
     def forces(s: float) -> robolin.LoopForces:
-        near = robolin.close(arm, robolin.advanced(arm, q, s * change.dq), qd + s * change.dqd)
+        near = robolin.close(arm, robolin.integrate(arm, q, s * change.dq), qd + s * change.dqd)
         return robolin.loop_forces(arm, near.q, near.qd, tau)
 
     one, other = forces(step), forces(-step)
