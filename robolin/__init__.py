@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from robolin.analysis.cost_gradient import cost_gradient as cost_gradient
     from robolin.analysis.curvature import Curvature as Curvature
     from robolin.analysis.curvature import curvature as curvature
+    from robolin.analysis.external_torque import MomentumObserver as MomentumObserver
+    from robolin.analysis.external_torque import external_torque as external_torque
     from robolin.analysis.identification import Identifiable as Identifiable
     from robolin.analysis.identification import Regressor as Regressor
     from robolin.analysis.identification import identifiable as identifiable
@@ -170,6 +172,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "robolin.analysis.cost_gradient": "CostGradient cost_gradient",
     "robolin.analysis.curvature": "Curvature curvature",
+    "robolin.analysis.external_torque": "MomentumObserver external_torque",
     "robolin.analysis.identification": (
         "Identifiable Regressor identifiable regressor slotine_li_regressor"
     ),

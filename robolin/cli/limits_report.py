@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from io import StringIO
 from typing import Any
@@ -16,6 +16,7 @@ from robolin.analysis.residuals import JointResidual, Residuals, ResidualSums, m
 from robolin.cli.flags.output_flags import Output, standard_output
 from robolin.cli.query_command import run_and_write
 from robolin.cli.report import Report, ReportSection, ReportTable, TextLines
+from robolin.core.arm import Arm
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.text import pluralize
@@ -160,11 +161,7 @@ def run_with_limits(inquiry: Request, out: Output) -> None:
         )
         approach.add(q, qd, tau, part.time)
 
-    # --format applies to the margins; the extension sets the format of the torques
-    if out.path:
-        run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
-    else:
-        run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
+    _run_watched(inquiry, out, arm, watch)
     limits = approach.result()
     _show(limits, out, inquiry.states.trajectory is None)
     if limits.exceeded:
@@ -179,7 +176,7 @@ def drain(answer: Result | ResultStream) -> None:
 
 
 def _show(limits: JointLimits, out: Output, one_state: bool) -> None:
-    form = out.form or ("table" if standard_output().isatty() else "csv")
+    form = _form(out)
     if form == "csv":
         # a table contains it already
         out.note(*unlimited(limits))
@@ -193,10 +190,81 @@ def _show(limits: JointLimits, out: Output, one_state: bool) -> None:
     )
 
 
+_EXTERNAL_HEADER = (
+    *("joint", "external RMS", "largest", "row", "time", "threshold", "contact rows", "unit"),
+)
 _HEADER = (
     *("joint", "measured RMS", "residual RMS", "bias", "largest", "row", "time"),
     *("correlation", "explained %", "unit"),
 )
+
+
+def run_with_external(inquiry: Request, out: Output) -> None:
+    """Estimate external torques, write them if there is an output file, and show the contacts."""
+    from robolin.analysis.external_torque import ContactSums
+    from robolin.queries.external_answer import thresholds_of
+
+    arm = inquiry.source.arm()
+    sums = ContactSums(arm, thresholds_of(arm, inquiry.question))
+
+    def watch(_: Values, part: Result) -> None:
+        sums.add(part["tau_external"], part.time)
+
+    _run_watched(inquiry, out, arm, watch)
+    found, terms = sums.found(), model_terms(arm)
+    document = {
+        "rows": found.rows,
+        "contact": found.contact,
+        "model": terms,
+        "joints": [{**asdict(each), "row": each.row + 1} for each in found.joints],
+    }
+    form = _form(out)
+    if form == "csv":
+        out.note(found.verdict, terms)
+        shown = _csv_lines(document["joints"])
+    else:
+        digits = out.precision or 4
+        rows = [[_cell(value, digits) for value in each.values()] for each in document["joints"]]
+        timed = any(each.time is not None for each in found.joints)
+        keep = [i for i, name in enumerate(_EXTERNAL_HEADER) if timed or name != "time"]
+        table = ReportTable(
+            tuple(_EXTERNAL_HEADER[i] for i in keep),
+            [tuple(row[i] for i in keep) for row in rows],
+            frozenset(_EXTERNAL_HEADER[1:-1]),
+        )
+        shown = [TextLines([found.verdict, terms]), table]
+    Report(None, "json" if form == "json" else "table", out.color).write(shown, document)
+
+
+def _cell(value: float | str | None, digits: int) -> str:
+    if value is None:
+        return ""
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def _run_watched(
+    inquiry: Request, out: Output, arm: Arm, watch: Callable[[Values, Result], None]
+) -> None:
+    """Compute all rows; --format applies to the summary, the extension to the output file."""
+    if out.path:
+        run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
+    else:
+        run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
+
+
+def _form(out: Output) -> str:
+    return out.form or ("table" if standard_output().isatty() else "csv")
+
+
+def _csv_lines(entries: list[dict[str, Any]]) -> list[ReportSection]:
+    """One line per entry, with all digits."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(entries[0])
+    writer.writerows(
+        ["" if value is None else value for value in each.values()] for each in entries
+    )
+    return [TextLines(text.getvalue().splitlines())]
 
 
 def run_with_residuals(inquiry: Request, out: Output) -> None:
@@ -207,13 +275,9 @@ def run_with_residuals(inquiry: Request, out: Output) -> None:
     def watch(_: Values, part: Result) -> None:
         sums.add(part["tau_measured"], part["tau"], part.time)
 
-    # --format applies to the residuals; the extension sets the format of the torques
-    if out.path:
-        run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
-    else:
-        run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
+    _run_watched(inquiry, out, arm, watch)
     residuals, terms = sums.result(), model_terms(arm)
-    form = out.form or ("table" if standard_output().isatty() else "csv")
+    form = _form(out)
     if form == "csv":
         # a table contains them already
         out.note(residuals.verdict, terms)
@@ -264,12 +328,7 @@ def _residual_cells(each: JointResidual, precision: int) -> tuple[str, ...]:
 
 def residual_csv(residuals: Residuals) -> list[ReportSection]:
     """One line per joint, with all digits."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_residual_entry(residuals.joints[0]))
-    for each in residuals.joints:
-        writer.writerow("" if value is None else value for value in _residual_entry(each).values())
-    return [TextLines(text.getvalue().splitlines())]
+    return _csv_lines([_residual_entry(each) for each in residuals.joints])
 
 
 def _residual_entry(each: JointResidual) -> dict[str, Any]:

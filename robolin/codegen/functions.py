@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import log
 from typing import Any
 
 from robolin.core.arm import ORIGIN, Arm
@@ -31,10 +32,11 @@ from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
 from robolin.engine.unrolled_program import UnrolledProgram, input_name, unrolled_program
-from robolin.errors import RobolinError
+from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import arm_cache, independent_of_loops
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
 from robolin.evaluation.methods import Method, algorithm_for
+from robolin.evaluation.observer_settings import OBSERVERS
 from robolin.evaluation.prescribed_joints import (
     PRESCRIBED_VARIANT,
     JointsNamed,
@@ -79,8 +81,13 @@ class ChosenQuestion:
     @property
     def contract(self) -> Mapping[str, Any]:
         """Model assumptions, as text."""
-        prescribed = {name: prescribed_line(self.arm, which) for name, which in self.fixed.items()}
-        return {**self.arm.contract, **prescribed}
+        lines = {}
+        if "prescribed" in self.fixed:
+            lines["prescribed"] = prescribed_line(self.arm, self.fixed["prescribed"])
+        if "observer_period" in self.fixed:
+            decay, period = (float(values[0]) for values in self.fixed.values())
+            lines["observer"] = f"period {period!r} s, gain {-log(decay) / period:.6g} 1/s"
+        return {**self.arm.contract, **lines}
 
     def unrolled(self, parameters: Parameters) -> UnrolledProgram:
         """Unroll the algorithm for these parameters of the arm."""
@@ -97,12 +104,23 @@ def chosen_questions(
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
+    observer: Mapping[str, Floats] | None = None,
 ) -> list[ChosenQuestion]:
-    """Resolve several verbs; each option must apply to at least one."""
+    """Resolve several verbs; each option must apply to at least one.
+
+    observer: constant inputs of the momentum observer; None if they are arguments
+    """
     require_arm(arm)
     known = list(map(_known_verb, verbs))
     reject_unused_options(known, method, frame, point, prescribe)
-    return [chosen_question(arm, verb, method, frame, point, prescribe) for verb in known]
+    if observer and not set(OBSERVERS) & set(known):
+        hint = f"add {OBSERVERS[0]}, or remove --dt"
+        raise UsageError("has no effect on these functions", where="dt", hint=hint)
+    questions = [chosen_question(arm, verb, method, frame, point, prescribe) for verb in known]
+    return [
+        replace(question, fixed=observer) if observer and question.verb in OBSERVERS else question
+        for question in questions
+    ]
 
 
 def chosen_question(

@@ -24,6 +24,7 @@ from robolin.core.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayo
 from robolin.core.text import join_and, quote_list
 from robolin.errors import FileError, UsageError
 from robolin.evaluation.methods import Method
+from robolin.evaluation.observer_settings import SETTLING_TIME, observer_inputs
 from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.io.atomic import atomic_write_all, temporary_folder
 
@@ -46,6 +47,8 @@ def generate(
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
+    dt: float | None = None,
+    settling_time: float = SETTLING_TIME,
     states: int = STATES,
 ) -> tuple[str, ...]:
     """Write a C program for these verbs, and its test, into a folder.
@@ -66,6 +69,9 @@ def generate(
         point: coordinates of a point in that frame (3,) in m
         prescribe: joints with prescribed acceleration, such as "base": "forward" and
             "linearize-forward" take their accelerations and return their torques
+        dt: period in s of "momentum-observer" and "momentum-observer-start", which then have it
+            and the gain as constants; None for functions that take both as arguments
+        settling_time: time in s until this observer estimates a constant torque to 1 %
         states: number of states that the test compares for each verb
 
     Returns:
@@ -82,7 +88,8 @@ def generate(
         ('two_link.c', 'two_link.h', 'two_link_test.c', 'CMakeLists.txt', 'Makefile')
     """
     _require_choices(real, layout, extras, states)
-    questions = chosen_questions(arm, _verbs(verbs), method, frame, point, prescribe)
+    observer = None if dt is None else observer_inputs(arm, dt, settling_time)
+    questions = chosen_questions(arm, _verbs(verbs), method, frame, point, prescribe, observer)
     files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states)
     write_folder(Path(folder), files)
     return tuple(files)

@@ -220,6 +220,24 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
         "unit parameters link by link, O(n²)",
     ),
+    "generalized-momentum": Algorithm(
+        "inverse.momentum_observer:generalized_momentum",
+        _STATE,
+        {"generalized_momentum": VECTOR, "momentum_rate": VECTOR},
+        "momentum of composite bodies, O(n)",
+    ),
+    "momentum-observer": Algorithm(
+        "inverse.momentum_observer:momentum_observer",
+        (*_STATE, "observer", "observer_decay", "observer_period"),
+        {"tau_external": VECTOR, "observer_next": VECTOR},
+        "exponential filter of the momentum balance, O(n)",
+    ),
+    "momentum-observer-start": Algorithm(
+        "inverse.momentum_observer:momentum_observer_start",
+        (*_STATE, "observer_decay", "observer_period"),
+        {"observer": VECTOR},
+        "state of the momentum observer without external torques, O(n)",
+    ),
     "slotine-li-regressor": Algorithm(
         "inverse.slotine_li_regressor:slotine_li_regressor",
         ("q", "qd", "qdr", "qddr"),

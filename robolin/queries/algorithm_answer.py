@@ -54,6 +54,10 @@ def answer_inverse(context: QueryContext) -> Result | ResultStream:
     """Compute inverse dynamics: torques for a motion."""
     if context.question.flag("residual"):
         return answer_by_algorithms(context, ResidualQuery(("inverse",)))
+    if context.question.flag("external"):
+        from robolin.queries.external_answer import external_query
+
+        return answer_by_algorithms(context, external_query(context))
     return answer_by_algorithms(context, AlgorithmQuery(("inverse",)))
 
 

@@ -48,6 +48,12 @@ _LONG_SOURCE = 1 << 22
 
 _ROWS_PER_CHUNK = 16384
 
+# quantities that a recording must have, by the option that compares it with the model
+_MEASURED: Mapping[str, tuple[str, ...]] = {
+    "residual": ("q", "tau"),
+    "external": ("q", "qd", "tau"),
+}
+
 
 class StateFunction(Protocol):
     """Arrays as a function of states.
@@ -293,6 +299,7 @@ def open_batch(
     else:
         source = _open_trajectory(context, context.states.trajectory, names)
     inputs = resolve_batch(context, needs, torque, source.quantities, source.name, source.derived)
+    inputs = replace(inputs, time_unit=source.time_unit)
     _report_assumptions(context, inputs, source)
     return inputs, source
 
@@ -307,8 +314,9 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
 
     settings, rows, rules = context.settings, context.states.row_slice, context.rules
     needs: tuple[str, ...] = ("q",)
-    if context.question.flag("residual"):
-        needs, rules = ("q", "tau"), replace(rules, measured=True)
+    for option, required in _MEASURED.items():
+        if context.question.flag(option):
+            needs, rules = required, replace(rules, measured=True)
     if rules.torque_constants is not None and "tau" not in (*needs, *names):
         hint = "remove --torque-constants, or add --residual to compare efforts with the model"
         where = "--torque-constants"

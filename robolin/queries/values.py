@@ -53,6 +53,7 @@ class StateInputs:
     file:    the trajectory with the columns
     from_quaternion: joints whose rotation was given as a quaternion
     derived: given quantities that are derivatives of others
+    time_unit: unit of the file's time, if known
     """
 
     needs: tuple[str, ...]
@@ -62,6 +63,7 @@ class StateInputs:
     file: str = ""
     from_quaternion: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
+    time_unit: str | None = None
 
     @property
     def absent(self) -> tuple[str, ...]:

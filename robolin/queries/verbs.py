@@ -61,9 +61,19 @@ _DYNAMICS = (
         own_options={
             "residual": OptionSpec(
                 "switch", requires={"trajectory": "add --trajectory FILE with measured efforts"}
-            )
+            ),
+            "external": OptionSpec(
+                "switch",
+                requires={"trajectory": "add --trajectory FILE with measured efforts"},
+                excludes={"residual": _ONE_OF_THEM},
+            ),
+            **dict.fromkeys(
+                ("settling-time", "threshold", "dt"),
+                OptionSpec(modifies={"external": "add --external"}),
+            ),
         },
         answers="robolin.queries.algorithm_answer:answer_inverse",
+        needs_all_rows=("external",),
     ),
     Verb(
         "forward",

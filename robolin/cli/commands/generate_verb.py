@@ -67,6 +67,21 @@ _FLAGS: list[click.Parameter] = [
         "example 'base' with --floating-base.",
         by_name=True,
     ),
+    flag(
+        "--dt S",
+        METHOD,
+        "Period of momentum-observer [s]\n"
+        "Period and gain then are constants of the code; else they are arguments.",
+        type=float,
+    ),
+    flag(
+        "--settling-time S",
+        METHOD,
+        "Time until momentum-observer has 1 % error [s]",
+        type=float,
+        default=0.1,
+        modifies={"dt": "add --dt, for example --dt 0.001"},
+    ),
     FORWARD_METHOD_FLAG,
 ]
 
@@ -106,6 +121,7 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
       robolin generate arm.urdf forward --real float --prefix arm -o firmware
       robolin generate ur5 inverse mass-matrix --with mex -o ur5-mex
       robolin generate ur5 jacobian --frame tool0 -o ur5-c
+      robolin generate ur5 momentum-observer --dt 0.002 -o ur5-c
     """
     from robolin.codegen.generate import generate
 

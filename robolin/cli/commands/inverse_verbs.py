@@ -26,10 +26,42 @@ _RESIDUAL = flag(
     "with -o only.",
 )
 
-_SHORT = "q qd qdd trajectory differentiate residual limits payload gravity only output format"
+_EXTERNAL = [
+    flag(
+        "--external",
+        METHOD,
+        "Estimate external torques of contacts (momentum observer)\n"
+        "Returns tau_external, and contact = 1 in rows where a joint exceeds its threshold. Needs "
+        "velocities and measured efforts, no accelerations. Shows RMS, largest torque and contact "
+        "of each joint; rows are written with -o only.",
+    ),
+    flag(
+        "--settling-time S",
+        METHOD,
+        "Time until --external has 1 % error [s] (default 0.1)\n"
+        "Of a constant torque; the gain of the observer is 4.6 / S.",
+    ),
+    flag(
+        "--threshold VALUES",
+        METHOD,
+        "Torques that count as contact (default Coulomb friction)\n"
+        "One value per joint [N m or N], or JOINT=VALUE for some of them.",
+    ),
+    flag(
+        "--dt S",
+        METHOD,
+        "Period of the rows for --external [s] (default the time column)\n"
+        "For time stamps with jitter; results are then those of the generated C code.",
+    ),
+]
+
+_SHORT = (
+    "q qd qdd trajectory differentiate residual external threshold limits payload gravity output "
+    "format"
+)
 
 
-@query_command("inverse", [_RESIDUAL], further=[LIMITS], short=_SHORT)
+@query_command("inverse", [_RESIDUAL, *_EXTERNAL], further=[LIMITS], short=_SHORT)
 def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """Compute the torques of a motion (RNEA).
 
@@ -40,21 +72,27 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     \b
     Examples:
       robolin inverse panda --q home
-      robolin inverse panda --q 0,0.5,0,-1.5,0,2,0 --qd panda_joint2=10deg
       robolin inverse arm.urdf --trajectory motion.csv -o torques.csv
       robolin inverse arm.urdf --trajectory motion.csv --limits
       robolin inverse ur5 --trajectory rec.csv --residual --differentiate savgol
+      robolin inverse ur5 --trajectory rec.csv --external -o contact.csv
 
     \b
     Returns:
-      tau (n)    joint torques [N m], forces of prismatic joints [N]
+      tau (n)            joint torques [N m], forces of prismatic joints [N]
+      tau_external (n)   with --external, and contact (1 or 0)
     """
+    for option in ("residual", "external"):
+        if limits and inquiry.question.flag(option):
+            raise conflict(option, EXCLUDES, ["limits"], "run the command once for each")
     if inquiry.question.flag("residual"):
         from robolin.cli.limits_report import run_with_residuals
 
-        if limits:
-            raise conflict("residual", EXCLUDES, ["limits"], "run the command once for each")
         run_with_residuals(inquiry, out)
+    elif inquiry.question.flag("external"):
+        from robolin.cli.limits_report import run_with_external
+
+        run_with_external(inquiry, out)
     elif limits:
         from robolin.cli.limits_report import run_with_limits
 

@@ -140,11 +140,14 @@ def from_first_row(time: Numbers, unit: str | None, first: Numbers | None = None
     return np.asarray(since, dtype=np.float64) / PER_SECOND[unit]
 
 
-def require_clock(time: Numbers | None, unit: str | None, file: str) -> Numbers:
+def require_clock(
+    time: Numbers | None, unit: str | None, file: str, user: str = "derivatives"
+) -> Numbers:
     """The time stamps, if they exist and have a unit."""
     if time is None:
         hint = "name the time column with --time COLUMN"
-        raise RobolinError("derivatives require a time column", where=file, hint=hint)
+        verb = "require" if user.endswith("s") else "requires"
+        raise RobolinError(f"{user} {verb} a time column", where=file, hint=hint)
     if unit is None and time.dtype.kind in "iu":
         hint = "add --time-unit ns, us, ms or s"
         message = f"integer times such as {time[0]} require a unit"
