@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from robolin.analysis.cost_gradient import cost_gradient as cost_gradient
     from robolin.analysis.curvature import Curvature as Curvature
     from robolin.analysis.curvature import curvature as curvature
+    from robolin.analysis.excitation import Excitation as Excitation
+    from robolin.analysis.excitation import excite as excite
     from robolin.analysis.external_torque import MomentumObserver as MomentumObserver
     from robolin.analysis.external_torque import external_torque as external_torque
     from robolin.analysis.identification import Identifiable as Identifiable
@@ -172,6 +174,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "robolin.analysis.cost_gradient": "CostGradient cost_gradient",
     "robolin.analysis.curvature": "Curvature curvature",
+    "robolin.analysis.excitation": "Excitation excite",
     "robolin.analysis.external_torque": "MomentumObserver external_torque",
     "robolin.analysis.identification": (
         "Identifiable Regressor identifiable regressor slotine_li_regressor"

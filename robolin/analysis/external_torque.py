@@ -66,6 +66,9 @@ class MomentumObserver:
 
         Returns:
             the external torques (n,) in N·m or N
+
+        Raises:
+            RobolinError: a shape that does not fit the arm, or a value that is not finite
         """
         row = {"q": q, "qd": qd, "tau": tau, **self._inputs}
         if self.state is None:

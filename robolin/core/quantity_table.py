@@ -43,7 +43,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "tau_external": Quantity(("effort",), "τ_e", _N),
     "contact": Quantity(("number",), "1 if τ_e of a joint exceeds its threshold"),
     "generalized_momentum": Quantity(("momentum",), "𝓜 q̇", _N),
-    "momentum_rate": Quantity(("effort",), "β, with ṗ = β + τ_e", _N),
+    "momentum_rate": Quantity(("effort",), "β", _N),
     **dict.fromkeys(("observer", "observer_next"), Quantity(("effort",), "s", _N)),
     "observer_decay": Quantity(("number",), "a", _N),
     "observer_period": Quantity(("time",), "h", _N),

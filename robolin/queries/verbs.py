@@ -44,12 +44,14 @@ def _adapts_steps(options: Mapping[str, Any]) -> bool:
     return adaptive or bool({"rtol", "atol"} & set(options))
 
 
-_ONE_OF_THEM = "run the command once for each"
+_ONE_OF_THEM, _ADD_IT = "run the command once for each", "add that option"
 _CHANGES = "perturb perturb-torque parameter payload-change"
 _ALL_CHANGES = "the option includes all perturbations; remove the others"
 
 _ROBOT_FILES, _CONTROLLED = "Robot files", "Control and simulation"
 _RESULTS, _DEPLOYMENT = "Results", "Deployment"
+
+_EXCITE_COUNTS = {"harmonics": 2, "iterations": 1, "seed": 0}
 
 _DYNAMICS = (
     Verb(
@@ -68,8 +70,7 @@ _DYNAMICS = (
                 excludes={"residual": _ONE_OF_THEM},
             ),
             **dict.fromkeys(
-                ("settling-time", "threshold", "dt"),
-                OptionSpec(modifies={"external": "add --external"}),
+                ("settling-time", "threshold", "dt"), OptionSpec(modifies={"external": _ADD_IT})
             ),
         },
         answers="robolin.queries.algorithm_answer:answer_inverse",
@@ -210,9 +211,7 @@ _DYNAMICS = (
                 },
             ),
             "geometry": SWITCH,
-            **dict.fromkeys(
-                ("qdr", "qddr"), OptionSpec(modifies={"slotine-li": "add --slotine-li"})
-            ),
+            **dict.fromkeys(("qdr", "qddr"), OptionSpec(modifies={"slotine-li": _ADD_IT})),
             "slotine-li": OptionSpec(
                 "switch",
                 excludes={
@@ -224,6 +223,19 @@ _DYNAMICS = (
         answers="robolin.queries.regressor_answer:answer_regressor",
         needs_all_rows=("rank", "parameters"),
         uses_lapack=lambda options: "rank" in options,
+    ),
+    Verb(
+        "excite",
+        "Dynamics",
+        "Search a motion that identifies the parameters.",
+        asks={
+            **dict.fromkeys(
+                ["duration", "period", "dt", "margin", "max-velocity", "max-acceleration"], TEXT
+            ),
+            **{name: OptionSpec("count", minimum=least) for name, least in _EXCITE_COUNTS.items()},
+        },
+        answers="robolin.queries.excite_answer:answer_excite",
+        uses_lapack=lambda _: True,
     ),
     Verb(
         "sensitivity",

@@ -104,6 +104,7 @@ RETURNED = {
     "response": "--duration 0.1 --rows 3",
     "simulate": "--duration 0.01",
     "ik": "--goal tip=1,1,0,0,0,90deg",
+    "excite": "--max-velocity 2,3 --max-acceleration 5,9 --duration 1 --iterations 2",
 }
 
 

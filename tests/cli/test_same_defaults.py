@@ -14,7 +14,9 @@ from tests.cases import for_each
 
 # the verb of every public function that has one
 VERB_OF = {
-    **dict.fromkeys(("inverse", "limits", "load", "residuals", "state_warnings"), "inverse"),
+    **dict.fromkeys(
+        ("inverse", "limits", "load", "residuals", "state_warnings", "external_torque"), "inverse"
+    ),
     **dict.fromkeys(("forward", "link_accelerations", "loop_forces"), "forward"),
     "compile": "generate",
     "report": "report",
@@ -44,6 +46,7 @@ VERB_OF = {
     ),
     "momentum": "momentum",
     "ik": "ik",
+    "excite": "excite",
     **dict.fromkeys(
         (
             *("diagonalize", "diagonalize_unnormalized", "undiagonalize"),
@@ -101,6 +104,7 @@ ONLY_PYTHON = {
     *((law, "time") for law in ("PDControl", "ComputedTorque")),
     *((law, "qd") for law in ("PDControl", "ComputedTorque")),
     *(("ComputedTorque", "qdd"), ("PoseControl", "rotation"), ("link_accelerations", "qdd")),
+    *(("external_torque", "time"), ("external_torque", "tau")),
     # trim has no choice of them on the command line
     ("trim", "limits"),
     # the second ARM, flags of states, -o and messages
@@ -128,6 +132,9 @@ MEANT: dict[Any, str] = {
     ("check", "atol"): "as stored, else 0",
     ("check", "root"): "the folder of the stored result",
     ("simulate", "dt"): "0.001",
+    ("excite", "period"): "the duration",
+    ("excite", "max_velocity"): "those of the robot file",
+    ("excite", "max_acceleration"): "none besides torques",
     ("simulate", "atol"): "that of --rtol",
     ("simulate", "integrator"): "rk4; dop853 with a tolerance",
     ("simulate", "rows"): "101, or one every --dt",

@@ -42,6 +42,7 @@ WITH_ARRAYS = (
     ("ik", "--goal", "tool=0.1,0,0", "--ignore-limits"),
     ("diagonalize",),
     ("regressor",),
+    ("excite", "--max-velocity", "2,3", "--max-acceleration", "5,9", "--iterations", "1"),
     ("sensitivity", "--trajectory", "MOTION", "--matrices"),
     ("state-space",),
     ("poles",),

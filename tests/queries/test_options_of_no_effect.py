@@ -22,6 +22,8 @@ GIVEN: dict[str, Any] = {
     "xi": [0.1, 0.2],
     "time": TIMES,
     "qd": [0.0, 0.0],
+    "qdr": [0.0, 0.0],
+    "qddr": [0.0, 0.0],
     "dcost_dtau": 0.0,
     "tau": [0.0, 0.0],
 }

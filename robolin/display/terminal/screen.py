@@ -30,6 +30,7 @@ SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
     "momentum": ("centre of mass and momentum", ("mass", "com", "com_velocity", "momentum")),
     "diagonalize": ("diagonalized dynamics", ("nu", "epsilon", "coriolis", "D", "m")),
     "regressor": ("regressor", ("regressor",)),
+    "excite": ("exciting motion", ("q", "qd", "tau")),
     "sensitivity": ("sensitivity of the motion", ()),
     "state-space": ("linear model", ("A", "B", "C", "D")),
     "poles": ("poles", ("poles", "frequency", "damping", "decay", "stability")),

@@ -1,0 +1,60 @@
+"""robolin excite: a motion to record for identification."""
+
+from __future__ import annotations
+
+from robolin.cli.flags.flag import METHOD, flags
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.queries.request import Request
+from robolin.queries.verbs import VERBS
+
+_FLAGS = flags(
+    METHOD,
+    VERBS["excite"].asks,
+    {
+        "--duration S": "Duration of the motion [s]",
+        "--period S": "Period of the Fourier series [s] (default the duration)\n"
+        "The duration is a multiple of it.",
+        "--harmonics N": "Sines and cosines of each joint",
+        "--dt S": "Time between rows [s]",
+        "--margin FRACTION": "Fraction of the limits that the motion uses",
+        "--max-velocity VALUES": "Velocity limits (default those of the robot file)",
+        "--max-acceleration VALUES": "Acceleration limits (default none besides torques)\n"
+        "Required for joints without an effort limit.",
+        "--iterations N": "Motions that the search tries",
+        "--seed S": "Random seed",
+    },
+    duration="10",
+    harmonics="5",
+    dt="0.01",
+    margin="0.9",
+    iterations="1000",
+    seed="0",
+)
+
+_SHORT = (
+    "duration period harmonics dt margin max-velocity max-acceleration iterations seed payload "
+    "output format"
+)
+
+
+@query_command("excite", _FLAGS, short=_SHORT)
+def command(inquiry: Request, out: Output) -> None:
+    """Search a motion that identifies the dynamic parameters.
+
+    Fourier series from rest to rest, within the limits of position, velocity,
+    acceleration and torque, checked between the rows. The search maximizes the
+    determinant of the information matrix (D-optimal).
+
+    \b
+    Examples:
+      robolin excite panda -o motion.csv
+      robolin excite ur5 --duration 20 --period 10 --seed 3 -o motion.csv
+      robolin regressor panda --rank --trajectory motion.csv
+
+    \b
+    Returns: per row
+      q, qd, qdd (n)    the motion
+      tau (n)           its torques [N m or N]
+    """
+    run_and_write(inquiry, out)

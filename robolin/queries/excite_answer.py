@@ -1,0 +1,81 @@
+"""The `excite` query: a motion from rest to rest that determines the dynamic parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robolin.analysis.excitation import Excitation, excite
+from robolin.core.arrays import Floats
+from robolin.core.quantity_table import COLUMN_WORDS, unit_of
+from robolin.core.results.result import Array, Result
+from robolin.core.text_parsing import FlagText, number, parse_per_joint, parse_seconds
+from robolin.queries.question import Question
+from robolin.queries.request import QueryContext
+
+_LIMITED = ("position", "velocity", "acceleration", "effort")
+
+
+def answer_excite(context: QueryContext) -> Result:
+    """Search a motion; report what it determines and how much of the limits it uses."""
+    context.emit_arm_notes()
+    motion = excite(context.arm, **_arguments(context))
+    arm, found = context.arm, motion.identifiable
+    kinds = [joint.kind for joint in arm.joints]
+    arrays = tuple(
+        Array(name, getattr(motion, name), (arm.joint_names,), unit_of(name, kinds), word)
+        for name, word in COLUMN_WORDS.items()
+    )
+    determined = (
+        f"the motion determines {found.rank} of {motion.possible} identifiable parameters, "
+        f"condition {found.condition:.3g}"
+    )
+    context.settings.notify("summary", determined)
+    context.note(f"limits: {_tightest(context, motion)}")
+    if found.rank < motion.possible:
+        context.warn("not all parameters are determined: use more --iterations or --harmonics")
+    lines = {
+        "motion": f"Fourier series of {context.question.count('harmonics') or 5} harmonics, "
+        "at rest at the start and the end",
+        "algorithm": "D-optimal random search",
+        "identifiable": f"{found.rank} numbers of {len(found.names)} parameters; "
+        f"{motion.possible} for random motions",
+        "condition": f"{found.condition:.3g}",
+        "used limits": _tightest(context, motion),
+    }
+    return context.result(arrays, lines, time=motion.time)
+
+
+def _tightest(context: QueryContext, motion: Excitation) -> str:
+    """The largest used fraction of each kind of limit, and its joint."""
+    return "; ".join(
+        f"{word} {100.0 * used[i]:.0f} % ({context.arm.joint_names[i]})"
+        for word, used in zip(_LIMITED, motion.used.T, strict=True)
+        if used[i := int(np.argmax(used))]
+    )
+
+
+def _arguments(context: QueryContext) -> dict[str, Any]:
+    """Options of the question as arguments of `excite`."""
+    question = context.question
+    given: dict[str, Any] = {name: question.count(name) for name in ("harmonics", "iterations")}
+    given["seed"] = question.count("seed")
+    given |= {name: _seconds(question, name) for name in ("duration", "period", "dt")}
+    if (text := question.text("margin")) is not None:
+        given["margin"] = number(FlagText("--margin", text))
+    for name in ("max-velocity", "max-acceleration"):
+        given[name.replace("-", "_")] = _per_joint(context, name)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _seconds(question: Question, name: str) -> float | None:
+    text = question.text(name)
+    return None if text is None else parse_seconds(FlagText(f"--{name}", text))
+
+
+def _per_joint(context: QueryContext, name: str) -> Floats | None:
+    text = context.question.text(name)
+    if text is None:
+        return None
+    return np.array(parse_per_joint(FlagText(f"--{name}", text), context.arm, angular=True))
