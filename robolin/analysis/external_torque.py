@@ -69,6 +69,11 @@ class MomentumObserver:
 
         Raises:
             RobolinError: a shape that does not fit the arm, or a value that is not finite
+
+        Example:
+            >>> observer = robolin.MomentumObserver(robolin.load("two-link"), dt=0.001)
+            >>> observer.update([0.3, -0.7], [0.0, 0.0], [1.0, 0.0])
+            array([0., 0.])
         """
         row = {"q": q, "qd": qd, "tau": tau, **self._inputs}
         if self.state is None:

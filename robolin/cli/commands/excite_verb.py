@@ -40,7 +40,7 @@ _SHORT = (
 
 @query_command("excite", _FLAGS, short=_SHORT)
 def command(inquiry: Request, out: Output) -> None:
-    """Search a motion that identifies the dynamic parameters.
+    """Search a motion that identifies the parameters.
 
     Fourier series from rest to rest, within the limits of position, velocity,
     acceleration and torque, checked between the rows. The search maximizes the
@@ -54,7 +54,7 @@ def command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns: per row
-      q, qd, qdd (n)    the motion
-      tau (n)           its torques [N m or N]
+      time, q, qd, qdd (n)   the motion
+      tau (n)                its torques [N m or N]
     """
     run_and_write(inquiry, out)
