@@ -195,10 +195,11 @@ class _Search:
     def run(self, iterations: int, seed: int) -> _Candidate:
         """The best of `iterations` candidates; the step follows the rate of success."""
         rng, step = np.random.default_rng(seed), 0.5
-        best, best_score = None, -inf
+        best: _Candidate | None = None
+        best_score = -inf
         for i in track("excite", range(iterations), iterations):
             fresh = best is None or i < min(_BEGINNINGS, iterations // 4)
-            tried = self.random(rng) if fresh else self.changed(best, step, rng)
+            tried = self.random(rng) if best is None or fresh else self.changed(best, step, rng)
             found = self.within_torques(tried)
             score = -inf if found is None else self.score(found)
             if score > best_score:
@@ -289,7 +290,7 @@ def excite(
     best, used = _checked(search, best, period, harmonics, margin)
     rows = round(duration / dt) + 1
     # exact times of a whole number of steps
-    time = np.arange(rows) * dt
+    time = np.arange(rows, dtype=np.float64) * dt
     q, qd, qdd = search.motion(best, _fourier(time, period, harmonics))
     found = identifiable(arm, q, qd, qdd)
     return Excitation(time, q, qd, qdd, inverse(arm, q, qd, qdd), found, search.possible, used)

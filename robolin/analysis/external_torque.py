@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from robolin.analysis.limits import plain_time
 from robolin.core.arm import Arm
 from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
-from robolin.core.arrays import Floats, JointValues, Numbers
+from robolin.core.arrays import Floats, JointValues, Mask, Numbers
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import join_and, pluralize
@@ -292,10 +292,10 @@ class ContactSums:
         def time_of(row: int) -> float | str | None:
             return None if time is None else plain_time(time[row])
 
-        fine = np.isfinite(values).all(axis=1)
+        fine: Mask = np.asarray(np.isfinite(values).all(axis=1))
         sizes = np.where(fine[:, None], np.abs(values), 0.0)
-        over = sizes > self._limits
-        touched = over.any(axis=1)
+        over: Mask = np.asarray(sizes > self._limits)
+        touched: Mask = np.asarray(over.any(axis=1))
         self._squares = np.cumsum(np.vstack([self._squares, sizes * sizes]), axis=0)[-1]
         self._counts += over.sum(axis=0)
         for joint, row in enumerate(sizes.argmax(axis=0).tolist() if len(sizes) else []):

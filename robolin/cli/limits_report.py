@@ -212,19 +212,15 @@ def run_with_external(inquiry: Request, out: Output) -> None:
 
     _run_watched(inquiry, out, arm, watch)
     found, terms = sums.found(), model_terms(arm)
-    document = {
-        "rows": found.rows,
-        "contact": found.contact,
-        "model": terms,
-        "joints": [{**asdict(each), "row": each.row + 1} for each in found.joints],
-    }
+    entries = [{**asdict(each), "row": each.row + 1} for each in found.joints]
+    document = {"rows": found.rows, "contact": found.contact, "model": terms, "joints": entries}
     form = _form(out)
     if form == "csv":
         out.note(found.verdict, terms)
-        shown = _csv_lines(document["joints"])
+        shown = _csv_lines(entries)
     else:
         digits = out.precision or 4
-        rows = [[_cell(value, digits) for value in each.values()] for each in document["joints"]]
+        rows = [[_cell(value, digits) for value in each.values()] for each in entries]
         timed = any(each.time is not None for each in found.joints)
         keep = [i for i, name in enumerate(_EXTERNAL_HEADER) if timed or name != "time"]
         table = ReportTable(

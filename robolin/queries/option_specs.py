@@ -232,6 +232,33 @@ LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     ),
 }
 
+# regressor of a reference motion
+SLOTINE_LI = OptionSpec(
+    "switch",
+    excludes={
+        "rank parameters geometry": "run the command once for each",
+        "qdd": "set the reference acceleration with --qddr",
+    },
+)
+_OF_EXTERNAL = OptionSpec(modifies={"external": "add --external"})
+# external torques of a recording
+EXTERNAL_OPTIONS: Mapping[str, OptionSpec] = {
+    "external": OptionSpec(
+        "switch",
+        requires={"trajectory": "add --trajectory FILE with measured efforts"},
+        excludes={"residual": "run the command once for each"},
+    ),
+    **dict.fromkeys(("settling-time", "threshold", "dt"), _OF_EXTERNAL),
+}
+# exciting motions
+EXCITE_OPTIONS: Mapping[str, OptionSpec] = {
+    **dict.fromkeys(("duration", "period", "dt", "margin"), TEXT),
+    **dict.fromkeys(("max-velocity", "max-acceleration"), TEXT),
+    "harmonics": OptionSpec("count", minimum=2),
+    "iterations": OptionSpec("count"),
+    "seed": OptionSpec("count", minimum=0),
+}
+
 _NOTHING: Mapping[str, OptionSpec] = MappingProxyType({})
 
 

@@ -21,6 +21,8 @@ from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.queries.option_specs import (
     ANY_QUANTITY,
+    EXCITE_OPTIONS,
+    EXTERNAL_OPTIONS,
     FILE,
     FORWARD_OPTIONS,
     LINEAR_MODEL_OPTIONS,
@@ -28,6 +30,7 @@ from robolin.queries.option_specs import (
     METHOD_OPTION,
     ONE_SOURCE,
     READ_OPTIONS,
+    SLOTINE_LI,
     SWITCH,
     TEXT,
     TEXTS,
@@ -44,14 +47,12 @@ def _adapts_steps(options: Mapping[str, Any]) -> bool:
     return adaptive or bool({"rtol", "atol"} & set(options))
 
 
-_ONE_OF_THEM, _ADD_IT = "run the command once for each", "add that option"
+_ONE_OF_THEM = "run the command once for each"
 _CHANGES = "perturb perturb-torque parameter payload-change"
 _ALL_CHANGES = "the option includes all perturbations; remove the others"
 
 _ROBOT_FILES, _CONTROLLED = "Robot files", "Control and simulation"
 _RESULTS, _DEPLOYMENT = "Results", "Deployment"
-
-_EXCITE_COUNTS = {"harmonics": 2, "iterations": 1, "seed": 0}
 
 _DYNAMICS = (
     Verb(
@@ -64,14 +65,7 @@ _DYNAMICS = (
             "residual": OptionSpec(
                 "switch", requires={"trajectory": "add --trajectory FILE with measured efforts"}
             ),
-            "external": OptionSpec(
-                "switch",
-                requires={"trajectory": "add --trajectory FILE with measured efforts"},
-                excludes={"residual": _ONE_OF_THEM},
-            ),
-            **dict.fromkeys(
-                ("settling-time", "threshold", "dt"), OptionSpec(modifies={"external": _ADD_IT})
-            ),
+            **EXTERNAL_OPTIONS,
         },
         answers="robolin.queries.algorithm_answer:answer_inverse",
         needs_all_rows=("external",),
@@ -211,14 +205,10 @@ _DYNAMICS = (
                 },
             ),
             "geometry": SWITCH,
-            **dict.fromkeys(("qdr", "qddr"), OptionSpec(modifies={"slotine-li": _ADD_IT})),
-            "slotine-li": OptionSpec(
-                "switch",
-                excludes={
-                    "rank parameters geometry": _ONE_OF_THEM,
-                    "qdd": "set the reference acceleration with --qddr",
-                },
+            **dict.fromkeys(
+                ("qdr", "qddr"), OptionSpec(modifies={"slotine-li": "add --slotine-li"})
             ),
+            "slotine-li": SLOTINE_LI,
         },
         answers="robolin.queries.regressor_answer:answer_regressor",
         needs_all_rows=("rank", "parameters"),
@@ -228,12 +218,7 @@ _DYNAMICS = (
         "excite",
         "Dynamics",
         "Search a motion that identifies the parameters.",
-        asks={
-            **dict.fromkeys(
-                ["duration", "period", "dt", "margin", "max-velocity", "max-acceleration"], TEXT
-            ),
-            **{name: OptionSpec("count", minimum=least) for name, least in _EXCITE_COUNTS.items()},
-        },
+        own_options=EXCITE_OPTIONS,
         answers="robolin.queries.excite_answer:answer_excite",
         uses_lapack=lambda _: True,
     ),

@@ -10,7 +10,7 @@ from robolin.queries.verbs import VERBS
 
 _FLAGS = flags(
     METHOD,
-    VERBS["excite"].asks,
+    VERBS["excite"].own_options,
     {
         "--duration S": "Duration of the motion [s]",
         "--period S": "Period of the Fourier series [s] (default the duration)\n"
