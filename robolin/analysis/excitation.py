@@ -65,7 +65,7 @@ class Excitation(DisplayMixin):
 
 
 @dataclass(frozen=True)
-class _Limits:
+class _MotionLimits:
     """Limits of all joints, each (n,); infinite without a limit."""
 
     lower: Floats
@@ -77,7 +77,7 @@ class _Limits:
 
 
 @dataclass(frozen=True)
-class _Fourier:
+class _FourierBasis:
     """Motions of one joint at some times, as matrices of free coefficients, without offset.
 
     The coefficients span the series with q̇ = q̈ = 0 at the start and the end of a period.
@@ -88,7 +88,7 @@ class _Fourier:
     qdd: Floats
 
 
-def _fourier(times: Floats, period: float, harmonics: int) -> _Fourier:
+def _fourier(times: Floats, period: float, harmonics: int) -> _FourierBasis:
     """sin and cos of all harmonics, scaled to equal velocities."""
     rates = 2.0 * pi / period * np.arange(1, harmonics + 1)
     angles = times[:, None] * rates
@@ -101,11 +101,11 @@ def _fourier(times: Floats, period: float, harmonics: int) -> _Fourier:
     at_rest = np.vstack([np.repeat([1.0, 0.0], harmonics), np.hstack([0.0 * rates, rates])])
     # orthonormal basis of all coefficients without velocity and acceleration at the start
     free = np.linalg.svd(at_rest)[2][2:].T
-    return _Fourier(series(0) @ free, series(1) @ free, series(2) @ free)
+    return _FourierBasis(series(0) @ free, series(1) @ free, series(2) @ free)
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class _MotionCandidate:
     """Coefficients (n, free), place in the range (n,) from 0 to 1, and the overall amplitude."""
 
     shape: Floats
@@ -113,10 +113,10 @@ class _Candidate:
     amplitude: float = 1.0
 
 
-class _Search:
+class _ExcitationSearch:
     """Random search for the largest determinant of the information matrix."""
 
-    def __init__(self, arm: Arm, limits: _Limits, period: float, harmonics: int) -> None:
+    def __init__(self, arm: Arm, limits: _MotionLimits, period: float, harmonics: int) -> None:
         self.arm, self.limits, self._period, self._harmonics = arm, limits, period, harmonics
         count = _SAMPLES * harmonics
         self._coarse = _fourier(np.arange(count) * period / count, period, harmonics)
@@ -126,7 +126,7 @@ class _Search:
         self.possible = len(self._columns)
 
     def motion(
-        self, candidate: _Candidate, basis: _Fourier | None = None
+        self, candidate: _MotionCandidate, basis: _FourierBasis | None = None
     ) -> tuple[Floats, Floats, Floats]:
         """q, q̇ and q̈ (rows, n), as large as position, velocity and acceleration limits allow.
 
@@ -147,11 +147,11 @@ class _Search:
             q, qd, qdd = (each @ candidate.shape.T for each in (basis.q, basis.qd, basis.qdd))
         return offset + scale * q, scale * qd, scale * qdd
 
-    def within_torques(self, candidate: _Candidate) -> _Candidate | None:
+    def within_torques(self, candidate: _MotionCandidate) -> _MotionCandidate | None:
         """The same motion with the largest amplitude that the torque limits allow."""
 
-        def fits(amplitude: float) -> _Candidate | None:
-            smaller = _Candidate(candidate.shape, candidate.place, amplitude)
+        def fits(amplitude: float) -> _MotionCandidate | None:
+            smaller = _MotionCandidate(candidate.shape, candidate.place, amplitude)
             tau = inverse(self.arm, *self.motion(smaller), engine="compiled", jobs=1)
             inside = (tau <= self.limits.effort) & (tau >= self.limits.effort_lower)
             return smaller if inside.all() else None
@@ -165,7 +165,7 @@ class _Search:
             best, low, high = (found, middle, high) if found else (best, low, middle)
         return best
 
-    def score(self, candidate: _Candidate) -> float:
+    def score(self, candidate: _MotionCandidate) -> float:
         """Logarithm of the determinant of the information matrix of the base parameters."""
         motion = self.motion(candidate)
         Y = regressor(self.arm, *motion, engine="compiled", jobs=1).matrix[..., self._columns]
@@ -174,11 +174,13 @@ class _Search:
         diagonal = np.abs(np.diag(np.linalg.qr(Y.reshape(-1, len(self._columns)), mode="r")))
         return float(np.log(diagonal).sum()) if (diagonal > 0.0).all() else -inf
 
-    def random(self, rng: np.random.Generator) -> _Candidate:
+    def random(self, rng: np.random.Generator) -> _MotionCandidate:
         shape = (self.arm.n, 2 * self._harmonics - 2)
-        return _Candidate(rng.normal(size=shape), rng.random(self.arm.n))
+        return _MotionCandidate(rng.normal(size=shape), rng.random(self.arm.n))
 
-    def changed(self, candidate: _Candidate, step: float, rng: np.random.Generator) -> _Candidate:
+    def changed(
+        self, candidate: _MotionCandidate, step: float, rng: np.random.Generator
+    ) -> _MotionCandidate:
         """Another candidate, with some of the joints changed."""
         chosen = rng.random(self.arm.n) < max(0.3, 1.0 / self.arm.n)
         chosen[rng.integers(self.arm.n)] = True
@@ -187,15 +189,15 @@ class _Search:
         moved = candidate.place + step * rng.normal(size=self.arm.n)
         # reflect at the ends of the range
         place = 1.0 - np.abs(1.0 - np.abs(moved) % 2.0)
-        return _Candidate(
+        return _MotionCandidate(
             np.where(chosen[:, None], candidate.shape + noise, candidate.shape),
             np.where(chosen, place, candidate.place),
         )
 
-    def run(self, iterations: int, seed: int) -> _Candidate:
+    def run(self, iterations: int, seed: int) -> _MotionCandidate:
         """The best of `iterations` candidates; the step follows the rate of success."""
         rng, step = np.random.default_rng(seed), 0.5
-        best: _Candidate | None = None
+        best: _MotionCandidate | None = None
         best_score = -inf
         for i in track("excite", range(iterations), iterations):
             fresh = best is None or i < min(_BEGINNINGS, iterations // 4)
@@ -285,7 +287,7 @@ def excite(
     period = duration if period is None else period
     _require_arguments(duration, period, harmonics, dt, margin, iterations, seed)
     limits = _limits(arm, margin, max_velocity, max_acceleration)
-    search = _Search(arm, limits, period, harmonics)
+    search = _ExcitationSearch(arm, limits, period, harmonics)
     best = search.run(iterations, seed)
     best, used = _checked(search, best, period, harmonics, margin)
     rows = round(duration / dt) + 1
@@ -297,8 +299,8 @@ def excite(
 
 
 def _checked(
-    search: _Search, best: _Candidate, period: float, harmonics: int, margin: float
-) -> tuple[_Candidate, Floats]:
+    search: _ExcitationSearch, best: _MotionCandidate, period: float, harmonics: int, margin: float
+) -> tuple[_MotionCandidate, Floats]:
     """Shrink the motion until it is within the limits on a finer grid; return the used fractions.
 
     Between the rows of the search, a motion may exceed them by a little.
@@ -309,7 +311,7 @@ def _checked(
         used = _used(search, *search.motion(best, fine)) * margin
         if (used <= margin).all():
             return best, used
-        best = _Candidate(best.shape, best.place, 0.995 * best.amplitude)
+        best = _MotionCandidate(best.shape, best.place, 0.995 * best.amplitude)
     raise RobolinError(
         "the motion exceeds limits between its rows",
         where=search.arm.source,
@@ -317,7 +319,7 @@ def _checked(
     )
 
 
-def _used(search: _Search, q: Floats, qd: Floats, qdd: Floats) -> Floats:
+def _used(search: _ExcitationSearch, q: Floats, qd: Floats, qdd: Floats) -> Floats:
     """Largest used fraction (n, 4) of position, velocity, acceleration and torque limits."""
     limits, tau = search.limits, inverse(search.arm, q, qd, qdd)
     middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
@@ -328,7 +330,7 @@ def _used(search: _Search, q: Floats, qd: Floats, qdd: Floats) -> Floats:
 
 def _limits(
     arm: Arm, margin: float, velocity: JointValues | None, acceleration: JointValues | None
-) -> _Limits:
+) -> _MotionLimits:
     """All limits times the margin; an error names all joints without the necessary ones."""
     given = {
         name: as_joint_array(arm, name, values)
@@ -366,7 +368,7 @@ def _limits(
     lower, upper, *others = np.array(rows, dtype=np.float64).T
     _require_possible(arm, lower, upper, others)
     half, middle = 0.5 * margin * (upper - lower), 0.5 * (upper + lower)
-    return _Limits(middle - half, middle + half, *(margin * each for each in others))
+    return _MotionLimits(middle - half, middle + half, *(margin * each for each in others))
 
 
 def _require_possible(arm: Arm, lower: Floats, upper: Floats, others: Sequence[Floats]) -> None:

@@ -114,7 +114,7 @@ class ObserverRows:
         steps = np.diff(seconds, prepend=before[2]) if self._dt is None else self._periods(p)
         self._require_forward(steps, seconds)
 
-        # a row that repeats a time is no step
+        # rows that repeat a time are skipped
         new = steps > 0.0
         h = steps[new]
         a = np.array([exp(-self._gain * step) for step in h.tolist()])

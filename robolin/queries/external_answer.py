@@ -110,7 +110,7 @@ class ExternalQuery(AlgorithmQuery):
         return seconds_since(time, inputs.time_unit, self._first)
 
     def notes(self) -> list[str]:
-        """Rows that were no step of the observer."""
+        """Rows that the observer skips."""
         repeated = self.observer.repeated if self.observer else 0
         plural = "rows repeat" if repeated > 1 else "row repeats"
         return [f"{repeated} {plural} the time of the row before"] if repeated else []

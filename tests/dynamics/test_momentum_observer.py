@@ -50,7 +50,7 @@ def test_momentum_and_its_rate(arm: Arm) -> None:
 
 
 def test_start_is_an_estimate_of_zero() -> None:
-    """The first row of a moving arm estimates no external torque, whatever the torques are."""
+    """The first row of a moving arm estimates no external torque, for any torques."""
     arm, rng = robolin.load("panda"), np.random.default_rng(2)
     q, qd, tau = rng.normal(size=(3, arm.n))
     constants = {"observer_decay": np.full(7, 0.9), "observer_period": np.full(7, 0.002)}

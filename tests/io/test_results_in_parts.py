@@ -99,7 +99,9 @@ def test_a_table_shows_spaced_rows():
     assert (top.batch, rows.total) == (10, ROWS)
     assert rows.picked[0] == 0
     assert rows.picked[-1] == ROWS - 1
-    assert render_table(top, 80, False, 6, rows) == render_table(complete[0], 80, False, 6, complete[1])
+    assert render_table(top, 80, False, 6, rows) == render_table(
+        complete[0], 80, False, 6, complete[1]
+    )
 
 
 @pytest.mark.parametrize("count", [129, 1000, 4321])
