@@ -226,7 +226,7 @@ def _given_up(sent: _Sent, error: BaseException) -> PartDone:
 
 def _refused(sent: _Sent, address: str, outcome: PartDone, others: tuple[str, ...]) -> _Sent:
     """The part after one worker failed and others may succeed."""
-    assert outcome.error is not None, "only a part that failed goes elsewhere"
+    assert outcome.error is not None, "only a part that failed is sent to other workers"
     why = f"worker {address} failed: {outcome.error.message}"
     refused = (*sent.refused, address)
     return replace(sent, where=others, refused=refused, why=(*sent.why, why))

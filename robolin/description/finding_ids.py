@@ -202,8 +202,8 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "repeated-inertial": ("note", "Three or more links have the same inertial to the last digit."),
     "rest-outside-limits": (
         "warning",
-        "A spring's rest position is over one revolution, or 10 times the range, outside the "
-        "limits.",
+        "The rest position of a spring is outside the joint limits by more than one revolution, or "
+        "by 10 times their range.",
     ),
     "triangle-inequality": (
         "warning",

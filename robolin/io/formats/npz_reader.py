@@ -317,7 +317,7 @@ def _as_int64(values: npt.NDArray[Any]) -> Integers:
             raise RobolinError("'time' contains NaT", hint="remove the row")
         return values.astype(values.dtype.newbyteorder("=")).view(np.int64)
     if values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max:
-        raise ValueError("a number beyond those of 64 bits")
+        raise ValueError("a number does not fit in 64 bits")
     return values.astype(np.int64, copy=False)
 
 
