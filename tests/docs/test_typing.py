@@ -17,6 +17,7 @@ import pytest
 import robolin
 from robolin.checking import compare
 from robolin.core import arrays
+from robolin.engine.compiled.native import NativeKernel
 from tools.markdown import ROOT
 
 PROGRAM = """\
@@ -59,7 +60,8 @@ def test_no_public_result_is_any() -> None:
     """Results of functions, methods and fields have types, including models of `control`."""
     names = {name: getattr(robolin, name) for name in robolin.__all__}
     # names imported for type checkers only; classes of other libraries count as object
-    known = {**vars(arrays), **vars(compare), **names, "DataFrame": object, "Figure": object}
+    others = {"DataFrame": object, "Figure": object, "NativeKernel": NativeKernel}
+    known = {**vars(arrays), **vars(compare), **names, **others}
     found = {}
     for name, each in names.items():
         found |= _given(name, each, known)
