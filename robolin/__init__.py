@@ -253,7 +253,7 @@ _PUBLIC = {
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
 # public modules
-_MODULES = ("cluster", "tables")
+_MODULES = ("cluster", "tables", "torch")
 
 __all__ = sorted([*_HOME, "__version__"])
 

@@ -44,6 +44,7 @@ ALLOWED = {
         ),
         "codegen": "core dynamics engine errors evaluation io version",
         "tables": "core errors io queries",
+        "torch": "analysis api core errors",
         "cluster": "batch core errors io queries",
     }.items()
 }

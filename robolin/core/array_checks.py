@@ -104,6 +104,7 @@ def _by_joint(arm: Arm, name: str, value: Any) -> Any:
         return [_by_joint(arm, name, each) for each in value]
     elif isinstance(value, _PLAIN):
         return value
+    reject_tensor(name, value)
     by_label = labelled(name, value)
     if by_label is None:
         return value
@@ -111,8 +112,26 @@ def _by_joint(arm: Arm, name: str, value: Any) -> Any:
     return np.stack(np.broadcast_arrays(*(real_numbers(name, each) for each in columns)), -1)
 
 
+def reject_tensor(name: str, value: object) -> None:
+    """Reject tensors of PyTorch and traced arrays of JAX, which NumPy would detach or fail on."""
+    kind = type(value)
+    library = kind.__module__.partition(".")[0]
+    if library == "torch" and hasattr(value, "requires_grad"):
+        raise UsageError(
+            f"{name}: must be a NumPy array, got a tensor of PyTorch",
+            hint="use robolin.torch.function(arm, 'forward'), or pass tensor.detach().numpy()",
+        )
+    if library == "jax" and "Tracer" in kind.__name__:
+        raise UsageError(
+            f"{name}: must be a NumPy array, got a traced array of JAX",
+            hint="call robolin outside of jit, grad and vmap, or through jax.pure_callback",
+        )
+
+
 def real_numbers(name: str, value: ArrayLike) -> AnyArray:
-    """Convert to an array of real numbers; reject text, complex and masked values."""
+    """Convert to an array of real numbers; reject text, complex, masked values and tensors."""
+    if not isinstance(value, np.ndarray):
+        reject_tensor(name, value)
     try:
         array = np.asanyarray(value)
     except ValueError as error:
