@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import robolin
 from robolin.errors import RobolinError, UsageError
 from tests.robots import grouped_arm
+from tools.markdown import DOCS
 
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 rt = pytest.importorskip("robolin.torch")
@@ -153,3 +156,14 @@ def test_numpy_functions_reject_tensors_with_a_hint() -> None:
         with pytest.raises(UsageError, match="q: must be a NumPy array") as caught:
             robolin.inverse(arm, tensor)
         assert "robolin.torch.function" in caught.value.hint
+
+
+@pytest.mark.slow
+def test_the_page_about_learning_runs() -> None:
+    """All blocks of docs/howto/learning.md run in one session."""
+    page = (DOCS / "howto/learning.md").read_text("utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    names: dict = {}
+    exec(compile(code, "docs/howto/learning.md", "exec"), names)
+    assert names["torques"].grad.abs().sum() > 0.0
+    assert names["learned"].n == names["arm"].n
