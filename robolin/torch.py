@@ -92,7 +92,7 @@ def function(arm: Arm, verb: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     require_arm(arm)
     if verb not in _DYNAMICS:
         names = join_and([f"'{name}'" for name in _DYNAMICS])
-        raise UsageError(f"verb: must be {names}, got '{verb}'", hint=f"use one of {names}")
+        raise UsageError(f"command: must be {names}, got '{verb}'", hint=f"use one of {names}")
     require_tree(arm, f"robolin.torch.function(arm, '{verb}')")
     if arm.groups:
         raise RobolinError(

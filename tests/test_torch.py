@@ -137,7 +137,7 @@ def test_learnable_parameters_find_a_payload() -> None:
 def test_arms_and_inputs_that_are_rejected() -> None:
     """Every rejection is a message of robolin with a hint."""
     arm = robolin.load("two-link")
-    with pytest.raises(UsageError, match="verb: must be 'inverse' and 'forward'"):
+    with pytest.raises(UsageError, match="command: must be 'inverse' and 'forward'"):
         rt.function(arm, "momentum")
     with pytest.raises(RobolinError, match="link 'upper': its inertia is not that of a body"):
         rt.InverseDynamics(arm)
