@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from robolin.analysis.identification import identifiable as identifiable
     from robolin.analysis.identification import regressor as regressor
     from robolin.analysis.identification import slotine_li_regressor as slotine_li_regressor
+    from robolin.analysis.identify.identification_result import Identification as Identification
+    from robolin.analysis.identify.identify import identify as identify
+    from robolin.analysis.identify.recording import Recording as Recording
     from robolin.analysis.limits import JointLimits as JointLimits
     from robolin.analysis.limits import limits as limits
     from robolin.analysis.link_geometry import GeometryDerivative as GeometryDerivative
@@ -179,6 +182,9 @@ _PUBLIC = {
     "robolin.analysis.identification": (
         "Identifiable Regressor identifiable regressor slotine_li_regressor"
     ),
+    "robolin.analysis.identify.identification_result": "Identification",
+    "robolin.analysis.identify.identify": "identify",
+    "robolin.analysis.identify.recording": "Recording",
     "robolin.analysis.limits": "JointLimits limits",
     "robolin.analysis.residuals": "Residuals residuals",
     "robolin.analysis.link_geometry": "GeometryDerivative geometry_derivative geometry_names",

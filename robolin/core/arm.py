@@ -253,8 +253,8 @@ class Arm:
         regressor times the values.
 
         Args:
-            values: shape (parameters,), in the order of `robolin.regressor(arm, q).names`, or a
-                mapping from some of these names to values; all others stay
+            values: (len(names),) in the order of `names` of `robolin.regressor`, in its units, or
+                a mapping from some of these names to values; all others stay
 
         Returns:
             a new `Arm`, with the number of changed parameters in its contract

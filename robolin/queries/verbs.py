@@ -392,6 +392,7 @@ _FILES = (
     Verb("validate", _ROBOT_FILES, "Report errors and suspicious values in robot files."),
     Verb("verify", _ROBOT_FILES, "Check robolin's results for a robot."),
     Verb("diff", _ROBOT_FILES, "Compare two robot models."),
+    Verb("identify", _ROBOT_FILES, "Correct a robot file from recordings."),
 )
 
 _OTHERS = (

@@ -64,7 +64,7 @@ VERB_OF = {
         ("simulate", "PDControl", "ComputedTorque", "RateControl", "PoseControl"), "simulate"
     ),
     **dict.fromkeys(("generate", "casadi_function"), "generate"),
-    **{verb: verb for verb in ("verify", "record", "check")},
+    **{verb: verb for verb in ("verify", "record", "check", "identify")},
 }
 NO_VERB = {
     *("integrate", "difference", "kinematic_block", "operators", "geometry_names"),
@@ -107,6 +107,7 @@ ONLY_PYTHON = {
     *(("external_torque", "time"), ("external_torque", "tau")),
     # trim has no choice of them on the command line
     ("trim", "limits"),
+    ("identify", "progress"),
     # the second ARM, flags of states, -o and messages
     *(("report", name) for name in ("other", "states", "path", "notify")),
 }
@@ -131,6 +132,7 @@ MEANT: dict[Any, str] = {
     ("check", "rtol"): "as stored, else 0",
     ("check", "atol"): "as stored, else 0",
     ("check", "root"): "the folder of the stored result",
+    ("identify", "payload_link"): "the last one",
     ("simulate", "dt"): "0.001",
     ("excite", "period"): "the duration",
     ("excite", "max_velocity"): "those of the robot file",

@@ -65,7 +65,7 @@ SLOWER = (("verify", "--samples", "1", "-v"), ("models",))
 # commands that write files or text without columns
 NO_TABLES = {
     *("new", "generate", "completion", "record", "check", "bench"),
-    *("plot", "report", "batch", "status", "merge", "plan", "help"),
+    *("identify", "plot", "report", "batch", "status", "merge", "plan", "help"),
 }
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 

@@ -1,0 +1,1 @@
+"""Identification of a robot's parameters from recordings of motions and torques."""

@@ -1,0 +1,140 @@
+"""Checks of recordings before a fit, and remarks about what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robolin.analysis.identification import RANK_BELOW, identifiable, random_motions
+from robolin.analysis.identify.design_rows import (
+    PAYLOAD,
+    DesignRows,
+    ParameterList,
+    without_friction,
+)
+from robolin.analysis.identify.deviations import Uncertainty
+from robolin.analysis.identify.pseudo_inertia import is_possible
+from robolin.analysis.identify.recording import Recording
+from robolin.analysis.identify.stages import MOVING_SPEED
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.text import join_and
+from robolin.errors import RobolinError
+
+# ratio of measured to modelled torques beyond which a unit must be wrong
+_WRONG_UNIT = 6.0
+
+
+def require_torques(arm: Arm, recording: Recording) -> None:
+    """Reject a recording in which the torques of a joint are 0 in all rows."""
+    idle = np.asarray(~np.nan_to_num(recording.tau).any(axis=0))
+    if idle.all():
+        raise RobolinError(
+            "all measured torques are 0",
+            where=recording.name,
+            hint="check the column of the efforts: --columns effort=PATTERN",
+        )
+    if idle.any():
+        joints = join_and([n for n, z in zip(arm.joint_names, idle, strict=True) if z])
+        raise RobolinError(
+            f"the measured torques of {joints} are 0 in all rows",
+            where=recording.name,
+            hint="lock joints without a torque sensor: --lock JOINT=0",
+        )
+
+
+def require_positions_near_limits(arm: Arm, recording: Recording) -> None:
+    """Reject positions that are far outside the joint limits: their unit must be wrong."""
+    for j, joint in enumerate(arm.joints):
+        column = recording.q[:, j]
+        column = column[np.abs(column) < 1e100]
+        if not column.size:
+            raise RobolinError(f"joint '{joint.name}' has no position", where=recording.name)
+        low, high = np.percentile(column, [5.0, 95.0])
+        if joint.limits.far_outside(float(low), float(high), turns=joint.turns):
+            raise RobolinError(
+                f"positions of joint '{joint.name}' are far outside its limits: "
+                f"{low:.4g} to {high:.4g}",
+                where=recording.name,
+                hint="if they are in degrees, add --degrees",
+            )
+
+
+def require_torque_units(design: DesignRows) -> None:
+    """Reject torques whose size shows another unit, or motor currents."""
+    if not any(design.arm.gravity):
+        # without gravity, wrong masses and wrong units look the same
+        return
+    predicted = design.predicted(design.listed.values, np.ones(design.arm.n))
+    measured = design.rows.tau
+    size = np.sqrt(np.mean(predicted**2, axis=0))
+    heavy = size > 0.2 * size.max()
+    slope = np.sum(measured * predicted, axis=0) / np.maximum(size**2 * len(measured), 1e-300)
+    ratio = float(np.median(slope[heavy]))
+    if ratio < 0.0 and np.median(np.abs(slope[heavy])) > 0.2:
+        message = f"measured torques have the opposite sign of the model's: ratio {ratio:.3g}"
+        raise RobolinError(message, hint="check the sign and the order of the columns")
+    if 1.0 / _WRONG_UNIT < abs(ratio) < _WRONG_UNIT:
+        return
+    if ratio > 300.0:
+        hint = "if they are in N·mm, give the factor: --effort-scale 0.001"
+    else:
+        hint = "motor currents need the gain of every joint: --torque-constants JOINT=K,…"
+    raise RobolinError(f"measured torques are {ratio:.3g} times those of the robot file", hint=hint)
+
+
+def require_possible_bodies(listed: ParameterList, x: Floats) -> None:
+    """Reject fixed values for which no body exists."""
+    impossible = [
+        listed.names[b].rpartition("/")[0] for b in listed.bodies if not is_possible(x[b : b + 10])
+    ]
+    if impossible:
+        raise RobolinError(
+            f"{join_and(impossible)}: fixed values leave no possible body",
+            hint="check the values of --fix",
+        )
+
+
+def excitation_notes(fit: DesignRows) -> Iterator[str]:
+    """Remarks about joints that never move, and about missing excitation."""
+    never = np.asarray(~(np.abs(fit.rows.qd) > MOVING_SPEED).any(axis=0))
+    for name, still in zip(fit.arm.joint_names, never, strict=True):
+        if still:
+            yield f"joint '{name}' never moves: its friction is not determined"
+    arm = without_friction(fit.arm)
+    possible = identifiable(arm, *random_motions(arm, 60)).rank
+    rows = fit.rows.part(slice(None, None, -(-fit.count // 400)))
+    rank = identifiable(arm, rows.q, rows.qd, rows.qdd, 100.0 * RANK_BELOW).rank
+    if rank < possible:
+        yield (
+            f"the motion excites {rank} of {possible} identifiable combinations; the robot file "
+            "determines the others"
+        )
+
+
+def payload_change(
+    arm: Arm, listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
+) -> Iterator[str]:
+    """State by how much the mass of the payload's link differs from the file, if it does."""
+    i = listed.names.index(f"{carrier}/mass")
+    change, deviation = float(x[i] - listed.values[i]), float(known.deviations[i])
+    if abs(change) < max(3.0 * deviation, 0.03 * abs(listed.values[i])):
+        return
+    link = next(each for each in arm.links if each.name == carrier)
+    amount = f"link '{link.name}' has {abs(change):.2f} ± {deviation:.2f} kg"
+    if change > 0.0:
+        yield f"{amount} more than the file: is a tool or load missing in it?"
+    else:
+        parts = f"were {join_and(link.merged)}" if link.merged else "was all of it"
+        yield f"{amount} less than the file: {parts} mounted?"
+
+
+def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty) -> str:
+    """Mass and centre of mass of an identified load."""
+    i = listed.names.index(f"{PAYLOAD}/mass")
+    centre = ", ".join(f"{each:.3f}" for each in x[i + 1 : i + 4] / x[i])
+    return (
+        f"payload {x[i]:.3f} ± {known.deviations[i]:.3f} kg, centre of mass ({centre}) m in "
+        f"link '{carrier}'"
+    )

@@ -1,0 +1,149 @@
+"""Result of an identification: values, deviations, and errors on rows kept back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from robolin.analysis.identify.deviations import ALONE, BY_FILE
+from robolin.analysis.identify.stages import Score
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.notebook import DisplayMixin
+from robolin.core.text import did_you_mean
+from robolin.errors import UsageError
+
+# relative difference below which two errors count as equal
+_EQUAL = 0.02
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: its name, its errors on rows kept back, and how many parameters it fits."""
+
+    name: str
+    score: Score
+    parameters: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identification(DisplayMixin):
+    """Parameters of an arm that fit recordings, and how well.
+
+    Fields:
+        arm: the arm with the identified masses, inertias, damping and armature
+        names: `link/mass`, …, `joint/damping`, `joint/friction`, `joint/offset`, …, (p,)
+        before: values of the robot file (p,)
+        values: identified values (p,): kg, kg·m, kg·m², N·m·s/rad, N·m
+        deviations: standard deviations (p,), from blocks of one second and the prior
+        covariance: (p, p)
+        share: (p,), 1 if the recordings alone determine a parameter, 0 if the file alone does
+        stages: errors on rows kept back, `file` first
+        friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) of every joint (n,)
+        measured: smoothed torques of the rows kept back (rows, n)
+        predicted: torques of the last stage for the same rows (rows, n)
+        predicted_before: torques of the robot file for the same rows (rows, n)
+        time: of the rows kept back (rows,) in s
+        settings: what was found or given: rows, width, lag, clock, cleaned rows, prior
+        findings: sentences about the payload
+        notes: remarks about the data
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> time = np.arange(0.0, 8.0, 0.01)
+        >>> q = np.stack([np.sin(1.1 * time), np.sin(1.7 * time + 1.0)], axis=1)
+        >>> qd = np.gradient(q, time, axis=0, edge_order=2)
+        >>> qdd = np.gradient(qd, time, axis=0, edge_order=2)
+        >>> heavy = arm.with_parameters({"lower/mass": 1.2})
+        >>> tau = robolin.inverse(heavy, q, qd, qdd)
+        >>> found = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
+        >>> found.stages[-1].score.mean < 1e-3 * found.stages[0].score.mean
+        True
+    """
+
+    arm: Arm
+    names: tuple[str, ...]
+    before: Floats
+    values: Floats
+    deviations: Floats
+    covariance: Floats
+    share: Floats
+    stages: tuple[Stage, ...]
+    friction_velocity: Floats
+    measured: Floats
+    predicted: Floats
+    predicted_before: Floats
+    time: Floats
+    settings: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def value(self, name: str) -> tuple[float, float]:
+        """Identified value and standard deviation of a parameter.
+
+        Args:
+            name: one of `names`, such as 'panda_link7/mass'
+
+        Returns:
+            (value, deviation)
+
+        Raises:
+            UsageError: an unknown name
+
+        Example:
+            >>> arm = robolin.load("two-link")
+            >>> time = np.arange(0.0, 8.0, 0.01)
+            >>> q = np.stack([np.sin(1.1 * time), np.sin(1.7 * time + 1.0)], axis=1)
+            >>> qd = np.gradient(q, time, axis=0, edge_order=2)
+            >>> qdd = np.gradient(qd, time, axis=0, edge_order=2)
+            >>> tau = robolin.inverse(arm, q, qd, qdd) + [0.0, 0.5]
+            >>> found = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
+            >>> round(found.value("elbow/offset")[0], 3)
+            0.5
+        """
+        if name not in self.names:
+            hint = did_you_mean(name, self.names)
+            raise UsageError("parameter not found", where=name, hint=hint)
+        i = self.names.index(name)
+        return float(self.values[i]), float(self.deviations[i])
+
+    @property
+    def determined(self) -> tuple[int, int, int]:
+        """Numbers of parameters determined by the data, in sums, and by the file alone."""
+        alone = int((self.share >= ALONE).sum())
+        by_file = int((self.share <= BY_FILE).sum())
+        return alone, len(self.share) - alone - by_file, by_file
+
+    @property
+    def model_flags(self) -> tuple[str, ...]:
+        """Flags for values that a URDF cannot hold, and the offsets of the torques."""
+        return tuple(_model_flags(self))
+
+    @property
+    def improves(self) -> bool:
+        """True if the last stage lowers the error on rows kept back, and no other is better."""
+        last = self.stages[-1].score.headline
+        least = self.best_stage.score.headline
+        return last < self.stages[0].score.headline and last <= (1.0 + _EQUAL) * least
+
+    @property
+    def best_stage(self) -> Stage:
+        """The stage with the smallest error on rows kept back, the earliest of equal ones."""
+        return min(self.stages, key=lambda stage: stage.score.headline)
+
+
+def _model_flags(found: Identification) -> Iterator[str]:
+    def of(kind: str, least: float) -> list[str]:
+        pairs = zip(found.names, found.values, strict=True)
+        return [
+            f"{name.rpartition('/')[0]}={value:.6g}"
+            for name, value in pairs
+            if name.endswith(f"/{kind}") and abs(value) > least
+        ]
+
+    velocity = found.arm.friction_velocity
+    yield f"Coulomb friction is applied with --friction-velocity {velocity:g}"
+    if armature := of("armature", 1e-9):
+        yield f"armature is applied with --armature {','.join(armature)}"
+    if offsets := of("offset", 1e-9):
+        yield f"torque offsets, which no file holds: {', '.join(offsets)} N·m or N"

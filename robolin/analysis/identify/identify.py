@@ -1,0 +1,443 @@
+"""Identify the parameters of an arm from recordings, in stages that are tested on other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from robolin.analysis.identify.conditioning import (
+    CleanRecording,
+    clean,
+    find_lag,
+    find_width,
+    smooth_rows,
+    stacked,
+)
+from robolin.analysis.identify.consistent_fit import ConvexFit
+from robolin.analysis.identify.data_checks import (
+    excitation_notes,
+    load_text,
+    payload_change,
+    require_positions_near_limits,
+    require_possible_bodies,
+    require_torque_units,
+    require_torques,
+)
+from robolin.analysis.identify.design_rows import (
+    PAYLOAD,
+    DesignRows,
+    ParameterList,
+    parameter_list,
+    without_known_torques,
+)
+from robolin.analysis.identify.deviations import Uncertainty, uncertainty
+from robolin.analysis.identify.identification_result import Identification, Stage
+from robolin.analysis.identify.recording import Recording, SmoothRows, checked_recording
+from robolin.analysis.identify.stages import (
+    FitWeights,
+    find_weights,
+    fit_stage,
+    interior_start,
+    joint_spreads,
+    scored,
+    stage_prior,
+)
+from robolin.core.arm import Arm
+from robolin.core.array_checks import require_arm
+from robolin.core.arrays import Floats
+from robolin.core.text import did_you_mean, join_and, pluralize
+from robolin.errors import UsageError
+
+What = Literal["friction", "payload", "links", "all"]
+WHATS: tuple[What, ...] = ("friction", "payload", "links", "all")
+HOLDOUT, PRIOR = 0.3, 0.1
+# λ of the payload's link, which is not trusted, and of links that are free
+_PAYLOAD_TRUST, _FREE_TRUST = 1.0, 0.01
+
+
+@dataclass(frozen=True)
+class IdentifyOptions:
+    """Options of `identify`; see there."""
+
+    what: What = "all"
+    holdout: float | Sequence[Recording] = HOLDOUT
+    payload_link: str | None = None
+    unloaded: Sequence[Recording] = ()
+    width: float | None = None
+    lag: float | None = None
+    clock: str | float = "auto"
+    friction_velocity: float | None = None
+    prior: float = PRIOR
+    fix: Mapping[str, float] = field(default_factory=dict)
+    free: Sequence[str] = ()
+
+
+def identify(
+    arm: Arm,
+    recordings: Recording | Sequence[Recording],
+    *,
+    what: What = "all",
+    holdout: float | Recording | Sequence[Recording] = HOLDOUT,
+    payload_link: str | None = None,
+    unloaded: Recording | Sequence[Recording] = (),
+    width: float | None = None,
+    lag: float | None = None,
+    clock: str | float = "auto",
+    friction_velocity: float | None = None,
+    prior: float = PRIOR,
+    fix: Mapping[str, float] | None = None,
+    free: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Identification:
+    """Identify masses, inertias and friction from recordings, as `robolin identify` does.
+
+    Every body of the result is physically possible.  Parameters that the recordings do not
+    determine keep the values of the robot file.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        recordings: one or several `Recording`s with measured torques
+        what: "friction", "payload" (friction and one link), "links" (friction and all links) or
+            "all" (the stages friction, payload and all links, one after the other)
+        holdout: the part at the end of each recording that is kept back as test, or other
+            `Recording`s
+        payload_link: the link of the payload stage; default the last one.  With `unloaded`, the
+            link that carries the load
+        unloaded: `Recording`s without the load that `recordings` have: its ten parameters are
+            identified as `payload/mass`, …
+        width: of the smoothing filter in s; None to find it
+        lag: of the torques behind the motion in s; None to find it
+        clock: "auto", "stamps", or the period in s
+        friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) of all joints, in rad/s or m/s;
+            None for that of the arm, or to find one for every joint
+        prior: how far the robot file is trusted: 0.1 for 10 %
+        fix: parameters that keep a value, such as {"link/mass": 2.1}
+        free: links that are not trusted
+        progress: called with a text at every step
+
+    Returns:
+        an `Identification`
+
+    Raises:
+        RobolinError: shapes that do not fit the arm, torques that are zero or in another unit, or
+            too few rows
+        UsageError: an unknown link or parameter, or an option out of range
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> time = np.arange(0.0, 8.0, 0.01)
+        >>> q = np.stack([np.sin(1.1 * time), np.sin(1.7 * time + 1.0)], axis=1)
+        >>> qd = np.gradient(q, time, axis=0, edge_order=2)
+        >>> qdd = np.gradient(qd, time, axis=0, edge_order=2)
+        >>> tau = robolin.inverse(arm.with_parameters({"lower/mx": 0.6}), q, qd, qdd)
+        >>> found = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
+        >>> [stage.name for stage in found.stages], found.improves
+        (['file', 'friction', 'payload', 'all'], True)
+    """
+    require_arm(arm)
+    options = _checked_options(
+        arm,
+        IdentifyOptions(
+            what,
+            holdout if isinstance(holdout, float) else _listed(holdout),
+            payload_link,
+            _listed(unloaded),
+            width,
+            lag,
+            clock,
+            friction_velocity,
+            prior,
+            dict(fix or {}),
+            tuple(free),
+        ),
+    )
+    return _Identifier(arm, options, progress or _silent).run(_listed(recordings))
+
+
+def _silent(_: str) -> None:
+    """Report nothing."""
+
+
+def _listed(recordings: Recording | Sequence[Recording] | object) -> tuple[Recording, ...]:
+    if isinstance(recordings, Recording):
+        return (recordings,)
+    if isinstance(recordings, Sequence) and all(isinstance(r, Recording) for r in recordings):
+        return tuple(recordings)
+    message = f"recordings: must be robolin.Recording objects, got {type(recordings).__name__}"
+    raise UsageError(message, hint="robolin.Recording(time, q, tau, qd)")
+
+
+def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
+    """The options, if they are in range and name parts of the arm."""
+    if options.what not in WHATS:
+        raise UsageError(f"what: must be one of {join_and(WHATS)}, got {options.what!r}")
+    if isinstance(options.holdout, float) and not 0.0 < options.holdout < 0.9:
+        raise UsageError(f"holdout: must be between 0 and 0.9, got {options.holdout:g}")
+    positive = {"width": options.width, "friction_velocity": options.friction_velocity}
+    for name, value in {**positive, "prior": options.prior}.items():
+        if value is not None and not (np.isfinite(value) and value > 0.0):
+            raise UsageError(f"{name}: must be > 0, got {value}")
+    names = parameter_list(arm).names
+    for name, value in options.fix.items():
+        if name not in names:
+            raise UsageError("parameter not found", where=name, hint=did_you_mean(name, names))
+        if not np.isfinite(value):
+            raise UsageError(f"must be finite, got {value}", where=name)
+    chosen = [*options.free, *([options.payload_link] if options.payload_link else [])]
+    for link in chosen:
+        if link not in arm.frames or arm.frames[link].link == arm.base:
+            hint = did_you_mean(link, arm.link_names, f"links: {', '.join(arm.link_names)}")
+            raise UsageError(f"moving link '{link}' not found", hint=hint)
+    if options.unloaded and not options.payload_link:
+        hint = "name the link that carries the load, for example --payload-link tool0"
+        raise UsageError("unloaded recordings require the link of the payload", hint=hint)
+    return options
+
+
+@dataclass(eq=False)
+class _Identifier:
+    """One identification: the arm, its options, and remarks about the data."""
+
+    arm: Arm
+    options: IdentifyOptions
+    report: Callable[[str], None]
+    notes: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def run(self, recordings: Sequence[Recording]) -> Identification:
+        fit, test = self._designs(recordings)
+        require_torque_units(test)
+        given = self.options.friction_velocity or self.arm.friction_velocity
+        velocities = None if given is None else np.full(self.arm.n, given)
+        listed = fit.listed
+        self.report("weights and friction velocities")
+        found = find_weights(fit, velocities, listed.values)
+        factor = fit.compressed(found.v0, found.weights, fit.rows.tau)
+        spread = joint_spreads(fit)
+        start = self._start(listed, spread)
+        file_velocity = np.full(self.arm.n, _file_velocity(self.arm))
+        before = test.predicted(listed.values, file_velocity)
+        stages = [Stage("file", scored(test, before), 0)]
+        x = start
+        for name, free, trust in self._stages(listed):
+            self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")
+            x, programme = fit_stage(listed, factor, start, free, spread, trust)
+            x = self._with_fixed(listed, _with_untouched(listed, x, start))
+            stages.append(Stage(name, scored(test, test.predicted(x, found.v0)), len(free)))
+            known = _uncertainty(fit, found, x, programme, free)
+            if name == "payload":
+                self.findings += payload_change(self.arm, listed, self._carrier, x, known)
+        if listed.carrier is not None:
+            self.findings.append(load_text(listed, self._carrier, x, known))
+        require_possible_bodies(listed, x)
+        self.notes += excitation_notes(fit)
+        self._state_settings(fit, test, found)
+        return Identification(
+            arm=corrected_arm(self.arm, listed, x, found.v0),
+            names=listed.names,
+            before=listed.values,
+            values=x,
+            deviations=known.deviations,
+            covariance=known.covariance,
+            share=known.share,
+            stages=tuple(stages),
+            friction_velocity=found.v0,
+            measured=test.rows.tau,
+            predicted=test.predicted(x, found.v0),
+            predicted_before=before,
+            time=test.rows.time,
+            settings=self.settings,
+            findings=tuple(self.findings),
+            notes=tuple(self.notes),
+        )
+
+    def _designs(self, recordings: Sequence[Recording]) -> tuple[DesignRows, DesignRows]:
+        """Rows of the fit and of the test."""
+        options, arm = self.options, self.arm
+        if not recordings:
+            raise UsageError("recordings: none given", hint="give at least one recording")
+        others = () if isinstance(options.holdout, float) else options.holdout
+        groups = [
+            [self._cleaned(each) for each in group]
+            for group in (recordings, options.unloaded, others)
+        ]
+        loaded, unloaded, kept_back = groups
+        self._describe(loaded + unloaded + kept_back)
+        self.report("width of the filter")
+        width = options.width or find_width(arm, loaded)
+        self.report("lag of the torques")
+        exact = all(each.recording.qdd is not None for each in loaded)
+        lag = options.lag
+        if lag is None:
+            lag = 0.0 if exact else find_lag(arm, loaded, width)
+        self.settings["width"] = "none, accelerations are given" if exact else f"{width:g} s"
+        self.settings["lag"] = f"{1e3 * lag:.1f} ms"
+        listed = parameter_list(arm, self._carrier if options.unloaded else None)
+        fit_parts, test_parts = [], []
+        for group, carries in ((loaded, 1.0), (unloaded, 0.0)):
+            for each in group:
+                self.report(f"{each.recording.name}: smooth")
+                rows = without_known_torques(arm, smooth_rows(each, width, lag)[0])
+                ends = self._end_of_fit(rows, width)
+                fit_parts.append((rows.part(slice(0, ends[0])), carries))
+                if isinstance(options.holdout, float):
+                    test_parts.append((rows.part(slice(ends[1], None)), carries))
+        for each in kept_back:
+            rows = without_known_torques(arm, smooth_rows(each, width, lag)[0])
+            test_parts.append((rows, 1.0))
+        return self._design(listed, fit_parts), self._design(listed, test_parts)
+
+    def _design(
+        self, listed: ParameterList, parts: Sequence[tuple[SmoothRows, float]]
+    ) -> DesignRows:
+        rows = stacked(part for part, _ in parts)
+        loaded = np.concatenate([np.full(len(part.time), carries) for part, carries in parts])
+        return DesignRows(self.arm, listed, rows, loaded)
+
+    def _end_of_fit(self, rows: SmoothRows, width: float) -> tuple[int, int]:
+        """End of the rows of the fit and start of the test; windows of both do not overlap."""
+        if not isinstance(self.options.holdout, float):
+            return len(rows.time), len(rows.time)
+        end = round(len(rows.time) * (1.0 - self.options.holdout))
+        if end == 0:
+            return 0, 0
+        start = int(np.searchsorted(rows.time, rows.time[end - 1] + width))
+        return end, start
+
+    def _cleaned(self, recording: Recording) -> CleanRecording:
+        self.report(f"{recording.name}: clock and spikes")
+        sound = checked_recording(recording, self.arm.n)
+        require_torques(self.arm, sound)
+        require_positions_near_limits(self.arm, sound)
+        return clean(sound, self.options.clock)
+
+    def _start(self, listed: ParameterList, spread: Floats) -> Floats:
+        """Start values with fixed parameters, whose prior becomes narrow."""
+        values = listed.values.copy()
+        for name, value in self.options.fix.items():
+            i = listed.names.index(name)
+            if name.endswith("/mass") and values[i] > 0.0 and value > 0.0:
+                # a body of other mass and the same shape
+                values[i : i + 10] *= value / values[i]
+            values[i] = value
+            spread[i] = 1e-7 * max(abs(value), 1e-3)
+        if listed.carrier is not None:
+            first = listed.names.index(f"{PAYLOAD}/mass")
+            link = values[listed.carrier : listed.carrier + 10]
+            centre = link[1:4] / link[0] if link[0] else np.zeros(3)
+            values[first : first + 10] = _ball(1.0, 0.1, centre)
+        return interior_start(listed, values, spread)
+
+    def _with_fixed(self, listed: ParameterList, x: Floats) -> Floats:
+        for name, value in self.options.fix.items():
+            x[listed.names.index(name)] = value
+        return x
+
+    @property
+    def _carrier(self) -> str:
+        """The moving link of the payload stage."""
+        name = self.options.payload_link
+        if name is None:
+            return self.arm.link_names[-1]
+        return self.arm.link(self.arm.frames[name].link).name
+
+    def _stages(self, listed: ParameterList) -> list[tuple[str, list[int], Floats]]:
+        """Name, free parameters and trust of every stage."""
+        what, bodies = self.options.what, listed.bodies
+        joints = listed.of("damping", "armature", "friction", "offset")
+        load = list(range(len(listed.names) - 10, len(listed.names)))
+        always = joints + (load if listed.carrier is not None else [])
+        first = listed.names.index(f"{self._carrier}/mass")
+        trust = np.full(len(bodies), 1.0 / self.options.prior**2)
+        for link in self.options.free:
+            owner = self.arm.link(self.arm.frames[link].link).name
+            trust[bodies.index(listed.names.index(f"{owner}/mass"))] = _FREE_TRUST
+        if listed.carrier is not None:
+            trust[-1] = _FREE_TRUST
+        weak = trust.copy()
+        weak[bodies.index(first)] = min(_PAYLOAD_TRUST, weak[bodies.index(first)])
+        everything = list(range(len(listed.names)))
+        stages = [("friction", sorted(always), trust)]
+        if what in ("payload", "all") and listed.carrier is None:
+            stages.append(("payload", sorted({*always, *range(first, first + 10)}), weak))
+        if what in ("links", "all"):
+            stages.append((what, everything, trust))
+        return stages
+
+    def _describe(self, recordings: Sequence[CleanRecording]) -> None:
+        cleaned = sum(int(each.cleaned.sum()) for each in recordings)
+        rows = sum(len(each.recording.time) for each in recordings)
+        for each in recordings:
+            if each.left_out:
+                rows_left = pluralize(each.left_out, "incomplete row")
+                self.notes.append(f"{each.recording.name}: {rows_left} ignored")
+        self.settings["recordings"] = f"{len(recordings)}, {rows} rows"
+        self.settings["clock"] = "; ".join(dict.fromkeys(each.words for each in recordings))
+        self.settings["cleaned"] = f"{pluralize(cleaned, 'row')} with spikes"
+        self.settings["prior"] = f"robot file trusted to {100 * self.options.prior:g} %"
+
+    def _state_settings(self, fit: DesignRows, test: DesignRows, found: FitWeights) -> None:
+        self.settings["fitted"] = pluralize(fit.count, "smoothed row")
+        self.settings["kept back"] = pluralize(test.count, "smoothed row")
+        velocities = ", ".join(f"{v:g}" for v in found.v0)
+        self.settings["friction velocities"] = f"{velocities} rad/s or m/s"
+
+
+def _uncertainty(
+    fit: DesignRows, found: FitWeights, x: Floats, programme: ConvexFit, free: Sequence[int]
+) -> Uncertainty:
+    """Deviations of the parameters that a stage fits."""
+    residuals = fit.rows.tau - fit.predicted(x, found.v0)
+    prior = stage_prior(programme, free, len(x))
+    indices = np.array(free, dtype=np.intp)
+    return uncertainty(fit, found.v0, found.weights, residuals, prior, indices)
+
+
+def _with_untouched(listed: ParameterList, x: Floats, start: Floats) -> Floats:
+    """Restore the exact values of the file where the fit changed nothing but rounding."""
+    restored = x.copy()
+    for first in listed.bodies:
+        part = slice(first, first + 10)
+        size = float(np.abs(listed.values[part]).max(initial=0.0))
+        same = np.array_equal(start[part], listed.values[part])
+        if same and float(np.abs(x[part] - start[part]).max()) < 1e-6 * size:
+            restored[part] = listed.values[part]
+    return restored
+
+
+def _ball(mass: float, radius: float, centre: Floats) -> Floats:
+    """Ten parameters of a ball."""
+    x, y, z = centre
+    own = 0.4 * mass * radius**2
+    return np.array(
+        [
+            *(mass, mass * x, mass * y, mass * z),
+            *(own + mass * (y * y + z * z), -mass * x * y, -mass * x * z),
+            *(own + mass * (x * x + z * z), -mass * y * z, own + mass * (x * x + y * y)),
+        ]
+    )
+
+
+def _file_velocity(arm: Arm) -> float:
+    return arm.friction_velocity or 1.0
+
+
+def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm:
+    """The arm with identified values; Coulomb friction has one velocity for all joints."""
+    velocity = float(np.median(v0))
+    smooth = replace(arm, friction_velocity=velocity)
+    known = {p for p in listed.names if not p.startswith(f"{PAYLOAD}/")}
+    values = {
+        name: float(value)
+        for name, value in zip(listed.names, x, strict=True)
+        if name in known and not name.endswith("/offset")
+    }
+    one_sided = {joint.name for joint in arm.joints if joint.friction_negative is not None}
+    for joint in one_sided:
+        both = values.pop(f"{joint}/friction")
+        values |= {f"{joint}/friction_positive": both, f"{joint}/friction_negative": both}
+    return smooth.with_parameters(values)

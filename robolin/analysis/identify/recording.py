@@ -1,0 +1,256 @@
+"""Recordings of a motion with measured torques: clock, cleaning, and smoothed rows.
+
+Stamps are often those of a host that read the robot late.  The true steps follow from the motion:
+the step that explains the increments of q best by the velocities is
+
+    dt(i) = Σ_j Δq_j v_j / Σ_j v_j²          v = mean velocity of both rows
+
+It is rounded to a multiple of the period; a multiple of 0 is a repeated row, which is dropped.
+Numbers far from the running median are replaced by linear interpolation.  All signals pass the
+same zero-phase filter: a local cubic with tricube weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robolin.core.arrays import Floats, Integers, Mask
+from robolin.core.notebook import DisplayMixin
+from robolin.errors import RobolinError
+
+# rows of the running median, and the deviation in robust standard deviations that it replaces
+MEDIAN_ROWS, MEDIAN_DEVIATIONS = 15, 6.0
+# a normal distribution has 1.4826 times its median absolute deviation as standard deviation
+ROBUST = 1.4826
+# numbers above this cannot be measured values, and their squares would overflow
+_LARGEST = 1e100
+# speeds in rad/s or m/s below which a motion shows nothing about the clock
+_SLOW = 0.05
+_ORDER = 3
+# rows that are smoothed together
+_ROWS_TOGETHER = 512
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recording(DisplayMixin):
+    """One recorded motion with measured torques.
+
+    Fields:
+        time: (rows,) in s
+        q: positions (rows, n) in rad or m, in the order of `arm.joint_names`
+        tau: measured torques (rows, n) in N·m, or forces in N
+        qd: velocities (rows, n) in rad/s or m/s; None to differentiate positions
+        qdd: accelerations (rows, n); None to differentiate, and else rows are used as they are
+        name: name in messages
+
+    Example:
+        >>> time = np.linspace(0.0, 1.0, 101)
+        >>> q = np.sin(time)[:, None] * [1.0, 0.5]
+        >>> robolin.Recording(time, q, np.zeros((101, 2))).name
+        'recording'
+    """
+
+    time: Floats
+    q: Floats
+    tau: Floats
+    qd: Floats | None = None
+    qdd: Floats | None = None
+    name: str = "recording"
+
+
+class SmoothRows(NamedTuple):
+    """Rows of a recording after the filter, each (rows, n) but `time`."""
+
+    time: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+
+    def part(self, keep: Mask | slice) -> SmoothRows:
+        """The rows that a mask or a slice selects."""
+        return SmoothRows(*(values[keep] for values in self))
+
+
+def checked_recording(recording: Recording, n: int) -> Recording:
+    """The recording as arrays, checked for its shapes."""
+    arrays: dict[str, Any] = {
+        name: None if (values := getattr(recording, name)) is None else _table(name, values)
+        for name in ("q", "qd", "qdd", "tau")
+    }
+    time = np.asarray(recording.time, dtype=np.float64)
+    for name, values in arrays.items():
+        if values is not None and values.shape != (len(time), n):
+            message = f"{name} must have shape ({len(time)}, {n}), got {values.shape}"
+            raise RobolinError(message, where=recording.name, hint="one row per time stamp")
+    return replace(recording, time=time, **arrays)
+
+
+def _table(name: str, values: object) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2:
+        raise RobolinError(f"{name} must have two axes, rows and joints, got {array.ndim}")
+    return array
+
+
+def running_median(values: Floats, rows: int = MEDIAN_ROWS) -> Floats:
+    """Median of the finite numbers among `rows` neighbours, column by column."""
+    half = rows // 2
+    padded = np.pad(values, ((half, half), (0, 0)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, rows, axis=0)
+    if np.isfinite(padded).all():
+        return np.asarray(np.median(windows, axis=-1))
+    with np.errstate(all="ignore"):
+        ordered = np.sort(windows, axis=-1)
+    count = np.isfinite(ordered).sum(axis=-1, keepdims=True)
+    low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
+    middle = 0.5 * (
+        np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1)
+    )
+    return np.asarray(middle[..., 0])
+
+
+def without_spikes(values: Floats) -> tuple[Floats, Mask]:
+    """Replace single wrong numbers by those between their neighbours; also their mask (rows, n)."""
+    finite = np.where(np.abs(values) < _LARGEST, values, np.nan)
+    middle = running_median(finite)
+    distance = np.abs(finite - middle)
+    scale = ROBUST * np.nanmedian(distance, axis=0)
+    # a signal without noise, or at rest, deviates by rounding alone
+    swing = np.nanpercentile(finite, 99.0, axis=0) - np.nanpercentile(finite, 1.0, axis=0)
+    scale = np.maximum(scale, 2e-3 * swing)
+    spikes = ~(distance <= MEDIAN_DEVIATIONS * scale + 1e-12)
+    repaired, rows = finite.copy(), np.arange(len(values))
+    for j in np.flatnonzero(spikes.any(axis=0) & ~spikes.all(axis=0)):
+        wrong = spikes[:, j]
+        repaired[wrong, j] = np.interp(rows[wrong], rows[~wrong], finite[~wrong, j])
+    return repaired, spikes
+
+
+class Clock(NamedTuple):
+    """Times (rows,) of the rows that are kept, and how they were found.
+
+    words: description for people
+    """
+
+    time: Floats
+    keep: Mask
+    words: str
+
+
+def clock(recording: Recording, choice: str | float = "auto") -> Clock:
+    """The time of every row: "stamps", a period in s, or the better of stamps and motion."""
+    stamps = recording.time
+    keep = np.concatenate([[True], np.diff(stamps) > 0.0])
+    if choice == "stamps" or (recording.qd is None and not isinstance(choice, float)):
+        return Clock(stamps, keep, "stamps of the recording")
+    steps = np.diff(stamps)
+    positive = steps[steps > 0.0]
+    if not positive.size and not isinstance(choice, float):
+        message = "all time stamps are equal"
+        raise RobolinError(message, where=recording.name, hint="give the period: --clock 0.001")
+    period = choice if isinstance(choice, float) else _rounded(float(np.median(positive)))
+    multiples, seen, moving = _steps_of_motion(recording, period)
+    at_rest = np.maximum(np.rint(np.where(steps > 0.0, steps, period) / period), 1.0)
+    multiples = np.where(moving, multiples, at_rest)
+    if not isinstance(choice, float):
+        if np.count_nonzero(moving) < 20:
+            return Clock(stamps, keep, "stamps of the recording")
+        error_of_stamps, error = (
+            float(np.percentile(np.abs(seen - each)[moving], 90.0))
+            for each in (steps, multiples * period)
+        )
+        if error_of_stamps <= 1.2 * error:
+            return Clock(stamps, keep, "stamps of the recording")
+    keep = np.concatenate([[True], multiples > 0.0])
+    time = np.concatenate([[0.0], np.cumsum(multiples)]) * period
+    dropped, late = np.count_nonzero(~keep), np.count_nonzero(multiples > 1.0)
+    share = 100.0 / len(time)
+    words = (
+        f"rebuilt from the motion, period {1e3 * period:g} ms: {dropped * share:.1f} % of the rows "
+        f"repeat, {late * share:.1f} % last longer"
+    )
+    return Clock(time, keep, words)
+
+
+def _rounded(period: float) -> float:
+    """The period, rounded to a frequency that a controller has."""
+    frequency = 1.0 / period
+    nice = round(frequency / 25.0) * 25.0 if frequency > 40.0 else frequency
+    return 1.0 / nice if abs(nice - frequency) < 0.15 * frequency else period
+
+
+def _steps_of_motion(recording: Recording, period: float) -> tuple[Floats, Floats, Mask]:
+    """Multiples of the period between rows, the time between them, and where a joint moves."""
+    assert recording.qd is not None
+    change = np.diff(recording.q, axis=0)
+    velocity = 0.5 * (recording.qd[1:] + recording.qd[:-1])
+    square = np.sum(velocity * velocity, axis=1)
+    moving = square > _SLOW * _SLOW
+    seen = np.sum(change * velocity, axis=1) / np.where(moving, square, 1.0)
+    # a row that repeats the row before is a repeated row at any speed
+    same = ~change.any(axis=1) & ~np.diff(recording.qd, axis=0).any(axis=1)
+    multiples = np.clip(np.rint(seen / period), 0.0, 1e6)
+    return np.where(same, 0.0, np.maximum(multiples, 1.0)), seen, moving
+
+
+def smooth(
+    time: Floats, values: Floats, at: Floats, width: float
+) -> tuple[Floats, Floats, Floats, Mask]:
+    """Value, first and second derivative (m, c) of local cubics at the times `at` (m,).
+
+    values: (rows, c)
+    The mask (m,) is true where the window is filled on both sides.
+    """
+    half = 0.5 * width
+    first = np.searchsorted(time, at - half, side="left")
+    last = np.searchsorted(time, at + half, side="right")
+    parts = [
+        _local_cubics(time, values, at[i : i + _ROWS_TOGETHER], half, first, last, i)
+        for i in range(0, len(at), _ROWS_TOGETHER)
+    ]
+    if not parts:
+        empty = np.zeros((0, values.shape[1]))
+        return empty, empty, empty, np.zeros(0, dtype=bool)
+    fitted = np.concatenate([coefficients for coefficients, _ in parts])
+    enough = np.concatenate([mask for _, mask in parts])
+    return fitted[:, 0], fitted[:, 1] / half, 2.0 * fitted[:, 2] / half**2, enough
+
+
+def _local_cubics(
+    time: Floats,
+    values: Floats,
+    at: Floats,
+    half: float,
+    firsts: Integers,
+    lasts: Integers,
+    start: int,
+) -> tuple[Floats, Mask]:
+    """Coefficients (m, 4, c) of the powers of (t - at) / half, and whether a window suffices."""
+    first, last = firsts[start : start + len(at)], lasts[start : start + len(at)]
+    width = int((last - first).max(initial=1))
+    index = first[:, None] + np.arange(width)
+    inside = index < last[:, None]
+    index = np.minimum(index, len(time) - 1)
+    x = np.where(inside, (time[index] - at[:, None]) / half, 0.0)
+    weight = np.where(inside, np.maximum(1.0 - np.abs(x) ** 3, 0.0) ** 3, 0.0)
+    powers = x[..., None] ** np.arange(_ORDER + 1)
+    weighted = weight[..., None] * powers
+    gram = np.einsum("mwa,mwb->mab", weighted, powers)
+    right = np.matmul(weighted.transpose(0, 2, 1), values[index])
+    before, after = np.sum(inside & (x < 0.0), axis=1), np.sum(inside & (x > 0.0), axis=1)
+    reach = np.minimum(-x.min(axis=1), x.max(axis=1))
+    enough = (before >= 2) & (after >= 2) & (before + after >= _ORDER + 2) & (reach > 0.6)
+    gram[~enough] = np.eye(_ORDER + 1)
+    return np.linalg.solve(gram, right), enough
+
+
+def rows_per_second(recordings: Sequence[Recording]) -> float:
+    """Median number of rows per second."""
+    steps = np.concatenate([np.diff(each.time) for each in recordings])
+    steps = steps[steps > 0.0]
+    return 1.0 / float(np.median(steps)) if steps.size else 0.0

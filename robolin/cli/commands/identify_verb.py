@@ -1,0 +1,428 @@
+"""robolin identify: correct the parameters of a robot file from recordings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags.flag import (
+    METHOD,
+    OUTPUT,
+    STATE,
+    VerbCommand,
+    explicit_options,
+    flag,
+    validated_path,
+)
+from robolin.cli.flags.model_flags import MODEL_PARAMS
+from robolin.cli.flags.output_flags import color_flag
+from robolin.cli.flags.state_flags import READING_FLAGS
+from robolin.cli.main import say
+from robolin.cli.report import ALL_FLAG, FORMS, Report, ReportSection, ReportTable, TextLines
+from robolin.errors import RobolinError, UsageError
+from robolin.io.format_table import extensions, trajectory_formats
+from robolin.queries.request import ArmSource, arm_source
+from robolin.queries.verbs import VERBS
+
+if TYPE_CHECKING:
+    from robolin.analysis.identify.identification_result import Identification
+    from robolin.core.arm import Arm
+    from robolin.core.arrays import Floats
+
+_WHATS = ("friction", "payload", "links", "all")
+_TEXTS: dict[str, Any] = {"multiple": True}
+
+_OWN = [
+    flag(
+        "--trajectory FILE",
+        STATE,
+        "Recording with measured efforts; repeatable\n"
+        f"Formats: {extensions(trajectory_formats())}. Columns are JOINT/position, /velocity "
+        "(optional) and /effort. FILE may be a pattern ('fit/*.csv') or a folder.",
+        required=True,
+        **_TEXTS,
+    ),
+    flag(
+        "--holdout FILE",
+        STATE,
+        "Recordings or a part of each, kept back as test (default 0.3)\n"
+        "Repeatable. A part such as 0.3 or 30% is the end of each recording.",
+        **_TEXTS,
+    ),
+    flag("--unloaded FILE", STATE, "Recordings without the load of --trajectory", **_TEXTS),
+    flag(
+        "--effort-scale FACTORS",
+        STATE,
+        "Factors of the efforts, as 0.001 or elbow=10.8\n"
+        "One number, one per joint, or by name. 0.001 converts N mm.",
+    ),
+    *[each for each in READING_FLAGS if each.name != "differentiate"],
+    flag(
+        "--what",
+        METHOD,
+        "Parameters to identify\n"
+        "friction: of joints only. payload: also one link. links: also all links. all: these "
+        "stages one after the other.",
+        choices=_WHATS,
+        default="all",
+    ),
+    flag("--payload-link LINK", METHOD, "Link of the payload (default the last one)"),
+    flag("--width S", METHOD, "Width of the smoothing filter in s (default: found)", type=float),
+    flag("--lag S", METHOD, "Lag of the efforts in s (default: found)", type=float),
+    flag(
+        "--clock CLOCK",
+        METHOD,
+        "Time of the rows: auto, stamps, or the period in s\n"
+        "auto compares the stamps with the motion, and rebuilds them if they are poor.",
+        default="auto",
+    ),
+    flag("--prior PART", METHOD, "Trust in the robot file, as 0.1 or 10%", default="0.1"),
+    flag("--fix NAME=VALUE", METHOD, "Keep a parameter, as forearm/mass=2.1; repeatable", **_TEXTS),
+    flag("--free LINK", METHOD, "Do not trust a link of the file; repeatable", **_TEXTS),
+    flag(
+        "-o --output FILE",
+        OUTPUT,
+        "Write the corrected robot file\nARM is edited in place: comments and meshes stay.",
+        into="path",
+    ),
+    flag("--npz FILE", OUTPUT, "Write values, covariance, shares and settings", into="npz"),
+    flag("--format", OUTPUT, "Output format (default table)", into="form", choices=FORMS),
+    color_flag("Colours on standard output"),
+    ALL_FLAG,
+    flag("-q --quiet", OUTPUT, "Hide warnings and notes"),
+]
+_SHORT = (
+    "trajectory holdout unloaded effort-scale columns no-header what payload-link prior fix free "
+    "output npz format quiet"
+)
+
+
+@click.command("identify", cls=VerbCommand, params=[*MODEL_PARAMS, *_OWN], short=_SHORT)
+def command(**values: Any) -> None:
+    """Correct masses, inertias and friction from recordings.
+
+    \b
+    Fits friction, then a payload, then all links, each tested on rows kept back.
+    Every body of the result is physically possible. Values that the recordings
+    do not determine stay as in the file. Nothing is written if no error falls.
+
+    \b
+    Examples:
+      robolin identify arm.urdf --trajectory log.csv -o corrected.urdf
+      robolin identify arm.urdf --trajectory 'fit/*.csv' --holdout 'test/*.csv'
+      robolin identify arm.urdf --trajectory log.csv --what friction
+      robolin identify arm.urdf --trajectory load.csv --unloaded free.csv \\
+          --payload-link tool0
+    """
+    source = arm_source(
+        validated_path(values["arm"]),
+        _model_options(click.get_current_context()),
+        VERBS["identify"],
+    )
+    _require_extensions(values)
+    arm = source.arm()
+    found = _identified(arm, values)
+    if not values["quiet"]:
+        for note in found.notes:
+            say("note", note)
+    report = Report(None, values["form"] or "table", values["color"], values["everything"])
+    sections = list(_sections(arm, found))
+    report.write(sections, _document(found), sections)
+    _require_improvement(found)
+    _write(source, arm, found, values)
+
+
+def _model_options(ctx: click.Context) -> dict[str, Any]:
+    """Model options on the command line, by name."""
+    from robolin.queries.option_specs import MODEL_OPTIONS
+
+    return {name: value for name, value in explicit_options(ctx).items() if name in MODEL_OPTIONS}
+
+
+def _require_extensions(values: Mapping[str, Any]) -> None:
+    path, npz = values["path"], values["npz"]
+    if path is not None and PurePath(validated_path(path)).suffix.lower() != ".urdf":
+        raise UsageError("the extension must be .urdf", where=path, hint="use -o corrected.urdf")
+    if npz is not None and PurePath(validated_path(npz)).suffix.lower() != ".npz":
+        raise UsageError("the extension must be .npz", where=npz, hint="use --npz found.npz")
+
+
+def _identified(arm: Arm, values: Mapping[str, Any]) -> Identification:
+    from robolin.analysis.identify.identify import HOLDOUT, identify
+    from robolin.core.progress import running
+    from robolin.queries.option_files import column_rules_with_files
+    from robolin.queries.recording_files import read_recordings
+
+    def notify(text: str) -> None:
+        if not values["quiet"]:
+            say("note", text)
+
+    flags = {name.replace("_", "-"): value for name, value in values.items()}
+    flags["columns"] = column_rules_with_files(values["columns"])
+    scale = _factors(arm, values["effort_scale"])
+
+    def read(texts: Sequence[str]) -> list[Any]:
+        return read_recordings(arm, _paths(texts), flags, scale, notify) if texts else []
+
+    part = _percentage("--holdout", values["holdout"][0]) if _is_part(values["holdout"]) else None
+    with running("identify"):
+        return identify(
+            arm,
+            read(values["trajectory"]),
+            what=values["what"],
+            holdout=part or (read(values["holdout"]) if values["holdout"] else HOLDOUT),
+            payload_link=values["payload_link"],
+            unloaded=read(values["unloaded"]),
+            width=values["width"],
+            lag=values["lag"],
+            clock=_clock(values["clock"]),
+            prior=_percentage("--prior", values["prior"]),
+            fix=_fixed(values["fix"]),
+            free=values["free"],
+        )
+
+
+def _paths(texts: Sequence[str]) -> list[str]:
+    from robolin.batch.recordings import recordings
+
+    return [each.path for each in recordings([validated_path(text) for text in texts])]
+
+
+def _is_part(texts: Sequence[str]) -> bool:
+    return len(texts) == 1 and re.fullmatch(r"[0-9.]+ *%|0?\.[0-9]+", texts[0]) is not None
+
+
+def _percentage(option: str, text: str) -> float:
+    number = text.strip()
+    try:
+        return float(number.removesuffix("%")) / (100.0 if number.endswith("%") else 1.0)
+    except ValueError:
+        message = f"must be a part or a percentage, got {text!r}"
+        raise UsageError(message, where=option, hint=f"use {option} 10%") from None
+
+
+def _clock(text: str) -> str | float:
+    if text in ("auto", "stamps"):
+        return text
+    try:
+        period = float(text)
+    except ValueError:
+        period = 0.0
+    if not period > 0.0:
+        message = f"must be auto, stamps or a period in s, got {text!r}"
+        raise UsageError(message, where="--clock")
+    return period
+
+
+def _fixed(texts: Sequence[str]) -> dict[str, float]:
+    from robolin.core.text_parsing import parse_named_numbers
+
+    return {
+        name: value
+        for name, (value, _) in parse_named_numbers(
+            "--fix", texts, is_angle=lambda _: False
+        ).items()
+    }
+
+
+def _factors(arm: Arm, text: str | None) -> Floats:
+    """Factors (n,) of the efforts."""
+    import numpy as np
+
+    from robolin.core.text import did_you_mean
+    from robolin.core.text_parsing import parse_named_numbers
+
+    option = "--effort-scale"
+    if text is None:
+        return np.ones(arm.n)
+    if "=" in text:
+        named = parse_named_numbers(option, [text], is_angle=lambda _: False)
+        for name in named:
+            if name not in arm.joint_names:
+                hint = did_you_mean(name, arm.joint_names)
+                raise UsageError(f"joint '{name}' not found", where=option, hint=hint)
+        missing = [name for name in arm.joint_names if name not in named]
+        if missing:
+            raise UsageError(f"missing joint '{missing[0]}'", where=option, hint="name all joints")
+        return np.array([named[name][0] for name in arm.joint_names])
+    try:
+        numbers = np.array([float(each) for each in text.split(",")])
+    except ValueError:
+        raise UsageError(f"must be numbers, got {text!r}", where=option) from None
+    if len(numbers) not in (1, arm.n):
+        message = f"must be one number or {arm.n}, got {len(numbers)}"
+        raise UsageError(message, where=option)
+    return np.broadcast_to(numbers, (arm.n,)).copy()
+
+
+def _sections(arm: Arm, found: Identification) -> Iterator[ReportSection]:
+    first, last = found.stages[0], found.stages[-1]
+    yield TextLines([*_verdict(found)])
+    names = [stage.name for stage in found.stages]
+    rows = [
+        (
+            joint,
+            *(_percent(stage.score.moving[j]) for stage in found.stages),
+            _percent(last.score.all_rows[j]),
+            f"{found.friction_velocity[j]:g}",
+        )
+        for j, joint in enumerate(arm.joint_names)
+    ]
+    rows.append(
+        (
+            "mean",
+            *(_percent(stage.score.mean) for stage in found.stages),
+            _percent(last.score.mean_all),
+            "",
+        )
+    )
+    header = ("joint", *names, "all rows", "v0")
+    title = "Error on rows kept back: RMS(measured - predicted) / RMS(measured), moving rows"
+    yield ReportTable(header, rows, frozenset(header[1:]), title)
+    yield TextLines([f"{name}: {text}" for name, text in found.settings.items()], "Settings")
+    yield _parameter_table(found)
+    assert first.name == "file"
+
+
+def _verdict(found: Identification) -> Iterator[str]:
+    """The answer in two to four lines."""
+    first, last = found.stages[0], found.stages[-1]
+    yield (
+        f"error on rows kept back: {_percent(first.score.headline)} with the file, "
+        f"{_percent(last.score.headline)} identified ({found.settings['recordings']})"
+    )
+    yield from found.findings
+    alone, sums, by_file = found.determined
+    yield (
+        f"every body is physically possible; {alone} parameters determined by the data, "
+        f"{sums} in sums, {by_file} by the file alone"
+    )
+
+
+def _parameter_table(found: Identification) -> ReportTable:
+    rows = [
+        (name, f"{before:.4g}", f"{value:.4g}", f"{deviation:.2g}", f"{share:.2f}")
+        for name, before, value, deviation, share in zip(
+            found.names, found.before, found.values, found.deviations, found.share, strict=True
+        )
+    ]
+    header = ("parameter", "file", "identified", "deviation", "share")
+    title = "Parameters; share 1: determined by the data, 0: by the file"
+    return ReportTable(header, rows, frozenset(header[1:]), title)
+
+
+def _percent(value: float) -> str:
+    return "" if value != value else f"{100.0 * value:.3g} %"
+
+
+def _document(found: Identification) -> dict[str, Any]:
+    def clean(values: Any) -> list[float | None]:
+        return [None if v != v else float(v) for v in values]
+
+    return {
+        "improves": found.improves,
+        "stages": [
+            {
+                "name": stage.name,
+                "parameters": stage.parameters,
+                "error": clean([stage.score.headline])[0],
+                "moving": clean(stage.score.moving),
+                "all_rows": clean(stage.score.all_rows),
+            }
+            for stage in found.stages
+        ],
+        "friction_velocity": clean(found.friction_velocity),
+        "settings": dict(found.settings),
+        "findings": list(found.findings),
+        "parameters": {
+            name: {"file": b, "identified": v, "deviation": d, "share": s}
+            for name, b, v, d, s in zip(
+                found.names,
+                clean(found.before),
+                clean(found.values),
+                clean(found.deviations),
+                clean(found.share),
+                strict=True,
+            )
+        },
+    }
+
+
+def _require_improvement(found: Identification) -> None:
+    """Reject a result with a larger error than that of the file, or of an earlier stage."""
+    if found.improves:
+        return
+    best = found.best_stage
+    errors = ", ".join(f"{s.name} {_percent(s.score.headline)}" for s in found.stages)
+    if best.name == "file":
+        hint = "record richer motions, or check the efforts and their units"
+    else:
+        hint = f"add --what {best.name}"
+    raise RobolinError(
+        f"the error on rows kept back does not fall: {errors}; nothing is written", hint=hint
+    )
+
+
+def _write(source: ArmSource, arm: Arm, found: Identification, values: Mapping[str, Any]) -> None:
+    """Write the corrected robot file and the numbers, both complete or neither."""
+    from robolin.io.atomic import atomic_write_all
+
+    contents: dict[str, bytes] = {}
+    if values["path"] is not None:
+        contents[values["path"]] = _corrected(source, arm, found)
+    if values["npz"] is not None:
+        contents[values["npz"]] = _archive(found)
+    if not contents:
+        return
+    with atomic_write_all(list(contents)) as streams:
+        for stream, content in zip(streams, contents.values(), strict=True):
+            stream.write(content)
+    if not values["quiet"]:
+        for path in contents:
+            say("note", f"{path}: written")
+        if values["path"] is not None:
+            for line in found.model_flags:
+                say("note", line)
+
+
+def _corrected(source: ArmSource, arm: Arm, found: Identification) -> bytes:
+    from robolin.description.corrected_file import corrected_urdf, correction
+    from robolin.description.robot_source import robot_text
+
+    given = robot_text(source.path)
+    if given.kind != "urdf":
+        hint = "convert the robot to URDF first, or use --npz"
+        raise UsageError(f"a corrected file needs a URDF, got {given.kind}", where="-o", hint=hint)
+    reading = source.reading()
+    assert reading.description is not None
+    new = correction(reading.description, arm, found.arm)
+    return corrected_urdf(given.text, new, found.model_flags)
+
+
+def _archive(found: Identification) -> bytes:
+    import io
+    import json
+
+    import numpy as np
+
+    stream = io.BytesIO()
+    np.savez(
+        stream,
+        names=np.array(found.names),
+        before=found.before,
+        values=found.values,
+        deviations=found.deviations,
+        covariance=found.covariance,
+        share=found.share,
+        friction_velocity=found.friction_velocity,
+        time=found.time,
+        measured=found.measured,
+        predicted=found.predicted,
+        predicted_before=found.predicted_before,
+        settings=np.array(json.dumps(_document(found), ensure_ascii=False)),
+    )
+    return stream.getvalue()

@@ -1,0 +1,173 @@
+"""Identification: known parameters return, faults of recordings do no harm, errors are clear."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.analysis.identify.pseudo_inertia import is_possible
+from robolin.analysis.identify.recording import Recording
+from robolin.errors import RobolinError, UsageError
+from tests.analysis.identify_recordings import V0, recorded, true_arm
+
+ARM = robolin.load("ur5")
+TRUE = true_arm(ARM)
+SHORT = Recording(np.zeros(1), np.zeros((1, 6)), np.zeros((1, 6)))
+
+
+def bodies_possible(found: robolin.Identification) -> bool:
+    first = [i for i, name in enumerate(found.names) if name.endswith("/mass")]
+    return all(is_possible(found.values[i : i + 10]) for i in first)
+
+
+def test_exact_rows_give_the_true_base_parameters() -> None:
+    """Without noise, the identified values predict other motions as the true arm: to 1e-6."""
+    recording = recorded(TRUE, coulomb=3.0, offset=0.4, exact=True)
+
+    found = robolin.identify(ARM, recording, friction_velocity=V0)
+
+    assert found.improves
+    assert bodies_possible(found)
+    other = recorded(TRUE, seed=5, exact=True)
+    Y = robolin.regressor(ARM, other.q, other.qd, other.qdd)
+    fitted = [found.value(name)[0] for name in Y.names]
+    tau = Y.matrix @ fitted
+    np.testing.assert_allclose(tau, other.tau, rtol=0.0, atol=1e-6 * np.abs(other.tau).max())
+    assert found.value("elbow_joint/friction")[0] == pytest.approx(3.0, rel=1e-6)
+    assert found.value("elbow_joint/offset")[0] == pytest.approx(0.4, rel=1e-5)
+
+
+def test_faults_of_real_recordings_do_little_harm() -> None:
+    """Noise, a lag of 12 ms, spikes and numbers of 1e293 leave a small error; the lag is found."""
+    clean = recorded(TRUE, coulomb=3.0, noise=0.01, lag=0.012)
+    rng = np.random.default_rng(1)
+    tau, qd = clean.tau.copy(), np.array(clean.qd)
+    spikes = rng.random(tau.shape) < 0.01
+    tau[spikes] *= 10.0
+    qd[rng.random(qd.shape) < 0.005] = 4.0
+    tau[50, 2] = 1e293
+
+    other = recorded(TRUE, coulomb=3.0, noise=0.01, lag=0.012, seed=2)
+
+    plain = robolin.identify(ARM, clean, width=0.1, holdout=other)
+    found = robolin.identify(ARM, replace(clean, tau=tau, qd=qd), width=0.1, holdout=other)
+
+    assert found.settings["lag"].startswith("12.") or found.settings["lag"].startswith("11.")
+    assert found.improves
+    assert bodies_possible(found)
+    assert found.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
+    assert plain.stages[-1].score.mean < 0.02
+
+
+def test_a_part_that_was_not_mounted_is_found() -> None:
+    """The payload stage states that the last link is lighter than the file."""
+    loaded = robolin.load("ur5", payload=("tool0", 0.7))
+    recording = recorded(ARM, coulomb=1.0, noise=0.01, exact=True)
+
+    found = robolin.identify(loaded, recording, what="payload")
+
+    (sentence,) = found.findings
+    assert sentence.startswith("link 'wrist_3_link' has 0.70 ±")
+    assert "less than the file" in sentence
+
+
+def test_a_load_is_identified_from_recordings_with_and_without_it() -> None:
+    """Mass and centre of a load of 1.5 kg, although the links differ from the file."""
+    at = (0.02, -0.03, 0.05)
+    link = TRUE.links[-1]
+    first = [f"{link.name}/{name}" for name in ("mass", "mx", "my", "mz")]
+    Y = robolin.regressor(TRUE, np.zeros(6))
+    values = dict(zip(Y.names, Y.parameters, strict=True))
+    added = dict(zip(first, 1.5 * np.array([1.0, *at]), strict=True))
+    heavy = TRUE.with_parameters({name: values[name] + extra for name, extra in added.items()})
+
+    found = robolin.identify(
+        ARM,
+        recorded(heavy, coulomb=2.0, noise=0.005, exact=True),
+        unloaded=recorded(TRUE, coulomb=2.0, noise=0.005, seed=4, exact=True),
+        payload_link=link.name,
+    )
+
+    mass, deviation = found.value("payload/mass")
+    assert abs(mass - 1.5) < 4.0 * deviation < 0.2
+    assert found.findings[-1].startswith("payload 1.")
+
+
+def test_deviations_cover_the_true_values() -> None:
+    """Predictions deviate from the true ones by what the covariance states, within 3 sigma."""
+    recording = recorded(TRUE, coulomb=3.0, noise=0.03, exact=True)
+    found = robolin.identify(ARM, recording, friction_velocity=V0, prior=1.0)
+    other = recorded(TRUE, 4.0, seed=9, coulomb=3.0, exact=True)
+    Y = robolin.regressor(ARM, other.q, other.qd, other.qdd, offsets=True)
+    at = [found.names.index(name) for name in Y.names]
+    coulomb = [found.names.index(f"{name}/friction") for name in ARM.joint_names]
+    tanh = np.tanh(other.qd / V0)[:, :, None] * np.eye(6)
+    columns = np.concatenate([Y.matrix, tanh], axis=-1)
+    chosen = np.array([*at, *coulomb])
+    covariance = found.covariance[np.ix_(chosen, chosen)]
+    sigma = np.sqrt(np.einsum("mja,ab,mjb->mj", columns, covariance, columns))
+
+    deviation = (columns @ found.values[chosen] - other.tau) / sigma
+
+    assert 0.3 < np.sqrt(np.mean(deviation**2)) < 2.0
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"tau": lambda r: 0.0 * r.tau}, "all measured torques are 0"),
+        ({"tau": lambda r: 1000.0 * r.tau}, "times those of the robot file"),
+        ({"tau": lambda r: r.tau / 11.0}, "times those of the robot file"),
+        ({"q": lambda r: np.rad2deg(r.q), "qd": lambda r: np.rad2deg(r.qd)}, "far outside"),
+        ({"tau": lambda r: r.tau[:, :5]}, r"tau must have shape \(2000, 6\)"),
+    ],
+)
+def test_wrong_units_are_rejected(change: dict[str, object], message: str) -> None:
+    """Zero torques, N·mm, currents, degrees and missing columns are named in the error."""
+    recording = recorded(TRUE)
+    wrong = {name: make(recording) for name, make in change.items()}  # type: ignore[operator]
+    with pytest.raises(RobolinError, match=message):
+        robolin.identify(ARM, replace(recording, **wrong))
+
+
+def test_a_joint_that_never_moves_keeps_the_file() -> None:
+    """Remarks name the joint and the missing excitation; the fit remains possible."""
+    recording = recorded(TRUE, exact=True)
+    q, qd, qdd = (np.array(each) for each in (recording.q, recording.qd, recording.qdd))
+    q[:, 3], qd[:, 3], qdd[:, 3] = 0.3, 0.0, 0.0
+    tau = robolin.inverse(TRUE, q, qd, qdd)
+
+    found = robolin.identify(ARM, replace(recording, q=q, qd=qd, qdd=qdd, tau=tau))
+
+    assert found.notes[0] == "joint 'wrist_1_joint' never moves: its friction is not determined"
+    assert "identifiable combinations" in found.notes[1]
+    assert bodies_possible(found)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"what": "everything"}, "what: must be one of"),
+        ({"holdout": 1.5}, "holdout: must be between 0 and 0.9"),
+        ({"fix": {"forearm_link/weight": 1.0}}, "parameter not found"),
+        ({"free": ["forearm"]}, "moving link 'forearm' not found"),
+        ({"prior": -0.1}, "prior: must be > 0"),
+        ({"unloaded": [SHORT]}, "require the link of the payload"),
+    ],
+)
+def test_invalid_options_are_rejected(options: dict[str, object], message: str) -> None:
+    """Every option is checked before anything is computed."""
+    with pytest.raises(UsageError, match=message):
+        robolin.identify(ARM, SHORT, **options)  # type: ignore[arg-type]
+
+
+def test_fixed_parameters_keep_their_value() -> None:
+    """A fixed mass is exact, and its body is possible."""
+    found = robolin.identify(
+        ARM, recorded(TRUE, exact=True), fix={"forearm_link/mass": 2.1}, friction_velocity=V0
+    )
+    assert found.value("forearm_link/mass")[0] == 2.1
+    assert bodies_possible(found)

@@ -1,0 +1,115 @@
+"""robolin identify: tables, corrected files, refusals, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from robolin.analysis.identify.recording import Recording
+from tests.analysis.identify_recordings import recorded, true_arm
+from tests.cli.command import robolin, run_ok
+
+ARM = library.load("ur5")
+TRUE = true_arm(ARM)
+
+
+def write_csv(path: Path, recording: Recording, *, header: bool = True) -> Path:
+    """Time, positions, velocities and efforts as CSV."""
+    names = ["time"] + [
+        f"{joint}/{word}"
+        for word in ("position", "velocity", "effort")
+        for joint in ARM.joint_names
+    ]
+    columns = [recording.time[:, None], recording.q, recording.qd, recording.tau]
+    text = "\n".join(",".join(map(repr, row)) for row in np.hstack(columns).tolist())
+    path.write_text((",".join(names) + "\n" if header else "") + text + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of an arm that differs from the bundled one, with friction and noise."""
+    recording = recorded(TRUE, coulomb=3.0, offset=0.3, noise=0.01)
+    return write_csv(tmp_path_factory.mktemp("identify") / "log.csv", recording)
+
+
+def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
+    """The verdict is first; the written file loads, passes validate, and predicts better."""
+    urdf, npz = tmp_path / "new.urdf", tmp_path / "found.npz"
+
+    run = run_ok("identify", "ur5", "--trajectory", log, "-o", urdf, "--npz", npz)
+
+    assert run.out.startswith("error on rows kept back: ")
+    assert "every body is physically possible" in run.out
+    assert "mean" in run.out
+    assert "--friction-velocity" in run.err
+    assert "--armature" in run.err
+    before, after = (robolin("validate", arm).out.count("warning ") for arm in ("ur5", urdf))
+    assert after <= before
+    stored = np.load(npz)
+    names = stored["names"].tolist()
+    assert stored["covariance"].shape == (len(names), len(names))
+    corrected = library.load(urdf)
+    at = names.index(f"{ARM.links[2].name}/mass")
+    assert corrected.links[2].inertia.mass == pytest.approx(float(stored["values"][at]), rel=1e-12)
+    document = json.loads(str(stored["settings"]))
+    assert document["stages"][-1]["error"] < 0.3 * document["stages"][0]["error"]
+
+
+def test_recordings_kept_back_may_be_files(log: Path, tmp_path: Path) -> None:
+    """--holdout names other recordings, or a part of each."""
+    other = write_csv(tmp_path / "other.csv", recorded(TRUE, 6.0, coulomb=3.0, seed=3))
+    arguments = ("identify", "ur5", "--trajectory", log, "--width", "0.1", "--lag", "0")
+    for holdout in (other, "20%"):
+        run = run_ok(*arguments, "--holdout", holdout, "--what", "friction", "--format", "json")
+        assert [stage["name"] for stage in json.loads(run.out)["stages"]] == ["file", "friction"]
+
+
+def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
+    """A recording of the file itself leaves nothing to correct; both files stay absent."""
+    log = write_csv(tmp_path / "log.csv", recorded(ARM, 12.0, noise=0.05, seed=6))
+    urdf = tmp_path / "new.urdf"
+
+    run = robolin("identify", "ur5", "--trajectory", log, "-o", urdf)
+
+    assert run.code != 0
+    assert "does not fall" in run.err
+    assert "nothing is written" in run.err
+    assert not urdf.exists()
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["-o", "new.txt"], "the extension must be .urdf"),
+        (["--npz", "found.csv"], "the extension must be .npz"),
+        (["--prior", "much"], "must be a part or a percentage"),
+        (["--clock", "slow"], "must be auto, stamps or a period in s"),
+        (["--effort-scale", "1,2"], "must be one number or 6, got 2"),
+        (["--effort-scale", "elbow=2"], "joint 'elbow' not found"),
+        (["--effort-scale", "0.001"], "times those of the robot file"),
+        (["--payload-link", "tool1"], "moving link 'tool1' not found"),
+        (["--trajectory", "absent.csv"], "absent.csv"),
+    ],
+)
+def test_wrong_usage_is_rejected(log: Path, flags: list[str], message: str) -> None:
+    """Each error names the flag or the value."""
+    run = robolin("identify", "ur5", "--trajectory", log, *flags)
+    assert run.code not in (0, 70)
+    assert message in run.err
+
+
+def test_a_file_that_ends_in_the_middle_of_a_row(log: Path, tmp_path: Path) -> None:
+    """A row that is cut off is reported, or left out with a note."""
+    cut = tmp_path / "cut.csv"
+    text = log.read_text()
+    cut.write_text(text[: len(text) - 40])
+
+    run = robolin("identify", "ur5", "--trajectory", cut, "--what", "friction")
+
+    assert run.code == 0, run.err
+    assert "incomplete" in run.err
