@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 try:
     import torch
@@ -28,7 +28,7 @@ from robolin.core.array_checks import require_arm, require_tree
 from robolin.core.text import join_and
 from robolin.errors import RobolinError, UsageError
 
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 class _Dynamics(NamedTuple):
@@ -124,13 +124,13 @@ def _index_of(arm: Arm) -> int:
 
 def _checked(arm: Arm, given: Mapping[str, Any]) -> list[Tensor]:
     """Tensors of one type; numbers and arrays are converted to it."""
-    tensors = [value for value in given.values() if isinstance(value, Tensor)]
+    tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
     dtype = torch.float64
     if tensors and all(value.dtype == torch.float32 for value in tensors):
         dtype = torch.float32
     converted = []
     for name, value in given.items():
-        tensor = value if isinstance(value, Tensor) else torch.as_tensor(value)
+        tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
         if tensor.device.type != "cpu":
             raise UsageError(
                 f"{name}: must be on the CPU, got {tensor.device}", hint="call .cpu() first"
