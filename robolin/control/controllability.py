@@ -66,7 +66,25 @@ class Reachability(DisplayMixin):
 
         σ_min[λ - A, B] in scaled units; for observability σ_min[λ - A; C].
         """
-        return self._directions[0]
+        A, N = self.scaled.A, self.scaled.A.shape[-1]
+        flat_A, flat_B = A.reshape(-1, N, N), self.scaled.B.reshape(-1, *self.scaled.B.shape[-2:])
+        lam = self._scaled_values.reshape(-1, N)
+        if not self.model.batch:
+            # the bits of the decomposition with vectors, which decide between equal distances
+            pencils = _pencils(A, self.scaled.B[None].repeat(N, axis=0), lam[0])
+            return np.linalg.svd(pencils)[1][..., -1]
+        distance = np.zeros(lam.shape)
+        # conjugate poles have the same distance
+        upper = lam.imag >= 0.0
+        models, modes = np.nonzero(upper)
+        for start in range(0, len(models), _PENCILS_AT_ONCE):
+            some = slice(start, start + _PENCILS_AT_ONCE)
+            rows, own = models[some], modes[some]
+            pencils = _pencils(flat_A[rows], flat_B[rows], lam[rows, own])
+            distance[rows, own] = np.linalg.svd(pencils, compute_uv=False)[..., -1]
+        partner = (lam.conj()[:, :, None] == lam[:, None, :]).argmax(axis=-1)
+        both = np.where(upper, distance, np.take_along_axis(distance, partner, axis=-1))
+        return both.reshape(A.shape[:-1])
 
     @cached_property
     def worst(self) -> Integers:
@@ -94,18 +112,26 @@ class Reachability(DisplayMixin):
             ('slide', 'pivot')
         """
         require_mode(self.model, index)
-        return dominant_joints(self.model, joint_shares(self.model, self._directions[1])[index])
+        model, value = index[:-1], self._scaled_values[index]
+        U, _, _ = np.linalg.svd(_pencils(self.scaled.A[model], self.scaled.B[model], value))
+        return dominant_joints(self.model, joint_shares(self.model, U[..., -1]))
 
     @cached_property
-    def _directions(self) -> tuple[Floats, Complexes]:
-        """Smallest singular values (..., N) and their left singular vectors."""
-        A, B = self.scaled.A, self.scaled.B
+    def _scaled_values(self) -> Complexes:
+        """The eigenvalues of the balanced A."""
         norm = np.where(self.scaled.norm > 0.0, self.scaled.norm, 1.0)
-        lam = (self.values / norm[..., None])[..., None, None]
-        shifted = lam * np.eye(A.shape[-1]) - A[..., None, :, :]
-        reached = np.broadcast_to(B[..., None, :, :], (*shifted.shape[:-1], B.shape[-1]))
-        U, sizes, _ = np.linalg.svd(np.concatenate([shifted, reached], axis=-1))
-        return sizes[..., -1], U[..., -1]
+        return self.values / norm[..., None]
+
+
+# matrices [λ - A, B] that are in memory together
+_PENCILS_AT_ONCE = 2048
+
+
+def _pencils(A: Floats, B: Floats, values: Complexes) -> Complexes:
+    """The matrices [λ - A, B] of one mode of each model."""
+    shifted = values[..., None, None] * np.eye(A.shape[-1]) - A
+    pencils: Complexes = np.concatenate([shifted, B], axis=-1)
+    return pencils
 
 
 def controllability_of(model: StateSpace) -> Reachability:

@@ -211,12 +211,15 @@ def balance(A: Floats, B: Floats) -> Floats:
     reach = reach * size.max(axis=(-2, -1))[..., None] / np.where(largest > 0.0, largest, 1.0)
     scale = np.ones(A.shape[:-1])
     for _ in range(SWEEPS):
+        before = scale.copy()
         for i in range(A.shape[-1]):
-            weights = size / scale[..., :, None] * scale[..., None, :]
-            drives = weights[..., :, i].sum(axis=-1)
-            driven = weights[..., i, :].sum(axis=-1) + reach[..., i] / scale[..., i]
+            own = scale[..., i, None]
+            drives = (size[..., :, i] / scale * own).sum(axis=-1)
+            driven = (size[..., i, :] / own * scale).sum(axis=-1) + reach[..., i] / scale[..., i]
             known = (drives > 0.0) & (driven > 0.0)
             ratio = np.where(known, driven, 1.0) / np.where(known, drives, 1.0)
             target = scale[..., i] * 2.0 ** np.round(0.5 * np.log2(ratio))
             scale[..., i] = np.clip(target, 1.0 / WIDEST_SCALE, WIDEST_SCALE)
+        if (scale == before).all():
+            break
     return scale

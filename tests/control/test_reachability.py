@@ -131,3 +131,16 @@ def test_gramians_meet_their_equations() -> None:
 
     with pytest.raises(robolin.RobolinError, match="is not"):
         robolin.state_space(arm, [np.pi, 0.0], passive="shoulder").gramian("controllability")
+
+
+def test_distances_of_a_batch_are_those_of_its_models() -> None:
+    """Conjugate poles share one decomposition without vectors: the same to 1e-12."""
+    arm = robolin.load("panda")
+    q = np.random.default_rng(5).uniform(-1.5, 1.5, (3, 7))
+    many = robolin.state_space(arm, q)
+    for kind in ("controllability", "observability"):
+        batch = getattr(many, kind)()
+        for i in range(3):
+            one = getattr(many[i], kind)()
+            assert np.abs(batch.distance[i] - one.distance).max() <= 1e-12 * one.distance.max()
+            assert (one.values.imag != 0.0).any()
