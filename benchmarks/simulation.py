@@ -1,7 +1,8 @@
-"""Simulation of many robots together, compared with a loop over Pinocchio's aba."""
+"""Simulation of one robot and of many, compared with MuJoCo's rollout and Pinocchio's aba."""
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,59 @@ def measured(effort: Effort) -> dict[str, Any]:
         "steps": steps,
         "gap": gap,
         "programs": compared(per_step),
+        "one": _one(effort, subject, states),
     }
+
+
+def _one(effort: Effort, subject: Subject, states: States) -> dict[str, Any]:
+    """µs per step of one robot, every step stored, in one call from Python."""
+    steps = 500 if effort.quick else 10_000
+    q, qd, tau = (states[name][0] for name in ("q", "qd", "tau"))
+    clock: dict[str, Any] = {"duration": steps * STEP, "dt": STEP}
+
+    def ours(count: int) -> Any:
+        return robolin.simulate(subject.arm, q, qd, **clock, tau=tau, limits=False, jobs=1).q
+
+    def single_steps(count: int) -> Any:
+        few: dict[str, Any] = {"duration": count * STEP, "dt": STEP}
+        # a function of time runs step by step, on the same kernels
+        push = lambda t, q, qd: tau  # noqa: E731
+        return robolin.simulate(subject.arm, q, qd, **few, tau=push, limits=False, jobs=1).q
+
+    contestants = {
+        "robolin": Contestant(ours, steps),
+        "robolin, step by step": Contestant(single_steps, steps // 10),
+    }
+    if (rollout := _mujoco_rollout(subject, q, qd, tau, steps)) is not None:
+        states_after = rollout(steps)[0, :, 1 : 1 + subject.arm.n]
+        _checked(ours(steps)[1:], states_after)
+        contestants["MuJoCo rollout"] = Contestant(rollout, steps)
+    progress(f"{subject.title}: one robot, {steps} steps")
+    times = interleaved(contestants, effort.rounds)
+    return {"steps": steps, "programs": compared(times)}
+
+
+def _mujoco_rollout(
+    subject: Subject, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, steps: int
+) -> Any:
+    """MuJoCo's own C loop with RK4 on the same robot; None without MuJoCo."""
+    if (peer := installed(subject).get("MuJoCo")) is None:
+        return None
+    import mujoco
+    from mujoco import rollout
+
+    model = copy(peer.model)
+    data = mujoco.MjData(model)
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, STEP
+    data.qpos[:], data.qvel[:] = q, qd
+    start = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_getState(model, data, start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    control = np.tile(tau, (1, steps, 1))
+
+    def run(count: int) -> Any:
+        return rollout.rollout(model, data, start, control)[0]
+
+    return run
 
 
 def _robolin(subject: Subject, states: States, rows: int, steps: int) -> np.ndarray:

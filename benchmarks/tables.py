@@ -287,7 +287,16 @@ def simulation(figures: Figures) -> Lines:
         )
         for name, entry in part["programs"].items()
     )
-    return rows_of(header, cells)
+    lines = rows_of(header, cells)
+    if "one" not in part:
+        return lines
+    one = part["one"]
+    own = (f"one arm, {one['steps']:,} steps", "µs per step", "/ robolin")
+    programs = (
+        (name, with_spread(entry["us"]), with_spread(entry.get("ratio"), " ×"))
+        for name, entry in one["programs"].items()
+    )
+    return [*lines, "", *rows_of(own, programs)]
 
 
 def loops(figures: Figures) -> Lines:

@@ -28,8 +28,9 @@ Discretization = Literal["zoh", "foh", "tustin", "euler"]
 DISCRETIZATIONS: tuple[Discretization, ...] = get_args(Discretization)
 
 # integrators, and the velocity variables that they integrate
-Integrator = Literal["rk4", "dop853", "rk45", "radau"]
+Integrator = Literal["rk4", "euler", "dop853", "rk45", "radau"]
 INTEGRATORS: tuple[Integrator, ...] = get_args(Integrator)
+FIXED_STEPS: tuple[Integrator, ...] = ("rk4", "euler")
 StateForm = Literal["rates", "xi", "nu"]
 STATE_FORMS: tuple[StateForm, ...] = get_args(StateForm)
 

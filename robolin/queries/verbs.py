@@ -11,6 +11,7 @@ from typing import Any
 
 from robolin.core.choices import (
     CONTROL_LAWS,
+    FIXED_STEPS,
     INTEGRATORS,
     REFERENCES,
     STATE_FORMS,
@@ -43,7 +44,7 @@ from robolin.queries.option_specs import (
 
 
 def _adapts_steps(options: Mapping[str, Any]) -> bool:
-    adaptive = options.get("integrator", "rk4") != "rk4"
+    adaptive = options.get("integrator", "rk4") not in FIXED_STEPS
     return adaptive or bool({"rtol", "atol"} & set(options))
 
 

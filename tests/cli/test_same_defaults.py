@@ -69,6 +69,7 @@ VERB_OF = {
 NO_VERB = {
     *("integrate", "difference", "kinematic_block", "operators", "geometry_names"),
     *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
+    "native_kernel",
     # its flags are those of the swept verb
     "sweep",
     *("close", "close_change", "loop_joint_torques", "loop_constraints", "kalman", "place_poles"),

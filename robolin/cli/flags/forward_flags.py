@@ -133,15 +133,15 @@ CLOCK = flags(
     {
         "--duration S": "Duration [s]",
         "--dt S": "Step [s] (default 0.001)\n"
-        "With rk4 the integration step, otherwise the time between rows.",
+        "With rk4 and euler the integration step, otherwise the time between rows.",
         "--rtol R": "Relative tolerance: use adaptive steps\nRequires SciPy.",
         "--atol A": "Absolute tolerance (default that of --rtol)",
         "--integrator NAME": "Integrator (default rk4; dop853 with a tolerance)\n"
-        "rk4 has fixed steps; dop853, rk45 and radau are adaptive. radau is for stiff systems, "
-        "such as strongly damped light links.",
-        "--every N": "Steps of rk4 per row (default 1)",
+        "rk4 and euler (semi-implicit) have fixed steps; dop853, rk45 and radau are adaptive. "
+        "radau is for stiff systems, such as strongly damped light links.",
+        "--every N": "Fixed steps per row (default 1)",
         "--rows N": "Number of rows (default 101, or one every --dt)\n"
-        "For adaptive integrators; see --every for rk4.",
+        "For adaptive integrators; see --every for fixed steps.",
     },
 )
 

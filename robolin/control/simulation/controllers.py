@@ -97,15 +97,15 @@ class BrakingController:
         values = as_joint_array(arm, "gain", gain)
         if not (np.isfinite(values).all() and (values >= 0.0).all()):
             raise RobolinError("gains must be finite and ≥ 0", hint="use gains ≥ 0")
-        self._arm, self._run_options, self._gain = arm, run_options, values
+        self._arm, self._run_options, self.gain = arm, run_options, values
         # -c m m* q̇ = -c M q̇ needs no factors, so it is valid for every arm
-        self._uniform = bool((values == values.flat[0]).all())
+        self.uniform = bool((values == values.flat[0]).all())
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
-        if self._uniform:
-            values = {"q": q, "qd": qd, "qdd": -self._gain * qd}
+        if self.uniform:
+            values = {"q": q, "qd": qd, "qdd": -self.gain * qd}
             return evaluate(self._arm, "inverse-from-rest", values, **self._run_options)["tau"]
-        values = {"q": q, "qd": qd, "gain": self._gain}
+        values = {"q": q, "qd": qd, "gain": self.gain}
         return evaluate(self._arm, "rate-control", values, **self._run_options)["tau"]
 
     def error(self, q: Floats) -> PoseError | None:

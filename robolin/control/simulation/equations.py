@@ -148,7 +148,7 @@ class Equations:
         run_options: RunOptions,
         cost: CostRate | None = None,
     ) -> None:
-        self.arm, self.run_options, self._batch, self._cost = arm, run_options, batch, cost
+        self.arm, self.run_options, self.batch, self._cost = arm, run_options, batch, cost
         self.velocities, self.torque, self.accelerations = velocities, torque, accelerations
         self._count, self._curved = prod(batch), has_groups(arm)
         self._size = 0
@@ -163,7 +163,7 @@ class Equations:
 
     def parts(self, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions, velocities and work as views; y may have leading axes."""
-        count, lead = self._count, (*y.shape[:-1], *self._batch)
+        count, lead = self._count, (*y.shape[:-1], *self.batch)
         first, second = count * self._size, count * (self._size + self.arm.n)
         if not lead:
             # a single state already has the right shape; this path is called often
@@ -176,14 +176,19 @@ class Equations:
 
     def integrals(self, y: Floats) -> Floats:
         """Integrals of the control law (..., i), as a view."""
-        start, lead = self._count * (self._size + self.arm.n + 1), (*y.shape[:-1], *self._batch)
+        start, lead = self._count * (self._size + self.arm.n + 1), (*y.shape[:-1], *self.batch)
         stop = start + self._count * self.torque.integrals
         own = y[..., start:stop]
         return own.reshape(*lead, self.torque.integrals) if lead else own
 
     def cost(self, y: Floats) -> Floats:
         """Accumulated cost (...), as a view."""
-        return y[..., y.shape[-1] - self._count :].reshape((*y.shape[:-1], *self._batch))
+        return y[..., y.shape[-1] - self._count :].reshape((*y.shape[:-1], *self.batch))
+
+    @property
+    def has_cost(self) -> bool:
+        """True if y contains a cost."""
+        return self._cost is not None
 
     @property
     def curved(self) -> bool:
@@ -217,6 +222,14 @@ class Equations:
         if self._cost is not None:
             motor = tau if self.torque.only_motors else self.motor_torque(t, q, qd, z)
             self.cost(out)[...] = self._cost.rate(t, q, qd, z, motor)
+
+    def move(self, y: Floats, change: Floats, h: float) -> None:
+        """Add a change to y in place; positions change by h times the new velocities instead."""
+        x, v, _ = self.parts(y)
+        rest = x.size
+        y[rest:] += change[rest:]
+        qd = self.velocities.qd(self.positions(x), v)
+        x += h * (embedded_rates(self.arm, x, qd) if self._curved else qd)
 
     def motor_torque(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
         """Motor torques for these integrals of the control law."""

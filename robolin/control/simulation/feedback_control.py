@@ -165,8 +165,8 @@ class StateFeedback:
         self.motors = [arm.joint_names.index(name) for name in names]
         # a view if all joints are actuated
         self._driven = slice(None) if self.motors == [*range(arm.n)] else self.motors
-        self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
-        dof = arm.n if self._basis is None else self._basis.shape[-1]
+        self.basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
+        dof = arm.n if self.basis is None else self.basis.shape[-1]
         self.memory = 0 if law.integrals is None else int(np.shape(law.integrals)[-2])
         size = 2 * dof + self.memory
         matrices = {"K": _matrix("K", law.K, (len(self.motors), size))}
@@ -174,20 +174,20 @@ class StateFeedback:
             matrices["P"] = _matrix("P", law.P, (size, size))
         if law.integrals is not None:
             matrices["integrals"] = _matrix("integrals", law.integrals, (self.memory, size))
-        self._weights = _cost_weights(law, size, len(self.motors))
+        self.weights = _cost_weights(law, size, len(self.motors))
         self.cost_dt = law.dt if law.cost_dt is None else law.cost_dt
         motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
-        self._reference = reference_of(arm, law.time, motion, matrices)
+        self.reference = reference_of(arm, law.time, motion, matrices)
 
     def _state(self, at: dict[str, Floats], q: Floats, qd: Floats, integrals: Floats) -> Floats:
         dq, dqd = change_between(self._arm, at["q"], q), qd - at["qd"]
-        if self._basis is not None:
-            dq, dqd = dq @ self._basis, dqd @ self._basis
+        if self.basis is not None:
+            dq, dqd = dq @ self.basis, dqd @ self.basis
         return np.concatenate([dq, dqd, integrals], axis=-1)
 
     def rows(self, end: float) -> dict[str, Floats]:
         """Reference and gains: one of each, or (rows, …) up to the first row after the end."""
-        time, arrays = self._reference.time, self._reference.arrays
+        time, arrays = self.reference.time, self.reference.arrays
         if time is None:
             return arrays
         return {name: array[: np.searchsorted(time, end) + 1] for name, array in arrays.items()}
@@ -195,25 +195,25 @@ class StateFeedback:
     @property
     def times(self) -> Floats | None:
         """Time of each row of gains (rows,), in s; None for one operating point."""
-        return self._reference.time
+        return self.reference.time
 
     @property
     def has_cost(self) -> bool:
         """True if the law has weights."""
-        return self._weights is not None
+        return self.weights is not None
 
     def cost_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats) -> Floats:
         """Cost rate xᵀQx + uᵀRu + 2xᵀNu (...), for motor torques tau (..., n)."""
-        assert self._weights is not None, "only laws with weights have a cost"
-        at = self._reference.at(t)
+        assert self.weights is not None, "only laws with weights have a cost"
+        at = self.reference.at(t)
         x = self._state(at, q, qd, integrals)
         u = (tau - at["tau"])[..., self._driven]
         both = np.concatenate([x, u], axis=-1)
-        return _quadratic(both, self._weights)
+        return _quadratic(both, self.weights)
 
     def cost_to_go(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
         """Cost-to-go xᵀ P x (...)."""
-        at = self._reference.at(t)
+        at = self.reference.at(t)
         x = self._state(at, q, qd, integrals)
         return _quadratic(x, at["P"])
 
@@ -225,7 +225,7 @@ class StateFeedback:
         """Rates of the integrals (..., i)."""
         if not self.memory:
             return np.zeros_like(integrals)
-        at = self._reference.at(t)
+        at = self.reference.at(t)
         x = self._state(at, q, qd, integrals)
         rate = np.zeros_like(integrals)
         for i in range(x.shape[-1]):
@@ -233,7 +233,7 @@ class StateFeedback:
         return rate
 
     def torque(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
-        at = self._reference.at(t)
+        at = self.reference.at(t)
         x = self._state(at, q, qd, integrals)
         tau = np.empty(q.shape)
         tau[...] = at["tau"]
@@ -252,7 +252,7 @@ class StateFeedback:
 
     def lyapunov(self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats) -> Any:
         """xᵀ P x in every row."""
-        if "P" not in self._reference.arrays:
+        if "P" not in self.reference.arrays:
             return None
         values = np.empty_like(kinetic)
         for row, t in enumerate(time.tolist()):
@@ -278,19 +278,19 @@ class TrackingController:
     depends_on_state = True
 
     def __init__(self, arm: Arm, law: PDControl | ComputedTorque, run_options: RunOptions) -> None:
-        self._arm, self._run_options, self._law = arm, run_options, law
-        self._kp, self._kd = (_gain(arm, name, getattr(law, name)) for name in ("kp", "kd"))
+        self._arm, self._run_options, self.law = arm, run_options, law
+        self.kp, self.kd = (_gain(arm, name, getattr(law, name)) for name in ("kp", "kd"))
         motion = {"q": law.q, "qd": law.qd}
         if isinstance(law, ComputedTorque):
             motion["qdd"] = law.qdd
-        self._reference = reference_of(arm, law.time, motion)
+        self.reference = reference_of(arm, law.time, motion)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
-        at = self._reference.at(t)
-        feedback = self._kp * change_between(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
-        if isinstance(self._law, ComputedTorque):
+        at = self.reference.at(t)
+        feedback = self.kp * change_between(self._arm, q, at["q"]) + self.kd * (at["qd"] - qd)
+        if isinstance(self.law, ComputedTorque):
             return self._inverse(q, qd, at["qdd"] + feedback)
-        if self._law.hold:
+        if self.law.hold:
             return feedback + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
         return feedback
 

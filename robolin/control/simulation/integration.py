@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, log10
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robolin.control.simulation.controllers import Law
 from robolin.control.simulation.equations import Equations
 from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
-from robolin.control.simulation.integrators import Look, Repair, adapted_steps, fixed_steps
+from robolin.control.simulation.integrators import FixedSteps, Look, Repair, adapted_steps
+from robolin.control.simulation.rollout import rollout_of
 from robolin.control.simulation.running_cost import IntegralsAt, RunningCost
 from robolin.control.simulation.schedule import Schedule
-from robolin.control.simulation.simulated_motion import FeedbackCost
+from robolin.control.simulation.simulated_motion import FeedbackCost, RecordedRates
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats
 from robolin.core.quantity_table import joint_unit
@@ -25,6 +26,14 @@ from robolin.evaluation.evaluate import RunOptions, evaluate_arm, nonfinite_inpu
 
 # projects q and q̇ onto the constraints
 Project = Callable[[Floats, Floats], tuple[Floats, Floats]]
+
+
+class Steps(NamedTuple):
+    """y at the stored times (rows, …), the cost of the motion, and torques of stored rows."""
+
+    kept: Floats
+    cost: FeedbackCost | None
+    recorded: RecordedRates | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,25 +53,38 @@ class Integration:
     look: Look | None = None
     integrals_at: IntegralsAt | None = None
 
-    def steps(self, y: Floats) -> tuple[Floats, FeedbackCost | None]:
-        """Integrate; return y at the stored times (rows, …) and the cost of the motion."""
+    def steps(self, y: Floats) -> Steps:
+        """Integrate from y."""
         may_adapt = self.project is None and self.look is None
         failure = StepFailure(self.equations, self.schedule, may_adapt)
+        if self.schedule.fixed:
+            return self._fixed(y, failure)
         rate, schedule, account = self.equations.rate, self.schedule, self.account
-        if schedule.fixed:
-            look = self.look if account is None else self._look
-            kept = fixed_steps(rate, y, schedule, failure, self._repair(), look)
-            if account is None:
-                return kept, None
-            return kept, account.after_steps(self.equations, kept[-1], self._integrals)
         if account is None:
-            return adapted_steps(rate, y, schedule, failure), None
+            return Steps(adapted_steps(rate, y, schedule, failure), None)
         costs: list[FeedbackCost | None] = []
 
         def along(solution: Any) -> None:
             costs.append(account.along(self.equations, solution))
 
-        return adapted_steps(rate, y, schedule, failure, along), costs[0]
+        return Steps(adapted_steps(rate, y, schedule, failure, along), costs[0])
+
+    def _fixed(self, y: Floats, failure: StepFailure) -> Steps:
+        """Integrate with fixed steps, in compiled code as far as possible."""
+        equations, schedule, account = self.equations, self.schedule, self.account
+        look = self.look if account is None else self._look
+        repair = self._repair()
+        fixed = FixedSteps(equations.rate, y, schedule, failure, repair, look, equations.move)
+        rollout, recorded = None, None
+        if repair is None and self.look is None and (account is None or account.integrated):
+            rollout = rollout_of(equations, schedule, account)
+        if rollout is not None:
+            recorded = rollout.start(fixed, self._look)
+        kept = fixed.run(rollout)
+        cost = None
+        if account is not None:
+            cost = account.after_steps(equations, kept[-1], self._integrals)
+        return Steps(kept, cost, recorded)
 
     def _look(self, step: int, t: float, y: Floats) -> None:
         assert self.account is not None, "without a cost there is nothing to add"
@@ -220,7 +242,7 @@ def require_short_steps(
 
     Torques that are constant between samples close no loop within a step.
     """
-    if not isinstance(law, FeedbackControl) or law.dt is not None or not schedule.fixed:
+    if not isinstance(law, FeedbackControl) or law.dt is not None or schedule.integrator != "rk4":
         return
     poles = _poles(arm, StateFeedback(arm, law), law, schedule.duration, run_options)
     step = schedule.longest

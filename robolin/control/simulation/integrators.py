@@ -1,4 +1,4 @@
-"""Integrators: Runge–Kutta with fixed steps, and SciPy's methods with adaptive steps."""
+"""Integrators with fixed steps, and SciPy's methods with adaptive steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from robolin.control.simulation.feedback_control import StateFeedback
 from robolin.control.simulation.schedule import DEFAULT_DT, Schedule
 from robolin.core.arrays import Floats
-from robolin.core.progress import running, track
+from robolin.core.progress import running
 from robolin.errors import RobolinError, UsageError
 
 # SciPy's names of the integrators
@@ -26,6 +26,8 @@ EVALUATION_BUDGET = 1_000_000
 Rate = Callable[[float, Floats, Floats], None]
 # changes y in place after a step, for example to satisfy constraints
 Repair = Callable[[Floats], None]
+# adds h times the rates to y in place, positions by the new velocities: (y, h dy/dt, h)
+Move = Callable[[Floats, Floats, float], None]
 # called with (step, t, y) before each step; steps count from 0
 Look = Callable[[int, float, Floats], None]
 
@@ -41,57 +43,106 @@ class Failure(Protocol):
     def exhausted(self, t: float, y: Floats, evaluations: int) -> RobolinError: ...
 
 
-def fixed_steps(
-    rate: Rate,
-    y: Floats,
-    schedule: Schedule,
-    failure: Failure,
-    repair: Repair | None = None,
-    look: Look | None = None,
-) -> Floats:
-    """Integrate with fixed steps (RK4); return y at the stored times (rows, …).
+class CompiledSteps(Protocol):
+    """Steps in compiled code, which `FixedSteps` uses as far as possible."""
+
+    def steps(self, first: int, last: int) -> int: ...
+
+
+class FixedSteps:
+    """Integration with fixed steps: Runge–Kutta of order 4, or semi-implicit Euler.
 
     k₁ = f(t, y)                      k₂ = f(t + h/2, y + h k₁/2)
     k₃ = f(t + h/2, y + h k₂/2)       k₄ = f(t + h, y + h k₃)
     y(t + h) = y + h/6 (k₁ + 2 k₂ + 2 k₃ + k₄)
+
+    kept:     y at the stored times (rows, …)
+    stepwise: the stored rows whose step did not run in compiled code
     """
-    y, kept, row = y.copy(), np.empty((len(schedule.times()), *y.shape)), 0
-    k, total, work = (np.empty_like(y) for _ in range(3))
-    before = y.copy()
-    with np.errstate(all="ignore"):
-        segments = track("simulating", schedule.segments(), schedule.steps)
-        for step, (t, h) in enumerate(segments):
-            if schedule.is_kept(step):
-                kept[row], row = y, row + 1
-            at, state = t, y
+
+    def __init__(
+        self,
+        rate: Rate,
+        y: Floats,
+        schedule: Schedule,
+        failure: Failure,
+        repair: Repair | None = None,
+        look: Look | None = None,
+        move: Move | None = None,
+    ) -> None:
+        self.y, self.before, self._schedule = y.copy(), y.copy(), schedule
+        self._rate, self._failure, self._repair, self._look = rate, failure, repair, look
+        self._move = move
+        self.kept = np.empty((schedule.stored_rows, *y.shape))
+        self.stepwise: list[int] = []
+        self._k, self._total, self._work = (np.empty_like(y) for _ in range(3))
+
+    def run(self, compiled: CompiledSteps | None = None) -> Floats:
+        """Integrate to the end; return `kept`."""
+        schedule, step = self._schedule, 0
+        with np.errstate(all="ignore"), running("simulating") as update:
+            while step < schedule.steps:
+                update(step / schedule.steps)
+                reached = step if compiled is None else compiled.steps(step, schedule.steps)
+                if reached == step:
+                    self._step(step)
+                    reached += 1
+                step = reached
+            self._require_rates_at_end()
+        self.kept[-1] = self.y
+        return self.kept
+
+    def _step(self, step: int) -> None:
+        t, h = self._schedule.segment(step)
+        y = self.y
+        if self._schedule.is_kept(step):
+            row = self._schedule.row_of(step)
+            self.kept[row] = y
+            self.stepwise.append(row)
+        self._at, self._state = t, y
+        try:
+            if self._look is not None:
+                self._look(step, t, y)
+            self._rate(t, y, self._k)
+            if self._schedule.integrator == "euler":
+                self._euler(h)
+            else:
+                self._runge_kutta(t, h)
+            self._state = y
+            if self._repair is not None:
+                self._repair(y)
+        except RobolinError as error:
+            raise self._failure(self._at, self.before, self._state, error) from error
+
+    def _runge_kutta(self, t: float, h: float) -> None:
+        y, k, total, work = self.y, self._k, self._total, self._work
+        total[...] = k
+        for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+            np.multiply(k, share * h, out=work)
+            work += y
+            self._at, self._state = t + share * h, work
+            self._rate(self._at, work, k)
+            np.multiply(k, weight, out=work)
+            total += work
+        total *= h / 6.0
+        self.before[...] = y
+        y += total
+
+    def _euler(self, h: float) -> None:
+        """All rates from the start of the step, but positions from the new velocities."""
+        assert self._move is not None, "the positions need a rule"
+        self.before[...] = self.y
+        self._k *= h
+        self._move(self.y, self._k, h)
+
+    def _require_rates_at_end(self) -> None:
+        """Raise if the rates of the last state fail: no later step would notice."""
+        if self._failure.diverged(self.y):
+            end = self._schedule.duration
             try:
-                if look is not None:
-                    look(step, t, y)
-                rate(t, y, k)
-                total[...] = k
-                for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-                    np.multiply(k, share * h, out=work)
-                    work += y
-                    at, state = t + share * h, work
-                    rate(at, work, k)
-                    np.multiply(k, weight, out=work)
-                    total += work
-                total *= h / 6.0
-                before[...] = y
-                y += total
-                state = y
-                if repair is not None:
-                    repair(y)
+                self._rate(end, self.y, self._k)
             except RobolinError as error:
-                raise failure(at, before, state, error) from error
-        if failure.diverged(y):
-            # no later step would notice that the rates of the last state fail
-            try:
-                rate(schedule.duration, y, k)
-            except RobolinError as error:
-                raise failure(schedule.duration, before, y, error) from error
-    kept[row] = y
-    return kept
+                raise self._failure(end, self.before, self.y, error) from error
 
 
 def adapted_steps(

@@ -12,7 +12,7 @@ from robolin.control.simulation.equations import Equations
 from robolin.control.simulation.feedback_control import StateFeedback
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, Mask
 
 # largest distance of a step or row from a sample, as a fraction of the sample time
 ON_TIME = 1e-6
@@ -68,9 +68,7 @@ class RunningCost:
         if not self.integrated:
             self._sample(equations, t, y, integrals_at)
             return
-        step = min(self._schedule.longest, self._schedule.duration - t)
-        room = ON_TIME * step
-        counts = t >= self._begin - room and t + step <= self._end + room
+        counts = bool(self._counts(np.array(t)))
         if counts != self.counting:
             value = self._to_go(equations, t, y, integrals_at)
             if counts:
@@ -78,6 +76,17 @@ class RunningCost:
             else:
                 self._last = value
         self.counting = counts
+
+    def _counts(self, t: Floats) -> Mask:
+        """True for steps from times t that are within the time range of the gains."""
+        step = np.minimum(self._schedule.longest, self._schedule.duration - t)
+        room = ON_TIME * step
+        return (t >= self._begin - room) & (t + step <= self._end + room)
+
+    def unchanged_steps(self, first: int, last: int) -> int:
+        """The last of these steps, exclusive, up to which all count like the first or none."""
+        counts = self._counts(np.arange(first, last, dtype=np.float64) * self._schedule.step)
+        return first + int(np.argmin(counts == counts[0])) if (counts != counts[0]).any() else last
 
     def _sample(self, equations: Equations, t: float, y: Floats, integrals_at: IntegralsAt) -> None:
         """Add the cost of the previous sample, if there is a sample at time t."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil, isfinite
 from typing import Any
 
 import numpy as np
 
-from robolin.core.choices import Integrator
+from robolin.core.choices import FIXED_STEPS, Integrator
 from robolin.core.text import pluralize
 from robolin.errors import UsageError
 
 INTEGRATOR_NAMES: Mapping[Integrator, str] = {
     "rk4": "Runge–Kutta of order 4",
+    "euler": "semi-implicit Euler",
     "dop853": "Dormand–Prince 8(5,3)",
     "rk45": "Dormand–Prince 5(4)",
     "radau": "Radau IIA of order 5",
@@ -35,8 +36,8 @@ _TIGHTEST = 1e-13
 class Schedule:
     """Duration, step sizes and stored rows of a simulation.
 
-    dt:    step of rk4; with adaptive steps, the time between rows
-    every: rk4 stores every n-th step, the first and the last; None stores only these two
+    dt:    step of rk4 and euler; with adaptive steps, the time between rows
+    every: fixed steps store every n-th step, the first and the last; None stores only these two
     rows:  number of rows with adaptive steps
     """
 
@@ -50,21 +51,22 @@ class Schedule:
 
     @property
     def fixed(self) -> bool:
-        return self.integrator == "rk4"
+        return self.integrator in FIXED_STEPS
 
     @property
     def steps(self) -> int:
         """Number of steps of dt to the end; the last one may be shorter."""
-        return max(1, ceil(self.duration / self._dt - _SLIVER))
+        return max(1, ceil(self.duration / self.step - _SLIVER))
 
     @property
-    def _dt(self) -> float:
+    def step(self) -> float:
+        """The fixed step; the last one may be shorter."""
         return DEFAULT_DT if self.dt is None else self.dt
 
     @property
     def longest(self) -> float:
-        """The longest step of rk4."""
-        return min(self._dt, self.duration)
+        """The longest fixed step."""
+        return min(self.step, self.duration)
 
     @property
     def relative(self) -> float:
@@ -79,7 +81,7 @@ class Schedule:
     def with_steps(self, factor: float) -> Schedule:
         """A schedule with steps scaled by 2 or 1/2, or tolerances by 10 or 1/10; two rows."""
         if self.fixed:
-            return replace(self, dt=factor * self._dt, every=None)
+            return replace(self, dt=factor * self.step, every=None)
         wider = 5.0 * factor if factor > 1.0 else factor / 5.0
         rtol = max(_TIGHTEST, wider * self.relative)
         return replace(self, dt=None, rows=2, rtol=rtol, atol=wider * self.absolute)
@@ -87,20 +89,27 @@ class Schedule:
     def times(self) -> Any:
         """The times of the rows, from 0 to the duration."""
         if self.fixed or (self.rows is None and self.dt is not None):
-            kept = [step for step in range(self.steps) if self.is_kept(step) or not self.fixed]
-            return np.array([*(step * self._dt for step in kept), self.duration])
+            apart = (self.every or self.steps) if self.fixed else 1
+            return np.append(np.arange(0, self.steps, apart) * self.step, self.duration)
         return np.linspace(0.0, self.duration, self.rows or DEFAULT_ROWS)
 
     def is_kept(self, step: int) -> bool:
         """Return whether the time after this number of steps, before the end, is stored."""
         return step % self.every == 0 if self.every else step == 0
 
-    def segments(self) -> Iterator[tuple[float, float]]:
-        """Start time and length of each fixed step."""
-        for step in range(self.steps):
-            start = step * self._dt
-            last = step == self.steps - 1
-            yield start, self.duration - start if last else self._dt
+    @property
+    def stored_rows(self) -> int:
+        """Number of stored rows with fixed steps, the last state included."""
+        return 1 + (-(-self.steps // self.every) if self.every else 1)
+
+    def row_of(self, step: int) -> int:
+        """Row of a stored step."""
+        return step // self.every if self.every else 0
+
+    def segment(self, step: int) -> tuple[float, float]:
+        """Start time and length of a fixed step."""
+        start = step * self.step
+        return start, self.duration - start if step == self.steps - 1 else self.step
 
     def settings_text(self) -> str:
         """Describe the integrator and its settings."""
@@ -139,10 +148,12 @@ def scheduled(
 def _require_consistent(schedule: Schedule) -> None:
     if schedule.fixed and (schedule.rtol or schedule.atol):
         hint = "omit the tolerance, or use dop853, rk45 or radau"
-        raise UsageError("rk4 has fixed steps and no tolerance", where="rtol", hint=hint)
+        message = f"{schedule.integrator} has fixed steps and no tolerance"
+        raise UsageError(message, where="rtol", hint=hint)
     if schedule.fixed and schedule.rows:
         hint = "use every=N (--every N) to store every N-th step"
-        raise UsageError("rk4 stores steps, not a number of rows", where="rows", hint=hint)
+        message = f"{schedule.integrator} stores steps, not a number of rows"
+        raise UsageError(message, where="rows", hint=hint)
     if not schedule.fixed and schedule.every not in (None, 1):
         hint = "use rows, or dt between rows, for adaptive steps"
         raise UsageError("every: counts the steps of rk4 only", hint=hint)
@@ -151,5 +162,5 @@ def _require_consistent(schedule: Schedule) -> None:
     if not schedule.fixed and schedule.relative < _TIGHTEST:
         hint = f"use at least {_TIGHTEST:g}, the limit of double precision"
         raise UsageError(f"rtol: must be ≥ {_TIGHTEST:g}, got {schedule.relative:g}", hint=hint)
-    if schedule.duration / schedule._dt > MOST_STEPS:
+    if schedule.duration / schedule.step > MOST_STEPS:
         raise UsageError(f"more than {MOST_STEPS} steps", where="dt", hint="use a larger dt")

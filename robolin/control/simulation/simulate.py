@@ -110,10 +110,11 @@ def simulate(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         duration: length in s
-        dt: the step of rk4, in s  [1 ms]; with adaptive steps, the time between rows
+        dt: the fixed step, in s  [1 ms]; with adaptive steps, the time between rows
         rtol, atol: tolerances of adaptive steps; each state then has its own steps
-        integrator: "rk4" (fixed steps), or "dop853", "rk45", "radau" (adaptive steps)
-        every: with rk4, steps per row; None stores only the first and the last
+        integrator: "rk4" or "euler" (fixed steps), or "dop853", "rk45", "radau" (adaptive steps);
+            "euler" is semi-implicit: q advances by the new q̇
+        every: fixed steps per row; None stores only the first and the last
         rows: number of rows with adaptive steps  [101]
         tau: constant torque (..., n) in N·m or N, a `TorqueTable`, or a function of t, q and q̇
         hold: add the static torque that compensates gravity and loads
@@ -268,9 +269,9 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
     account = _account(task, controller, q.shape[:-1])
     equations = _equations(task, q.shape[:-1], drive, run_options, account)
     run = Integration(equations, task.schedule, account, task.project)
-    kept, cost = run.steps(equations.start(q, qd))
+    kept, cost, recorded = run.steps(equations.start(q, qd))
     integrals = equations.integrals(kept)
-    return observed_motion(task.schedule, kept, equations, integrals, controller, cost)
+    return observed_motion(task.schedule, kept, equations, integrals, controller, cost, recorded)
 
 
 def _account(
@@ -312,7 +313,7 @@ def _sampled(
             held.sample(t, *equations.state(y))
 
     run = Integration(equations, task.schedule, account, task.project, look, integrals_at)
-    kept, cost = run.steps(equations.start(q, qd))
+    kept, cost, _ = run.steps(equations.start(q, qd))
     history = held.history()
     equations.torque = replace(drive, command=history)
     integrals = history.integrals_at(task.schedule.times())

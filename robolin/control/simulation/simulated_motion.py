@@ -123,6 +123,18 @@ def _stacked_costs(costs: Sequence[FeedbackCost], batch: tuple[int, ...]) -> Fee
     return FeedbackCost(**parts)
 
 
+@dataclass(frozen=True, eq=False)
+class RecordedRates:
+    """Commanded torques and accelerations (rows, …, n) that the integrator has stored.
+
+    missing: the rows without them
+    """
+
+    command: Floats
+    qdd: Floats
+    missing: list[int]
+
+
 def observed_motion(
     schedule: Schedule,
     kept: Floats,
@@ -130,12 +142,13 @@ def observed_motion(
     integrals: Floats,
     controller: Controller | None,
     cost: FeedbackCost | None = None,
+    recorded: RecordedRates | None = None,
 ) -> Simulation:
     """Build the `Simulation` of the stored states: torques, accelerations, energies and errors."""
     arm, run_options, time = equations.arm, equations.run_options, schedule.times()
     q, qd = equations.state(kept)
     work = equations.parts(kept)[2]
-    tau, qdd, saturated = _evaluate_rows(equations, time, q, qd, integrals)
+    tau, qdd, saturated = _evaluate_rows(equations, time, q, qd, integrals, recorded)
     energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **run_options)
     kinetic = energies["kinetic_energy"]
     total = kinetic + energies["potential_energy"]
@@ -165,11 +178,22 @@ def observed_motion(
 
 
 def _evaluate_rows(
-    equations: Equations, time: Floats, q: Floats, qd: Floats, integrals: Floats
+    equations: Equations,
+    time: Floats,
+    q: Floats,
+    qd: Floats,
+    integrals: Floats,
+    recorded: RecordedRates | None,
 ) -> tuple[Floats, Floats, Mask]:
     """Motor torques, accelerations and saturation at each time."""
-    tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
-    for row, t in enumerate(time.tolist()):
+    if recorded is None:
+        tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
+        rows: Sequence[int] = range(len(time))
+    else:
+        tau, qdd = equations.torque.cut(recorded.command), recorded.qdd
+        saturated, rows = tau != recorded.command, recorded.missing
+    for row in rows:
+        t = float(time[row])
         drive, state = equations.torque.with_integrals(integrals[row]), (t, q[row], qd[row])
         try:
             command = drive.command(*state)

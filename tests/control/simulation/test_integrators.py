@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ellipk
 
 import robolin
-from robolin.control.simulation.integrators import fixed_steps
+from robolin.control.simulation.integrators import FixedSteps
 from robolin.control.simulation.schedule import Schedule
 from robolin.core.arm import Arm, Joint, Link
 from robolin.core.arrays import Floats
@@ -177,7 +177,7 @@ def test_last_step_is_cut_to_the_duration() -> None:
         times.append(t)
         out[...] = y
 
-    kept = fixed_steps(growth, np.ones(1), Schedule(1.0, dt=0.03), NoFailure())
+    kept = FixedSteps(growth, np.ones(1), Schedule(1.0, dt=0.03), NoFailure()).run()
 
     assert len(kept) == 35
     assert max(times) <= 1.0
@@ -221,7 +221,7 @@ def test_floating_arms_keep_their_energy() -> None:
 def test_rounding_of_the_duration_makes_no_step(duration: float, dt: float, steps: int) -> None:
     """0.07/0.01 is a little more than 7 in floats; an eighth step would be rounding."""
     schedule = Schedule(duration, dt=dt)
-    lengths = [length for _, length in schedule.segments()]
+    lengths = [schedule.segment(step)[1] for step in range(schedule.steps)]
     assert schedule.steps == len(lengths) == steps
     assert sum(lengths) == pytest.approx(duration, rel=1e-12)
     assert min(lengths) > 0.4 * dt
