@@ -44,7 +44,6 @@ Usage: robolin COMMAND ARM [OPTIONS]
 Example: robolin linearize-forward panda --q home
 ARM: a URDF, Xacro, SDF, MJCF or YAML file, - for stdin, or a bundled robot
 Help: robolin COMMAND --help; robolin help {"|".join(TOPICS)}
-
 """
 
 

@@ -97,13 +97,13 @@ _OWN = [
 ]
 _SHORT = (
     "trajectory holdout unloaded effort-scale columns no-header what payload-link prior fix free "
-    "output npz format quiet"
+    "output npz quiet"
 )
 
 
 @click.command("identify", cls=VerbCommand, params=[*MODEL_PARAMS, *_OWN], short=_SHORT)
 def command(**values: Any) -> None:
-    """Correct masses, inertias and friction from recordings.
+    """Correct a robot file from recordings.
 
     \b
     Fits friction, then a payload, then all links, each tested on rows kept back.
