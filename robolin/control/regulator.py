@@ -261,7 +261,12 @@ def lqr(
     """
     require_model(model)
     model = with_integrals(model, integral)
-    weights = [weights_of(each, Q, R, N, bryson) for each in iter_models(model)]
+    models = iter_models(model)
+    if model.basis is None:
+        # the weights depend on names and limits only, so all models share them
+        weights = [weights_of(models[0], Q, R, N, bryson)] * len(models)
+    else:
+        weights = [weights_of(each, Q, R, N, bryson) for each in models]
     K, P, residual = solve_gains(model, weights)
     matrices = [stack_models(parts, model.batch) for parts in zip(*weights, strict=True)]
     return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
