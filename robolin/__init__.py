@@ -124,7 +124,11 @@ if TYPE_CHECKING:
         InverseKinematics as InverseKinematics,
     )
     from robolin.control.optimization.inverse_kinematics import ik as ik
+    from robolin.control.optimization.optimal_motion import OptimalMotion as OptimalMotion
+    from robolin.control.optimization.optimize import optimize as optimize
     from robolin.control.optimization.pose_goal import PoseGoal as PoseGoal
+    from robolin.control.optimization.receding import Receding as Receding
+    from robolin.control.optimization.receding import receding as receding
     from robolin.control.poles import Poles as Poles
     from robolin.control.regulator import PlacedPoles as PlacedPoles
     from robolin.control.regulator import Regulator as Regulator
@@ -232,7 +236,10 @@ _PUBLIC = {
     "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
     "robolin.control.optimization.inverse_kinematics": "InverseKinematics ik",
+    "robolin.control.optimization.optimal_motion": "OptimalMotion",
+    "robolin.control.optimization.optimize": "optimize",
     "robolin.control.optimization.pose_goal": "PoseGoal",
+    "robolin.control.optimization.receding": "Receding receding",
     "robolin.control.poles": "Poles",
     "robolin.control.controllability": "Reachability",
     "robolin.control.regulator": "PlacedPoles Regulator lqr place_poles",

@@ -33,7 +33,7 @@ ALLOWED = {
         "operator_algebra": "core dynamics engine errors",
         "io": "core engine errors version",
         "analysis": "api core dynamics engine errors evaluation",
-        "control": "api core description engine errors evaluation io",
+        "control": "api codegen core description engine errors evaluation io",
         # independent of the command line, the terminal and the writers of results
         "queries": "analysis api control core description dynamics errors evaluation io",
         "checking": "core description dynamics engine errors evaluation io queries",

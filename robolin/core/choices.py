@@ -38,6 +38,12 @@ STATE_FORMS: tuple[StateForm, ...] = get_args(StateForm)
 ControlLaw = Literal["rate", "pose", "pd", "computed-torque"]
 CONTROL_LAWS: tuple[ControlLaw, ...] = get_args(ControlLaw)
 
+# unknowns and solvers of trajectory optimization
+OptimizeMethod = Literal["auto", "acceleration", "torque"]
+OPTIMIZE_METHODS: tuple[OptimizeMethod, ...] = get_args(OptimizeMethod)
+Solver = Literal["own", "ipopt"]
+SOLVERS: tuple[Solver, ...] = get_args(Solver)
+
 # interpolation of torques between two rows of a trajectory
 Torques = Literal["continuous", "stepwise"]
 TORQUES: tuple[Torques, ...] = get_args(Torques)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robolin.control.optimization.optimal_motion import centred_velocities
 from robolin.control.simulation.feedback_control import FeedbackControl
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from robolin.control.riccati import Weights
 
 
-INTEGRAL_SUFFIX = "/integral"
+INTEGRAL_SUFFIX, OPTIMIZE = "/integral", "optimize"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,19 +85,21 @@ def read_feedback(arm: Arm, path: str, allow_mismatch: bool = False) -> StoredFe
         raise gains_mismatch_error(arm, result, differ, name)
     _require_rows(result, name)
     integrals = _integrals(result)
+    optimal = result.verb == OPTIMIZE
+    continuous = "time-varying" in result.options or result.options.get("method") == "acceleration"
     law = FeedbackControl(
         K=result["K"],
         q=result["q"],
-        qd=result["qd"],
+        qd=centred_velocities(result["qd"]) if optimal and continuous else result["qd"],
         tau=result["tau"],
         actuated=[label.removesuffix("/effort") for label in _labels(result, "K")[0]],
         time=None if result.time is None else seconds_of(result.time, name),
         basis=dict(result.stored()).get("basis"),
         P=result["P"],
         integrals=_integral_rates(arm, result, integrals) if integrals else None,
-        dt=None if "time-varying" in result.options else _sample_time(result),
+        dt=None if continuous else _sample_time(result),
     )
-    weights = stored_weights(arm, result, integrals, not differ)
+    weights = None if optimal else stored_weights(arm, result, integrals, not differ)
     if weights is not None:
         law = replace(law, Q=weights.Q, R=weights.R, N=weights.N, cost_dt=_sample_time(result))
     return StoredFeedback(law, name, digest, differ)
@@ -104,10 +107,10 @@ def read_feedback(arm: Arm, path: str, allow_mismatch: bool = False) -> StoredFe
 
 def _require_gains(result: Result, name: str) -> None:
     """Reject results of other commands, and models with states that the arm does not have."""
-    if result.verb != "lqr" or "K" not in result:
+    if result.verb not in ("lqr", OPTIMIZE) or "K" not in result:
         hint = "store gains with `robolin lqr ARM -o gains.npz`"
         raise RobolinError(
-            f"must be a result of lqr, got one of {result.verb}", where=name, hint=hint
+            f"must be a result of lqr or optimize, got one of {result.verb}", where=name, hint=hint
         )
     method = result.options.get("discretize", "zoh")
     if method not in ("zoh", "euler"):
@@ -132,6 +135,8 @@ def _require_rows(result: Result, name: str) -> None:
 
 def _sample_time(result: Result) -> float | None:
     """Time in s for which torques are held; None for continuous-time gains."""
+    if result.verb == OPTIMIZE and result.time is not None:
+        return float(result.time[1] - result.time[0])
     return float(result.options["dt"]) if "dt" in result.options else None
 
 

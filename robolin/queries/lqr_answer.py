@@ -72,7 +72,7 @@ def validate_values(question: Question) -> None:
     """Parse the values, so that errors come before the arm is loaded."""
     seconds(question, "dt")
     state_weights(question)
-    _parse_efforts(question)
+    parse_efforts(question)
     if not question.flag("time-varying"):
         # check here, so that a missing SciPy is reported once and not for every row
         require_scipy("linalg", "a Riccati equation")
@@ -207,7 +207,7 @@ def state_weights(question: Question) -> dict[str, float]:
     return _parse_weights("--weight", question.texts("weight"))
 
 
-def _parse_efforts(question: Question) -> tuple[float | None, dict[str, float]]:
+def parse_efforts(question: Question) -> tuple[float | None, dict[str, float]]:
     """Parse weights of torques: of all motors, and by joint."""
     texts = question.texts("effort")
     common = [FlagText("--effort", text) for text in texts if "=" not in text]
@@ -219,7 +219,7 @@ def _parse_efforts(question: Question) -> tuple[float | None, dict[str, float]]:
 
 def effort_weights(question: Question, model: StateSpace) -> dict[str, float]:
     """Return weights of torques by joint; a number without a name applies to all."""
-    common, named = _parse_efforts(question)
+    common, named = parse_efforts(question)
     motors = [name.removesuffix("/effort") for name in model.inputs]
     return {**({} if common is None else dict.fromkeys(motors, common)), **named}
 

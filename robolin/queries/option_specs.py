@@ -15,7 +15,9 @@ from robolin.core.choices import (
     JOINS,
     LOOP_METHODS,
     ON_BAD_ROW,
+    OPTIMIZE_METHODS,
     REFERENCES,
+    SOLVERS,
     TIME_UNITS,
     WRENCH_MODELS,
 )
@@ -257,6 +259,38 @@ EXCITE_OPTIONS: Mapping[str, OptionSpec] = {
     "harmonics": OptionSpec("count", minimum=2),
     "iterations": OptionSpec("count"),
     "seed": OptionSpec("count", minimum=0),
+}
+# options of inverse kinematics, and of trajectory optimization
+IK_OPTIONS: Mapping[str, OptionSpec] = {
+    "goal": OptionSpec(required=True),
+    "starts": OptionSpec("count"),
+    "seed": OptionSpec("count", minimum=0),
+    "ignore-limits": SWITCH,
+}
+OPTIMIZE_OPTIONS: Mapping[str, OptionSpec] = {
+    **read_options("follow from"),
+    "goal": OptionSpec(excludes={"hold": "keep one of them"}),
+    "hold": SWITCH,
+    "follow": FILE,
+    "duration": TEXT,
+    "dt": TEXT,
+    "actuated": LINEAR_MODEL_OPTIONS["actuated"],
+    "passive": TEXT,
+    **dict.fromkeys(("weight", "effort"), TEXTS),
+    "final": TEXT,
+    "ignore-limits": SWITCH,
+    **dict.fromkeys(("limit-scale", "max-effort", "max-speed"), TEXT),
+    "method": OptionSpec("choice", OPTIMIZE_METHODS),
+    "starts": OptionSpec("count"),
+    "seed": OptionSpec("count", minimum=0),
+    "iterations": OptionSpec("count"),
+    "solver": OptionSpec("choice", SOLVERS),
+    "from": FILE,
+}
+
+OPTIMIZE_REQUIRED: Conditions = {
+    "goal hold follow": "add, for example, --goal home",
+    "duration follow": "add the time to the goal in s, for example --duration 1",
 }
 
 _NOTHING: Mapping[str, OptionSpec] = MappingProxyType({})

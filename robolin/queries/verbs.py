@@ -26,10 +26,13 @@ from robolin.queries.option_specs import (
     EXTERNAL_OPTIONS,
     FILE,
     FORWARD_OPTIONS,
+    IK_OPTIONS,
     LINEAR_MODEL_OPTIONS,
     MANY_STATES,
     METHOD_OPTION,
     ONE_SOURCE,
+    OPTIMIZE_OPTIONS,
+    OPTIMIZE_REQUIRED,
     READ_OPTIONS,
     SLOTINE_LI,
     SWITCH,
@@ -145,12 +148,7 @@ _DYNAMICS = (
         "Dynamics",
         "Find joint positions that reach a pose.",
         states=("q",),
-        own_options={
-            "goal": OptionSpec(required=True),
-            "starts": OptionSpec("count"),
-            "seed": OptionSpec("count", minimum=0),
-            "ignore-limits": SWITCH,
-        },
+        own_options=IK_OPTIONS,
         answers="robolin.queries.ik_answer:answer_ik",
     ),
     Verb(
@@ -386,6 +384,20 @@ _MOTION = (
     ),
 )
 
+_OPTIMAL = (
+    Verb(
+        "optimize",
+        _CONTROLLED,
+        "Find an optimal motion to a goal, with gains.",
+        states=("q", "qd"),
+        own_options=OPTIMIZE_OPTIONS,
+        one_of=OPTIMIZE_REQUIRED,
+        answers="robolin.queries.optimize_answer:answer_optimize",
+        default_plot_arrays=("q", "qd", "tau"),
+        uses_lapack=lambda options: options.get("solver") == "ipopt",
+    ),
+)
+
 _FILES = (
     Verb("models", _ROBOT_FILES, "List, show, copy or create robot files."),
     Verb("new", "", "Create a template of a YAML robot file.", path="models new"),
@@ -420,7 +432,7 @@ _OTHERS = (
 )
 
 VERBS: dict[str, Verb] = {
-    verb.name: verb for verb in (*_FILES, *_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)
+    verb.name: verb for verb in (*_FILES, *_DYNAMICS, *_CONTROL, *_OPTIMAL, *_MOTION, *_OTHERS)
 }
 
 

@@ -103,6 +103,7 @@ RETURNED = {
     **dict.fromkeys(("state-space", "poles", "lqr"), ""),
     "response": "--duration 0.1 --rows 3",
     "simulate": "--duration 0.01",
+    "optimize": "--goal 0.2,0.1 --duration 0.5 --dt 0.1",
     "ik": "--goal tip=1,1,0,0,0,90deg",
     "excite": "--max-velocity 2,3 --max-acceleration 5,9 --duration 1 --iterations 2",
 }

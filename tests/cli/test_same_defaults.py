@@ -45,8 +45,7 @@ VERB_OF = {
         ("jacobian", "operational_space", "frame_motion", "frame_derivatives"), "jacobian"
     ),
     "momentum": "momentum",
-    "ik": "ik",
-    "excite": "excite",
+    **{verb: verb for verb in ("ik", "optimize", "excite")},
     **dict.fromkeys(
         (
             *("diagonalize", "diagonalize_unnormalized", "undiagonalize"),
@@ -72,6 +71,8 @@ NO_VERB = {
     "native_kernel",
     # its flags are those of the swept verb
     "sweep",
+    # a controller that runs in a loop
+    "receding",
     *("close", "close_change", "loop_joint_torques", "loop_constraints", "kalman", "place_poles"),
 }
 # flags whose names differ from the argument
@@ -82,7 +83,8 @@ FLAG_OF = {
     "xacro_args": "xacro-arg",
     ("state_space", "method"): "discretize",
     ("simulate", "limits"): "ignore-limits",
-    ("ik", "limits"): "ignore-limits",
+    **dict.fromkeys((("ik", "limits"), ("optimize", "limits")), "ignore-limits"),
+    ("optimize", "initial"): "from",
     "disturbance": "disturb",
     "parameters": "parameter",
     ("sensitivity", "payload"): "payload-change",
@@ -138,6 +140,12 @@ MEANT: dict[Any, str] = {
     ("excite", "period"): "the duration",
     ("excite", "max_velocity"): "those of the robot file",
     ("excite", "max_acceleration"): "none besides torques",
+    ("ik", "q"): "0, moved into the limits",
+    ("optimize", "q"): "0",
+    ("optimize", "dt"): "a hundredth of --duration",
+    ("optimize", "Q"): "qd=1/limit^2",
+    ("optimize", "R"): "1/limit^2, else 1",
+    ("optimize", "starts"): "1; 4 for a pose, 8 with passive joints",
     ("simulate", "atol"): "that of --rtol",
     ("simulate", "integrator"): "rk4; dop853 with a tolerance",
     ("simulate", "rows"): "101, or one every --dt",

@@ -39,6 +39,7 @@ WITH_ARRAYS = (
     ("linearize-forward",),
     ("jacobian", "--frame", "tool", "--operational-space"),
     ("momentum",),
+    ("optimize", "--goal", "0.1,0.1", "--duration", "0.5", "--dt", "0.1", "--ignore-limits"),
     ("ik", "--goal", "tool=0.1,0,0", "--ignore-limits"),
     ("diagonalize",),
     ("regressor",),

@@ -110,23 +110,38 @@ def ik(
     _require_count("seed", seed, 0)
     if not tolerance > 0.0:
         raise UsageError(f"must be > 0, got {tolerance!r}", where="tolerance")
+    bounds = _bounds(arm, limits)
+    first = _first_start(arm, q, *bounds)
     residual = PoseResidual(arm, goal)
-    lower, upper = _bounds(arm, limits)
-    first = _first_start(arm, q, lower, upper)
-    positions = np.concatenate([first[None], _random_starts(lower, upper, starts - 1, seed)])
-    found, error = _descend(arm, residual, positions, (lower, upper), tolerance)
-    reached = (error.distance <= tolerance) & (error.angle <= tolerance)
-    if not reached.any():
+    found, error = solutions(residual, first, bounds, starts, seed, tolerance)
+    if not len(found):
         raise _unreachable(arm, residual, error, starts, limits)
-    away = np.abs(difference(arm, first, found)).max(axis=-1)
-    best = int(np.argmin(np.where(reached, away, np.inf)))
     return InverseKinematics(
-        found[best],
-        float(error.distance[best]),
-        float(error.angle[best]),
-        int(reached.sum()),
-        residual.frame,
+        found[0], float(error.distance[0]), float(error.angle[0]), len(found), residual.frame
     )
+
+
+def solutions(
+    residual: PoseResidual,
+    first: Floats,
+    bounds: tuple[Floats, Floats],
+    starts: int,
+    seed: int,
+    tolerance: float,
+) -> tuple[Floats, GoalError]:
+    """All positions (solutions, n) that reach a goal, the nearest to `first` first.
+
+    Without any, the errors are those of all starts.
+    """
+    arm = residual.arm
+    positions = np.concatenate([first[None], _random_starts(*bounds, starts - 1, seed)])
+    found, error = _descend(arm, residual, positions, bounds, tolerance)
+    reached = np.flatnonzero((error.distance <= tolerance) & (error.angle <= tolerance))
+    if not len(reached):
+        return found[:0], error
+    away = np.abs(difference(arm, first, found[reached])).max(axis=-1)
+    rows = reached[np.argsort(away, kind="stable")]
+    return found[rows], GoalError(*(part[rows] for part in error))
 
 
 def _descend(

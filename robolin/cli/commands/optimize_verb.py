@@ -1,0 +1,103 @@
+"""The command `optimize`: an optimal motion to a goal, with gains."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from robolin.cli.flags.flag import METHOD, STATE, TIMES, TORQUE, flags
+from robolin.cli.flags.forward_flags import STATE_HELP
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.state_flags import READING_FLAGS
+from robolin.cli.query_command import query_command, run_and_write
+from robolin.io.format_table import extensions, trajectory_formats
+from robolin.queries.request import Request
+from robolin.queries.verbs import VERBS
+
+_OPTIONS = VERBS["optimize"].own_options
+
+_FLAGS = [
+    *flags(
+        STATE,
+        _OPTIONS,
+        {
+            "--goal JOINTS|FRAME=POSE": "Final positions, or the pose of a link\n"
+            "JOINTS as for --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the axes of the root "
+            "link.",
+            "--hold": "Stay at the initial positions",
+            "--follow FILE": "Follow the motion of a file\n"
+            f"Columns are time, positions and, if available, velocities of a "
+            f"{extensions(trajectory_formats())} file, with linear interpolation.",
+            "--from FILE": "Start from the motion of a file\n"
+            "Positions, and efforts for robots with passive joints, such as an earlier result.",
+        },
+    ),
+    *flags(
+        TIMES,
+        _OPTIONS,
+        {
+            "--duration S": "Time to the goal [s]",
+            "--dt S": "Time between knots [s] (default a hundredth of --duration)",
+        },
+    ),
+    *flags(
+        TORQUE,
+        _OPTIONS,
+        {
+            "--ignore-limits": "Ignore the limits of the file",
+            "--limit-scale S": "Factor of velocity and effort limits (default 1)",
+            "--max-effort VALUES": "Effort limits instead of those of the file [N m or N]",
+            "--max-speed VALUES": "Velocity limits instead of those of the file",
+        },
+    ),
+    *flags(
+        METHOD,
+        _OPTIONS,
+        {
+            "--actuated JOINTS": "Actuated joints, or 'all' (default as in the file, else all)",
+            "--passive JOINTS": "Unactuated joints, instead of --actuated",
+            "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
+            "Per second; elbow/q=5 is for one joint; repeatable. --follow also has q=1e4.",
+            "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
+            "Per second; elbow=0.5 is for one joint; repeatable.",
+            "--final WEIGHT": "Weight of the goal, instead of reaching it exactly",
+            "--method": "Unknowns of the problem\n"
+            "acceleration: for motors on all joints, with inverse dynamics. torque: for passive "
+            "joints, with RK4 steps.",
+            "--starts N": "Number of starts (default 1; 4 for a pose, 8 with passive joints)",
+            "--seed N": "Random seed (default 0)",
+            "--iterations N": "Most iterations (default 500)",
+            "--solver": "Solver\nipopt requires CasADi: pip install casadi.",
+        },
+        method="auto",
+        solver="own",
+    ),
+]
+
+
+@query_command(
+    "optimize",
+    [*_FLAGS, *READING_FLAGS],
+    state_help=STATE_HELP,
+    short="goal hold follow q duration dt weight effort max-effort limit-scale starts from output",
+)
+def command(inquiry: Request, out: Output) -> None:
+    """Find an optimal motion to a goal, with gains.
+
+    \b
+    Least integral of x' Q x + tau' R tau within the limits of the file.
+    A local optimum; obstacles and contacts are not considered.
+    `robolin simulate --feedback` runs the motion with its gains.
+
+    \b
+    Examples:
+      robolin optimize panda --q home --goal 0,0,0,-1.5,0,1.5,0 --duration 1
+      robolin optimize panda --q home --goal panda_hand_tcp=0.5,0.2,0.4 --duration 1
+      robolin optimize acrobot --goal 180deg,0 --duration 4 --max-effort 8 -o up.npz
+      robolin optimize ur5 --follow motion.csv --limit-scale 0.5 -o safe.npz
+
+    \b
+    Returns: a trajectory that the other commands read
+      q, qd, qdd, tau (n)    one row per knot
+      K (m,2n), P (2n,2n)    gains and cost-to-go of every row
+    """
+    run_and_write(inquiry, out, partial(out.write, spread=True))

@@ -1,0 +1,174 @@
+"""An optimal motion with its gains, and the checks that follow every solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robolin.api.inverse_and_forward import forward
+from robolin.control.optimization.problem import Problem
+from robolin.control.simulation.feedback_control import FeedbackControl
+from robolin.control.simulation.simulate import simulate
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.notebook import DisplayMixin
+from robolin.errors import RobolinError
+
+# steps of the replay between two knots
+REPLAY_STEPS = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OptimalMotion(DisplayMixin):
+    """A locally optimal motion: states, torques and time-varying gains at the knots.
+
+    Between knots, torques are linear in time ("acceleration"), or held ("torque").
+
+    Fields:
+        time: times of the knots (rows,) in s
+        q: positions (rows, n) in rad or m
+        qd: velocities (rows, n) in rad/s or m/s
+        qdd: accelerations (rows, n) in rad/s² or m/s²
+        tau: torques (rows, n) in N·m or N
+        K: gains (rows, m, 2n) of τ - K x at the actuated joints, for deviations x of q and q̇
+        P: cost-to-go xᵀ P x (rows, 2n, 2n)
+        actuated: names of the m actuated joints
+        method: "acceleration" or "torque"
+        cost: integral of the weighted squares
+        cost_parts: parts of the cost: "effort", "state" and "end"
+        costs: cost after each iteration, with the penalties of limits
+        converged: whether the cost converged; otherwise `reason` explains why
+        reason: why the iterations ended
+        goal_error: remaining distance from the goal by unit, such as {"rad": 1e-9}
+        defect: largest relative difference between q̈ and an independent forward dynamics
+        replay_errors: largest final errors of the motion simulated with shorter steps, by unit:
+            without gains and with them
+        arm: the arm
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> found = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
+        >>> found.q[-1].round(4), found.converged
+        (array([ 1. , -0.5]), True)
+        >>> found.K.shape
+        (101, 2, 4)
+    """
+
+    time: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+    K: Floats
+    P: Floats
+    actuated: tuple[str, ...]
+    method: str
+    cost: float
+    cost_parts: Mapping[str, float]
+    costs: Floats
+    converged: bool
+    reason: str
+    goal_error: Mapping[str, float]
+    defect: float
+    replay_errors: tuple[Mapping[str, float], Mapping[str, float]]
+    arm: Arm = field(repr=False)
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations."""
+        return len(self.costs) - 1
+
+    @property
+    def dt(self) -> float:
+        """Time between knots in s."""
+        return float(self.time[1] - self.time[0])
+
+    def feedback(self, *, gains: bool = True) -> FeedbackControl:
+        """Control law for `simulate`: τ = τ₀ - K x about the motion.
+
+        Args:
+            gains: False for the torques alone
+
+        Returns:
+            a `FeedbackControl` with one gain matrix (m, 2n) per row
+        """
+        K = self.K if gains else np.zeros_like(self.K)
+        held = self.dt if self.method == "torque" else None
+        qd = self.qd if held else centred_velocities(self.qd)
+        return FeedbackControl(
+            K, self.q, qd, self.tau, self.actuated, self.time, dt=held, arm=self.arm
+        )
+
+
+def centred_velocities(qd: Floats) -> Floats:
+    """Velocities at the times of the knots, from those of semi-implicit Euler steps.
+
+    v(k) is the difference of the positions before and at knot k: the velocity half a step earlier.
+    """
+    centred = qd.copy()
+    centred[1:-1] = 0.5 * (qd[1:-1] + qd[2:])
+    return centred
+
+
+def cost_parts(problem: Problem, y: Floats) -> dict[str, float]:
+    """Effort, state and end part of the cost of y = (q, v, τ): (N + 1, 3, n)."""
+    terms = problem.stage_cost()
+    squares = 0.5 * terms.weight * (y - terms.reference) ** 2
+    end = float(squares[-1].sum())
+    if problem.final is not None and problem.residual is not None:
+        error = problem.residual(y[-1, 0]).error
+        end += float(problem.final * (error * error).sum())
+    return {
+        "effort": float(squares[:-1, 2].sum()),
+        "state": float(squares[:-1, :2].sum()),
+        "end": end,
+    }
+
+
+def goal_error(problem: Problem, q: Floats) -> dict[str, float]:
+    """Distance of positions from the goal by unit; {} without a goal."""
+    if problem.residual is not None:
+        pose = problem.residual(q)
+        found = {"m": float(pose.distance)}
+        if problem.residual.rotation is not None:
+            found["rad"] = float(pose.angle)
+        return found
+    if problem.goal is None:
+        return {}
+    return by_unit(problem.arm, q - problem.goal)
+
+
+def by_unit(arm: Arm, change: Floats) -> dict[str, float]:
+    """Largest change of the joints by unit: rad, m, or both."""
+    turns = np.array([joint.turns for joint in arm.joints])
+    kinds = {"rad": turns, "m": ~turns}
+    return {unit: float(np.abs(change[..., own]).max()) for unit, own in kinds.items() if own.any()}
+
+
+def independent_defect(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> float:
+    """Largest difference between q̈ and forward dynamics by elimination, relative to max |q̈|."""
+    again = forward(arm, q, qd, tau, method="conventional", jobs=1)
+    scale = max(1.0, float(np.abs(qdd).max()))
+    return float(np.abs(again - qdd).max()) / scale
+
+
+def replayed(motion: OptimalMotion, problem: Problem, gains: bool) -> dict[str, float]:
+    """Errors at the end of the motion simulated with shorter steps; infinite if it diverges."""
+    try:
+        again = simulate(
+            motion.arm,
+            motion.q[0],
+            motion.qd[0],
+            duration=float(motion.time[-1]),
+            dt=motion.dt / REPLAY_STEPS,
+            every=None,
+            control=motion.feedback(gains=gains),
+            limits=False,
+            jobs=1,
+        )
+    except RobolinError:
+        units = goal_error(problem, motion.q[-1]) or by_unit(motion.arm, motion.q[-1])
+        return dict.fromkeys(units, float("inf"))
+    return goal_error(problem, again.q[-1]) or by_unit(motion.arm, again.q[-1] - motion.q[-1])

@@ -1,0 +1,342 @@
+"""Trajectory optimization: a locally optimal motion to a goal within the limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robolin.control.operating_point import JointNames, actuated_indices
+from robolin.control.optimization.acceleration_form import AccelerationForm
+from robolin.control.optimization.augmented_lagrangian import satisfy, violation
+from robolin.control.optimization.first_guess import (
+    TimedMotion,
+    guesses,
+    sampled_motion,
+    torque_guesses,
+)
+from robolin.control.optimization.infeasible import infeasible
+from robolin.control.optimization.inverse_kinematics import ik
+from robolin.control.optimization.optimal_motion import (
+    OptimalMotion,
+    cost_parts,
+    goal_error,
+    independent_defect,
+    replayed,
+)
+from robolin.control.optimization.pose_goal import PoseGoal
+from robolin.control.optimization.problem import (
+    Problem,
+    Weight,
+    pose_residual,
+    require_start,
+    scaled_ranges,
+    weights,
+)
+from robolin.control.optimization.require import require_one, require_simple
+from robolin.control.optimization.torque_form import RK4Knots, TorqueForm, satisfy_all
+from robolin.core.arm import Arm
+from robolin.core.array_checks import as_joint_array
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.choices import OPTIMIZE_METHODS, SOLVERS, OptimizeMethod, Solver
+from robolin.errors import UsageError
+
+KNOTS = 100
+# starts with passive joints
+TORQUE_STARTS = 8
+
+
+def optimize(
+    arm: Arm,
+    goal: JointValues | PoseGoal | str | None = None,
+    *,
+    q: JointValues | None = None,
+    qd: JointValues = 0.0,
+    duration: float | None = None,
+    dt: float | None = None,
+    follow: TimedMotion | None = None,
+    Q: Weight | None = None,
+    R: Weight | None = None,
+    final: float | None = None,
+    actuated: JointNames = None,
+    passive: JointNames = None,
+    limits: bool = True,
+    limit_scale: float = 1.0,
+    max_effort: JointValues | None = None,
+    max_speed: JointValues | None = None,
+    method: OptimizeMethod = "auto",
+    starts: int | None = None,
+    seed: int = 0,
+    iterations: int = 500,
+    tolerance: float = 1e-9,
+    solver: Solver = "own",
+    initial: TimedMotion | None = None,
+) -> OptimalMotion:
+    """Find a motion to a goal with the least weighted effort, within the limits of the arm.
+
+    The motion is a local optimum.  Obstacles and contacts are not considered.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        goal: positions at the end (n,) in rad or m, a `PoseGoal`, or "hold" for the start; None
+            to follow a motion
+        q: initial positions (n,) in rad or m; None for 0, or for the start of the followed motion
+        qd: initial velocities (n,) in rad/s or m/s
+        duration: time to the goal in s; None for the duration of the followed motion
+        dt: time between knots in s; None for a hundredth of the duration
+        follow: motion with `time` (rows,), `q` and optionally `qd` (rows, n) to follow
+        Q: weights of states per second, such as {"q": 1, "qd": 0.1, "elbow/q": 5}; None for
+            velocities 1/limit², and positions 0, or 1e4 to follow a motion
+        R: weights of torques per second; None for 1/limit², or 1 without a limit
+        final: weight of the goal and of the final velocity; None to reach both exactly
+        actuated: names of the actuated joints, or "all"; None for those in the robot file
+        passive: names of the passive joints, instead of `actuated`
+        limits: respect the position, velocity and effort limits of the robot file
+        limit_scale: factor of the velocity and effort limits
+        max_effort: effort limits instead of those of the file, in N·m or N
+        max_speed: velocity limits instead of those of the file, in rad/s or m/s
+        method: "acceleration" for fully actuated arms, "torque" for others; "auto" selects
+        starts: number of starts; None for 1, for 4 with a pose, and for 8 with passive joints
+        seed: random seed of the other starts
+        iterations: most iterations
+        tolerance: relative decrease of the cost at which the iterations end
+        solver: "own", or "ipopt" through CasADi
+        initial: motion with `time` and `q`, and `tau` with passive joints, as the first start
+
+    Returns:
+        an `OptimalMotion` with gains; `.feedback()` is its control law for `simulate`
+
+    Raises:
+        RobolinError: no motion within the limits, a goal out of reach or that the arm cannot
+            hold, a start outside the limits, closed loops or multi-DoF joints
+        UsageError: not an arm, options that cannot be combined, or an option with an invalid value
+
+    Example:
+        >>> arm = robolin.load("panda")
+        >>> goal = robolin.PoseGoal("panda_hand_tcp", [0.5, 0.2, 0.4])
+        >>> found = robolin.optimize(arm, goal, q=arm.poses["home"], duration=1.0)
+        >>> robolin.jacobian(arm, found.q[-1], frame="panda_hand_tcp").position.round(5)
+        array([0.5, 0.2, 0.4])
+    """
+    problem = _problem(
+        arm, goal, q, qd, duration, dt, follow, (Q, R, final), (actuated, passive),
+        scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_speed),
+    )  # fmt: skip
+    _require_choices(method, solver, starts, seed, iterations, tolerance)
+    form = _method(problem, method)
+    require_start(problem)
+    if isinstance(goal, PoseGoal) and limits:
+        # a goal out of reach is reported before any motion is tried
+        ik(arm, goal, q=problem.start[0], seed=seed, tolerance=1e-7)
+    if solver == "ipopt":
+        from robolin.control.optimization.ipopt import solve_with_ipopt
+
+        return finished(problem, form, *solve_with_ipopt(problem, form, iterations, initial))
+    solve = _solve_accelerations if form == "acceleration" else _solve_torques
+    return solve(problem, starts, seed, iterations, tolerance, initial)
+
+
+def _problem(
+    arm: Arm,
+    goal: Any,
+    q: JointValues | None,
+    qd: JointValues,
+    duration: float | None,
+    dt: float | None,
+    follow: TimedMotion | None,
+    costs: tuple[Weight | None, Weight | None, float | None],
+    motors: tuple[JointNames, JointNames],
+    ranges: Any,
+) -> Problem:
+    if goal is None and follow is None:
+        raise UsageError("a goal or a motion to follow is required", where="goal")
+    first = 0.0 if follow is None else np.asarray(follow.q, dtype=float)[0]
+    start = require_one("q", as_joint_array(arm, "q", first if q is None else q))
+    velocity = require_one("qd", as_joint_array(arm, "qd", qd))
+    if duration is None:
+        if follow is None:
+            raise UsageError("a duration is required", where="duration")
+        duration = float(np.asarray(follow.time, dtype=float)[-1])
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise UsageError(f"must be > 0 s, got {duration!r}", where="duration")
+    N = KNOTS if dt is None else _knots(duration, dt)
+    step = duration / N
+    Q, R, final = costs
+    if final is not None and not (np.isfinite(final) and final > 0.0):
+        raise UsageError(f"must be > 0, got {final!r}", where="final")
+    driven = actuated_indices(arm, *motors)
+    pose = goal if isinstance(goal, PoseGoal) else None
+    joints = None
+    if isinstance(goal, str):
+        if goal != "hold":
+            raise UsageError(f"must be positions, a PoseGoal or 'hold', got {goal!r}", where="goal")
+        joints = start
+    elif goal is not None and pose is None:
+        joints = require_one("goal", as_joint_array(arm, "goal", goal))
+    reference = (
+        None
+        if follow is None
+        else sampled_motion(arm, follow, step * np.arange(N + 1, dtype=np.float64))
+    )
+    weight = weights(arm, Q, R, driven, follow is not None)
+    residual = pose_residual(arm, pose)
+    return Problem(
+        arm, step, N, (start, velocity), driven, weight, final, ranges, joints, residual, reference
+    )
+
+
+def _knots(duration: float, dt: float) -> int:
+    if not (np.isfinite(dt) and 0.0 < dt <= duration):
+        raise UsageError(f"must be > 0 s and at most the duration, got {dt!r}", where="dt")
+    return max(1, round(duration / dt))
+
+
+def _require_choices(
+    method: str, solver: str, starts: int | None, seed: int, iterations: int, tolerance: float
+) -> None:
+    for name, value, known in (
+        ("method", method, OPTIMIZE_METHODS),
+        ("solver", solver, SOLVERS),
+    ):
+        if value not in known:
+            raise UsageError(f"must be one of {', '.join(known)}, got {value!r}", where=name)
+    counts = (("starts", starts, 1), ("seed", seed, 0), ("iterations", iterations, 1))
+    for name, count, least in counts:
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int)
+                                  or count < least):  # fmt: skip
+            raise UsageError(f"must be an integer ≥ {least}, got {count!r}", where=name)
+    if not tolerance > 0.0:
+        raise UsageError(f"must be > 0, got {tolerance!r}", where="tolerance")
+
+
+def _method(problem: Problem, method: str) -> str:
+    full = len(problem.actuated) == problem.n
+    if method == "acceleration" and not full:
+        names = [problem.arm.joint_names[i] for i in range(problem.n) if i not in problem.actuated]
+        raise UsageError(
+            f"requires motors on all joints; passive are {', '.join(names)}",
+            where="method",
+            hint="use --method torque",
+        )
+    return method if method != "auto" else "acceleration" if full else "torque"
+
+
+# fully actuated arms
+
+
+def _solve_accelerations(
+    problem: Problem,
+    starts: int | None,
+    seed: int,
+    iterations: int,
+    tolerance: float,
+    initial: TimedMotion | None,
+) -> OptimalMotion:
+    """Solve from every guess; the best motion within the limits."""
+    best: tuple[float, AccelerationForm, bool] | None = None
+    closest: tuple[float, AccelerationForm] | None = None
+    cost, tolerances = problem.stage_cost(), problem.tolerances()
+    for a in guesses(problem, starts, seed, initial):
+        form = AccelerationForm(problem.arm, problem.dt, problem.start, a, cost, problem.terminal())
+        converged, inside = satisfy(form, tolerances, tolerance, iterations)
+        total = sum(cost_parts(problem, form.y()).values())
+        if inside and (best is None or total < best[0]):
+            best = total, form, converged
+        worst = violation(form, tolerances).worst
+        if closest is None or worst < closest[0]:
+            closest = worst, form
+    if best is None:
+        assert closest is not None, "there is at least one guess"
+        raise infeasible(problem, closest[1].y(), seed, iterations, tolerance)
+    _, form, converged = best
+    return finished_accelerations(problem, form, converged)
+
+
+def finished_accelerations(
+    problem: Problem, form: AccelerationForm, converged: bool
+) -> OptimalMotion:
+    """The motion of a solved form, with torque gains."""
+    form.backward()
+    gains = form.gains()
+    n = problem.n
+    q, qd = form.x[:, :n].copy(), form.x[:, n:].copy()
+    qdd = np.concatenate([form.a, np.zeros((1, n))])
+    K, P = form.torque_gains(), 0.5 * gains.P
+    K = np.concatenate([K, K[-1:]])
+    return finished(
+        problem, "acceleration", q, qd, qdd, None, K, P,
+        np.array(form.progress.costs), converged, form.progress.reason,
+    )  # fmt: skip
+
+
+# arms with passive joints
+
+
+def _solve_torques(
+    problem: Problem,
+    starts: int | None,
+    seed: int,
+    iterations: int,
+    tolerance: float,
+    initial: TimedMotion | None,
+) -> OptimalMotion:
+    """Solve all starts in one batch; the best motion within the limits."""
+    knots = RK4Knots(problem.arm, list(problem.actuated), problem.dt)
+    u = torque_guesses(problem, starts or TORQUE_STARTS, seed, initial)
+    x0 = np.concatenate(problem.start)
+    form = TorqueForm(knots, x0, u, problem.stage_cost(), problem.terminal())
+    worst = satisfy_all(form, problem.tolerances(), max(tolerance, 1e-8), iterations)
+    totals = np.array([sum(cost_parts(problem, y).values()) for y in form.y()])
+    inside = worst <= 1.0
+    if not inside.any():
+        at = int(np.argmin(np.where(np.isfinite(worst), worst, np.inf)))
+        raise infeasible(problem, form.y()[at], seed, iterations, tolerance, search=False)
+    best = int(np.argmin(np.where(inside, totals, np.inf)))
+    n = problem.n
+    x, u = form.x[best], form.u[best]
+    form.done[:] = True
+    form.done[best] = False
+    form._backward(np.array([best]))
+    tau = np.concatenate([knots.torque(u), knots.torque(u[-1:])])
+    qdd = knots.rate(x, tau)[:, n:]
+    K = np.concatenate([form.K[best], form.K[best, -1:]])
+    costs = np.array([each[best] for each in form.costs[: form.iterations[best] + 1]])
+    return finished(
+        problem, "torque", x[:, :n], x[:, n:], qdd, tau, K, 0.5 * form.P[best],
+        costs, True, "converged",
+    )  # fmt: skip
+
+
+# results and failures
+
+
+def finished(
+    problem: Problem,
+    method: str,
+    q: Floats,
+    qd: Floats,
+    qdd: Floats,
+    tau: Floats | None,
+    K: Floats,
+    P: Floats,
+    costs: Floats,
+    converged: bool,
+    reason: str,
+) -> OptimalMotion:
+    """The motion with its costs, defect and replays; without tau, inverse dynamics gives them."""
+    from robolin.api.inverse_and_forward import inverse
+
+    arm = problem.arm
+    tau = inverse(arm, q, qd, qdd, jobs=1) if tau is None else tau
+    y = np.stack([q, qd, tau], axis=1)
+    y[-1, 2] = 0.0
+    parts = cost_parts(problem, y)
+    names = tuple(arm.joint_names[i] for i in problem.actuated)
+    motion = OptimalMotion(
+        problem.time, q, qd, qdd, tau, K, P, names, method, sum(parts.values()), parts, costs,
+        converged, reason, goal_error(problem, q[-1]),
+        independent_defect(arm, q, qd, qdd, tau), ({}, {}), arm,
+    )  # fmt: skip
+    errors = replayed(motion, problem, False), replayed(motion, problem, True)
+    return replace(motion, replay_errors=errors)

@@ -1,0 +1,288 @@
+"""An optimal-motion problem as arrays: weights, references, limits and goals of every knot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robolin.api.inverse_and_forward import inverse
+from robolin.api.mass_matrices import mass_matrix
+from robolin.control.optimization.augmented_lagrangian import MotionTolerances, PoseTerminal
+from robolin.control.optimization.backward_pass import StageCost
+from robolin.control.optimization.joint_limits import JointRanges, joint_ranges
+from robolin.control.optimization.pose_goal import PoseGoal, PoseResidual
+from robolin.core.arm import Arm
+from robolin.core.array_checks import as_joint_array, is_real_number
+from robolin.core.arrays import Floats, JointValues
+from robolin.core.quantity_table import joint_unit
+from robolin.core.text import did_you_mean
+from robolin.errors import RobolinError, UsageError
+
+Weight = Mapping[str, float] | float
+# violations that count as none: of a limit, relative to it; of a goal, in rad, m, rad/s or m/s
+LIMIT_TOLERANCE, GOAL_TOLERANCE = 1e-6, 1e-6
+# default weight of positions when following a motion, in 1/rad² or 1/m²
+FOLLOW_WEIGHT = 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A motion to optimize, from a start within a duration.
+
+    Fields:
+        dt: time between knots in s, N of them
+        start: positions and velocities (n,)
+        weight: of q, v and τ per second (3, n)
+        final: weight of the goal at the end; None for a goal that must be reached
+        ranges: limits, infinite without
+        goal: positions at the end (n,), or None
+        residual: error of a goal pose, or None
+        reference: positions and velocities to follow (N + 1, 2, n), or None
+    """
+
+    arm: Arm
+    dt: float
+    N: int
+    start: tuple[Floats, Floats]
+    actuated: tuple[int, ...]
+    weight: Floats
+    final: float | None
+    ranges: JointRanges
+    goal: Floats | None
+    residual: PoseResidual | None
+    reference: Floats | None
+
+    @property
+    def n(self) -> int:
+        return self.arm.n
+
+    @property
+    def duration(self) -> float:
+        return self.N * self.dt
+
+    @property
+    def time(self) -> Floats:
+        """Times of the knots in s."""
+        return self.dt * np.arange(self.N + 1, dtype=np.float64)
+
+    def stage_cost(self) -> StageCost:
+        """Terms of all knots, with penalties of the limits."""
+        N, n, shape = self.N, self.n, (self.N + 1, 3, self.n)
+        weight, reference, penalty = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
+        # the solvers minimize half the sum of squares
+        weight[:N] = 2.0 * self.dt * self.weight
+        if self.reference is not None:
+            reference[:, :2] = self.reference
+            weight[N, :2] = weight[N - 1, :2]
+        elif self.goal is not None:
+            reference[:, 0] = self.goal
+        else:
+            reference[:, 0] = self.start[0]
+        limits = self.ranges
+        # the first state is given, and the last one has a goal
+        lower[1:, 0], upper[1:, 0] = limits.q_lower, limits.q_upper
+        lower[1:, 1], upper[1:, 1] = -limits.qd_upper, limits.qd_upper
+        lower[:N, 2], upper[:N, 2] = limits.tau_lower, limits.tau_upper
+        passive = [i for i in range(n) if i not in self.actuated]
+        lower[:, 2, passive], upper[:, 2, passive] = -np.inf, np.inf
+        scale = self._scales(10.0 * self.dt)
+        penalty[:, :2] = scale
+        penalty[:N, 2] = 10.0 * weight[:N, 2]
+        penalty[~(np.isfinite(lower) | np.isfinite(upper))] = 0.0
+        if self.goal is not None or self.residual is not None:
+            self._set_goal(weight, reference, lower, upper, penalty)
+        return StageCost(weight, reference, lower, upper, np.zeros(shape), penalty)
+
+    def _set_goal(
+        self, weight: Floats, reference: Floats, lower: Floats, upper: Floats, penalty: Floats
+    ) -> None:
+        """Goal of the last knot: positions unless a pose is the goal, and zero velocities."""
+        scale = self._scales(0.2 * self.duration)
+        goals = [] if self.goal is None else [(0, self.goal)]
+        for i, value in [*goals, (1, np.zeros(self.n))]:
+            reference[-1, i] = value
+            if self.final is None:
+                lower[-1, i], upper[-1, i], penalty[-1, i] = value, value, 100.0 * scale[i]
+            else:
+                weight[-1, i] = 2.0 * self.final
+
+    def terminal(self) -> PoseTerminal | None:
+        """The goal pose as a cost of the last knot."""
+        if self.residual is None:
+            return None
+        rows = self.residual.rows
+        if self.final is not None:
+            return PoseTerminal(self.residual, np.full(rows, 2.0 * self.final), hard=False)
+        size = 100.0 * float(self._scales(0.2 * self.duration)[0].max())
+        return PoseTerminal(self.residual, np.full(rows, size), hard=True)
+
+    def _scales(self, time: float) -> Floats:
+        """Second derivative of the effort cost by positions and velocities to change in a time.
+
+        A change δq within t takes torques of M δq / t², so it costs about 12 w M² / t³ δq².
+        """
+        inertia = np.diagonal(mass_matrix(self.arm, self.start[0]))
+        effort = 2.0 * self.weight[2, list(self.actuated)].max() * inertia * inertia
+        return np.stack([12.0 * effort / time**3, 4.0 * effort / time])
+
+    def tolerances(self) -> MotionTolerances:
+        """Violations that count as none."""
+        limits = self.ranges
+        reach = np.where(
+            np.isfinite(limits.q_upper - limits.q_lower), limits.q_upper - limits.q_lower, 1.0
+        )
+        speed = np.where(np.isfinite(limits.qd_upper), limits.qd_upper, 1.0)
+        most = np.maximum(np.abs(limits.tau_lower), np.abs(limits.tau_upper))
+        effort = np.where(np.isfinite(most) & (most > 0.0), most, 1.0)
+        return MotionTolerances(LIMIT_TOLERANCE * np.stack([reach, speed, effort]), GOAL_TOLERANCE)
+
+
+def scaled_ranges(
+    arm: Arm,
+    limits: bool,
+    scale: float,
+    max_effort: JointValues | None,
+    max_speed: JointValues | None,
+) -> JointRanges:
+    """Limits of the file, scaled (positions are not), or those that replace them."""
+    found, n = joint_ranges(arm), arm.n
+    if not limits:
+        none = np.full(n, np.inf)
+        found = JointRanges(-none, none, none, -none, none)
+    speed, low, high = scale * found.qd_upper, scale * found.tau_lower, scale * found.tau_upper
+    if max_speed is not None:
+        speed = _positive(arm, "max_speed", max_speed)
+    if max_effort is not None:
+        high = _positive(arm, "max_effort", max_effort)
+        low = -high
+    return JointRanges(found.q_lower, found.q_upper, speed, low, high)
+
+
+def _positive(arm: Arm, name: str, value: JointValues) -> Floats:
+    array = as_joint_array(arm, name, value)
+    if array.ndim != 1 or not (array > 0.0).all():
+        raise UsageError("must be one number > 0, or one per joint", where=name)
+    return array
+
+
+def weights(
+    arm: Arm,
+    Q: Weight | None,
+    R: Weight | None,
+    actuated: tuple[int, ...],
+    follows: bool,
+) -> Floats:
+    """Weights of q, v and τ per second (3, n).
+
+    Defaults: 1/limit² of velocities and efforts, or 1; 0 of positions, more when following.
+    """
+    ranges, joints = joint_ranges(arm), arm.joint_names
+    most = np.maximum(np.abs(ranges.tau_lower), np.abs(ranges.tau_upper))
+    table = np.zeros((3, arm.n))
+    table[0] = FOLLOW_WEIGHT if follows else 0.0
+    table[1] = _inverse_square(ranges.qd_upper)
+    table[2] = _inverse_square(most)
+    for word, rows, given in (("Q", (0, 1), Q), ("R", (2,), R)):
+        if given is None:
+            continue
+        if is_real_number(given):
+            table[list(rows)] = _weight(word, given)
+            continue
+        if not isinstance(given, Mapping):
+            raise UsageError(f"must be a number or a mapping from names, got {given!r}", where=word)
+        _set_named(table, word, rows, given, joints)
+    table[2, [i for i in range(arm.n) if i not in actuated]] = 0.0
+    if not (table[2, list(actuated)] > 0.0).all():
+        raise UsageError("R: every actuated joint needs a weight > 0")
+    return table
+
+
+_WORDS = {"q": 0, "position": 0, "qd": 1, "velocity": 1, "effort": 2}
+
+
+def _set_named(
+    table: Floats, word: str, rows: tuple[int, ...], given: Mapping[str, Any], joints: Any
+) -> None:
+    """Set weights such as q, qd, elbow/q, and of torques elbow or elbow/effort."""
+    every = {name: i for name, i in _WORDS.items() if i in rows}
+    # common weights first, so that those of a joint override them
+    for name, value in sorted(given.items(), key=lambda item: item[0] not in every):
+        number = _weight(name, value)
+        joint, _, part = name.rpartition("/")
+        if name in every:
+            table[every[name]] = number
+        elif rows == (2,) and name in joints:
+            table[2, joints.index(name)] = number
+        elif joint in joints and part in every:
+            table[every[part], joints.index(joint)] = number
+        else:
+            known = [*every, *(f"{each}/{part}" for each in joints for part in every)]
+            raise UsageError(f"{word}: '{name}' not found", hint=did_you_mean(name, known))
+
+
+def _weight(name: str, value: Any) -> float:
+    if not is_real_number(value) or not np.isfinite(float(value)) or float(value) < 0.0:
+        raise UsageError(f"the weight of '{name}' must be finite and ≥ 0, got {value!r}")
+    return float(value)
+
+
+def _inverse_square(most: Floats) -> Floats:
+    usable = np.isfinite(most) & (most > 0.0)
+    return np.where(usable, 1.0 / np.where(usable, most, 1.0) ** 2, 1.0)
+
+
+def require_start(problem: Problem) -> None:
+    """Reject a start or a goal outside the limits, and goals that the motors cannot hold."""
+    arm, ranges = problem.arm, problem.ranges
+    q, qd = problem.start
+    for what, values in (("start", q), ("goal", problem.goal)):
+        if values is None:
+            continue
+        outside = (values < ranges.q_lower) | (values > ranges.q_upper)
+        if outside.any():
+            i = int(np.argmax(outside))
+            unit = joint_unit("position", arm.joints[i].turns)
+            raise RobolinError(
+                f"the {what} of joint '{arm.joint_names[i]}' is {values[i]:.6g} {unit}, outside "
+                f"its limits {ranges.q_lower[i]:.6g} to {ranges.q_upper[i]:.6g} {unit}",
+                where=arm.source,
+                hint=f"move the {what} into the limits, or ignore them with --ignore-limits "
+                "(limits=False)",
+            )
+    fast = np.abs(qd) > ranges.qd_upper
+    if fast.any():
+        i = int(np.argmax(fast))
+        unit = joint_unit("velocity", arm.joints[i].turns)
+        raise RobolinError(
+            f"joint '{arm.joint_names[i]}' starts with {qd[i]:.6g} {unit}, faster than its limit "
+            f"{ranges.qd_upper[i]:.6g} {unit}",
+            where=arm.source,
+            hint="start slower, or ignore the limits with --ignore-limits (limits=False)",
+        )
+    if problem.goal is not None and problem.final is None and len(problem.actuated) == arm.n:
+        _require_held(problem, problem.goal)
+
+
+def _require_held(problem: Problem, q: Floats) -> None:
+    arm, ranges = problem.arm, problem.ranges
+    tau = inverse(arm, q)
+    weak = (tau < ranges.tau_lower) | (tau > ranges.tau_upper)
+    if weak.any():
+        i = int(np.argmax(weak))
+        unit = joint_unit("effort", arm.joints[i].turns)
+        most = ranges.tau_upper[i] if tau[i] > 0.0 else ranges.tau_lower[i]
+        raise RobolinError(
+            f"the arm cannot hold the goal: joint '{arm.joint_names[i]}' takes {tau[i]:.4g} "
+            f"{unit}, its limit is {most:.4g} {unit}",
+            where=arm.source,
+            hint="choose another goal, reduce the payload, or raise the limit with --max-effort",
+        )
+
+
+def pose_residual(arm: Arm, goal: PoseGoal | None) -> PoseResidual | None:
+    """Error of a goal pose; None without one."""
+    return None if goal is None else PoseResidual(arm, goal)

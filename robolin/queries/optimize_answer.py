@@ -1,0 +1,217 @@
+"""The `optimize` query: an optimal motion with its gains, limits, cost and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from robolin.control.linear_model import state_space
+from robolin.control.optimization.optimal_motion import OptimalMotion
+from robolin.control.optimization.optimize import optimize
+from robolin.control.optimization.pose_goal import PoseGoal
+from robolin.control.optimization.problem import scaled_ranges
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
+from robolin.core.choices import OptimizeMethod, Solver
+from robolin.core.quantity_table import COLUMN_WORDS, unit_of
+from robolin.core.results.result import Array, Result
+from robolin.core.text_parsing import (
+    FlagText,
+    number,
+    parse_names,
+    parse_one_or_per_joint,
+    parse_per_joint,
+)
+from robolin.queries.ik_answer import parse_pose_goal
+from robolin.queries.linear_model_answer import model_array
+from robolin.queries.lqr_answer import parse_efforts, state_weights
+from robolin.queries.question import Question, parsed_option
+from robolin.queries.request import QueryContext
+from robolin.queries.simulate_start import read_with_notes, require_increasing_time
+
+
+def answer_optimize(context: QueryContext) -> Result:
+    """Optimize a motion; emit its summary."""
+    arm, question = context.arm, context.question
+    context.emit_arm_notes()
+    files: dict[str, str] = {}
+    ranges = _limit_options(question, arm)
+    motion = optimize(
+        arm,
+        _goal(question, arm),
+        q=_typed(context, "q"),
+        qd=0.0 if (qd := _typed(context, "qd")) is None else qd,
+        duration=parsed_option(question, "duration", number),
+        dt=parsed_option(question, "dt", number),
+        follow=_motion_file(context, "follow", ("qd",), files),
+        Q=state_weights(question) or None,
+        R=_efforts(question),
+        final=parsed_option(question, "final", number),
+        actuated=_names(question, "actuated"),
+        passive=_names(question, "passive"),
+        **ranges,
+        method=cast(OptimizeMethod, question.text("method") or "auto"),
+        starts=question.count("starts"),
+        seed=question.count("seed") or 0,
+        iterations=question.count("iterations") or 500,
+        solver=cast(Solver, question.text("solver") or "own"),
+        initial=_motion_file(context, "from", ("tau",), files),
+    )
+    if not motion.converged:
+        context.warn(f"the cost has not converged: {motion.reason}")
+    lines = summary_lines(motion, ranges)
+    for name, text in lines.items():
+        context.settings.notify("summary", f"{name}: {text}")
+    result = context.result(motion_arrays(motion), lines, files, motion.time)
+    # the control law depends on the method, so the result names the one that was used
+    options = {**result.options, "method": motion.method}
+    return replace(result, options=options)
+
+
+def validate_values(question: Question) -> None:
+    """Parse the numbers, so that errors come before the arm is loaded."""
+    for label in ("duration", "dt", "final", "limit-scale"):
+        parsed_option(question, label, number)
+    state_weights(question)
+    parse_efforts(question)
+
+
+def _goal(question: Question, arm: Arm) -> PoseGoal | list[float] | str | None:
+    """Parse JOINTS, FRAME=POSE, or --hold."""
+    text = question.text("goal")
+    if text is None:
+        return "hold" if question.flag("hold") else None
+    typed = FlagText("--goal", text)
+    name, equals, rest = text.partition("=")
+    is_pose = equals and "=" not in rest and rest.count(",") in (2, 5)
+    if is_pose and name.strip() not in arm.joint_names:
+        return parse_pose_goal(typed)
+    return parse_per_joint(typed, arm, True, True)
+
+
+def _typed(context: QueryContext, name: str) -> list[float] | None:
+    text = context.states.typed.get(name)
+    if text is None:
+        return None
+    return parse_per_joint(FlagText(f"--{name}", text), context.arm, True, name == "q")
+
+
+def _names(question: Question, label: str) -> tuple[str, ...] | str | None:
+    text = question.text(label)
+    return text if text is None or text == "all" else parse_names(text)
+
+
+def _efforts(question: Question) -> Mapping[str, float] | float | None:
+    common, named = parse_efforts(question)
+    if common is None:
+        return named or None
+    return {"effort": common, **named} if named else common
+
+
+def _limit_options(question: Question, arm: Arm) -> dict[str, Any]:
+    """Keywords of the limits."""
+    own = {
+        label.replace("-", "_"): parse_one_or_per_joint(FlagText(f"--{label}", text), arm)
+        for label in ("max-effort", "max-speed")
+        if (text := question.text(label)) is not None
+    }
+    scale = parsed_option(question, "limit-scale", number)
+    return {
+        "limits": not question.flag("ignore-limits"),
+        "limit_scale": 1.0 if scale is None else scale,
+        **own,
+    }
+
+
+def _motion_file(
+    context: QueryContext, label: str, optional: tuple[str, ...], files: dict[str, str]
+) -> Any:
+    """Read a motion file; None without the option."""
+    path = context.question.text(label)
+    if path is None:
+        return None
+    read, name = read_with_notes(context, path, ("q",), optional, files)
+    time = require_increasing_time(read, name, "add a column 'time' in s")
+    return SimpleNamespace(time=time, q=read.q, qd=read.qd, tau=read.tau)
+
+
+def motion_arrays(motion: OptimalMotion) -> tuple[Array, ...]:
+    """The motion, its gains and its cost-to-go as result arrays."""
+    arm = motion.arm
+    kinds = [joint.kind for joint in arm.joints]
+    values = {name: getattr(motion, name) for name in COLUMN_WORDS}
+    point = {"qd": motion.qd[0], "tau": motion.tau[0]}
+    model = state_space(arm, motion.q[0], **point, actuated=motion.actuated)
+    return (
+        *(
+            Array(name, each, (arm.joint_names,), unit_of(name, kinds), COLUMN_WORDS[name])
+            for name, each in values.items()
+        ),
+        model_array(model, "K", motion.K),
+        model_array(model, "P", motion.P),
+    )
+
+
+def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str, str]:
+    """Goal, limits, cost and replay in one line each."""
+    open_loop, closed = (_distance(error) for error in motion.replay_errors)
+    parts = " + ".join(f"{name} {value:.4g}" for name, value in motion.cost_parts.items())
+    ends = "converged" if motion.converged else motion.reason
+    lines = {"goal": f"{_distance(motion.goal_error)} off"} if motion.goal_error else {}
+    return {
+        **lines,
+        "limits": limits_text(motion, ranges),
+        "cost": f"{motion.cost:.6g} = {parts}; {motion.iterations} iterations, {ends}",
+        "method": f"{motion.method}, {len(motion.time) - 1} knots of {1000.0 * motion.dt:.4g} ms, "
+        f"defect {motion.defect:.1e}",
+        "replay": f"rk4 {100.0 * motion.dt:.3g} ms: without gains {open_loop} off, "
+        f"with gains {closed} off",
+    }
+
+
+def limits_text(motion: OptimalMotion, ranges: Mapping[str, Any]) -> str:
+    """Largest use of the effort, speed and position limits, with joint and time."""
+    arm = motion.arm
+    found = scaled_ranges(
+        arm,
+        ranges["limits"],
+        ranges["limit_scale"],
+        ranges.get("max_effort"),
+        ranges.get("max_speed"),
+    )
+    bounded = np.isfinite(found.q_upper) & np.isfinite(found.q_lower)
+    low, high = (np.where(bounded, end, 0.0) for end in (found.q_lower, found.q_upper))
+    centre, half = 0.5 * (high + low), 0.5 * (high - low)
+    most = np.where(motion.tau > 0.0, found.tau_upper, -found.tau_lower)
+    bounded &= half > 0.0
+    used = {
+        "effort": np.abs(motion.tau) / np.where(most > 0.0, most, np.inf),
+        "speed": np.abs(motion.qd) / found.qd_upper,
+        "position": np.where(bounded, np.abs(motion.q - centre), 0.0)
+        / np.where(bounded, half, 1.0),
+    }
+    texts = [text for name, share in used.items() if (text := _use(motion, name, share))]
+    return ", ".join(texts) or "none"
+
+
+def _use(motion: OptimalMotion, name: str, share: Floats) -> str:
+    row, joint = np.unravel_index(int(np.argmax(share)), share.shape)
+    if share[row, joint] == 0.0:
+        return ""
+    where = f"{motion.arm.joint_names[joint]} at {motion.time[row]:.3g} s"
+    return f"{name} {100.0 * share[row, joint]:.3g} % ({where})"
+
+
+def _distance(error: Mapping[str, float]) -> str:
+    """Distances as text: mm for metres, degrees for angles."""
+    texts = []
+    for unit, value in error.items():
+        if not np.isfinite(value):
+            return "diverges,"
+        small = f"{1000.0 * value:.2g} mm" if unit == "m" else f"{np.degrees(value):.2g} deg"
+        texts.append(small)
+    return " and ".join(texts)

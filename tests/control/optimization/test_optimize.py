@@ -1,0 +1,204 @@
+"""Optimal motions: optima of other solvers, limits, goals, gains, and failures with reasons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from tests.cli.command import robolin as run
+from tests.cli.command import run_ok
+
+SLIDER = """
+robolin: 1
+name: slider
+joints:
+  - {name: slide, type: prismatic, parent: base, child: body, axis: [1, 0, 0]}
+links:
+  - {name: base}
+  - {name: body, mass: 2.0}
+"""
+
+
+def test_a_mass_follows_the_closed_form() -> None:
+    """Least ∫τ² from rest to rest is a cubic: peak force 6 m d / T², cost 12 m² d² / T³."""
+    arm = robolin.load(SLIDER)
+    found = robolin.optimize(arm, [1.0], duration=2.0, dt=0.005, Q=0.0)
+    assert found.converged
+    assert abs(found.cost / (12.0 * 4.0 / 8.0) - 1.0) < 0.01
+    assert abs(found.tau[0, 0] / (6.0 * 2.0 / 4.0) - 1.0) < 0.01
+    s = found.time / 2.0
+    np.testing.assert_allclose(found.q[:, 0], 3.0 * s**2 - 2.0 * s**3, atol=3e-3)
+
+
+def test_an_effort_limit_of_a_mass_switches_once() -> None:
+    """Barely more than the force of bang-bang motion: the force is at its limit nearly always."""
+    arm = robolin.load(SLIDER)
+    least = 4.0 * 2.0 * 1.0 / 1.0**2
+    found = robolin.optimize(arm, [1.0], duration=1.0, Q=0.0, max_effort=1.05 * least)
+    assert np.abs(found.tau).max() <= 1.05 * least * (1.0 + 2e-6)
+    assert (np.abs(found.tau[:-1, 0]) > 0.99 * 1.05 * least).mean() > 0.5
+    with pytest.raises(robolin.RobolinError, match=r"needs .* N at .* effort limit"):
+        robolin.optimize(arm, [1.0], duration=1.0, Q=0.0, max_effort=0.9 * least)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_effort": [20.0, 6.0]}, {"max_speed": [1.3, 3.0]}])
+def test_two_link_is_as_good_as_ipopt(limits: dict[str, list[float]]) -> None:
+    """The cost is IPOPT's to 1e-5, with and without active limits, which hold to 1e-6."""
+    pytest.importorskip("casadi")
+    arm = robolin.load("two-link")
+    own, referee = (
+        robolin.optimize(arm, [1.0, -0.5], duration=1.0, dt=0.05, solver=solver, **limits)
+        for solver in ("own", "ipopt")
+    )
+    assert abs(own.cost / referee.cost - 1.0) < 1e-5
+    for name, values in limits.items():
+        used = own.tau[:-1] if name == "max_effort" else own.qd
+        assert (np.abs(used).max(axis=0) <= np.array(values) * (1.0 + 2e-6)).all()
+        assert np.abs(used / values).max() > 0.999
+
+
+def test_position_limits_hold() -> None:
+    """A motion that would swing beyond a position limit stays within it."""
+    text = SLIDER.replace("axis: [1, 0, 0]", "axis: [1, 0, 0], limits: {lower: -0.02, upper: 2}")
+    arm = robolin.load(text)
+    found = robolin.optimize(arm, [1.0], qd=[-1.0], duration=1.0, Q=0.0)
+    free = robolin.optimize(arm, [1.0], qd=[-1.0], duration=1.0, Q=0.0, limits=False)
+    assert free.q.min() < -0.04
+    assert found.q.min() >= -0.02 - 3e-6
+    assert found.cost > free.cost
+
+
+def test_motion_satisfies_the_dynamics_and_its_gains_correct_it() -> None:
+    """Independent forward dynamics agree to round-off, and feedback removes an initial error."""
+    arm = robolin.load("two-link")
+    found = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
+    assert found.defect < 1e-12
+    assert max(found.goal_error.values()) < 1e-6
+    without, with_gains = (max(error.values()) for error in found.replay_errors)
+    assert with_gains < 0.01 * without
+    start = found.q[0] + [0.05, -0.03]
+    again = robolin.simulate(
+        arm, start, duration=1.0, dt=2e-3, every=None, control=found.feedback()
+    )
+    assert np.abs(again.q[-1] - found.q[-1]).max() < 0.01
+
+
+def test_pose_goal_follow_and_warm_start() -> None:
+    """A pose is reached, a motion is followed, and a warm start ends in the same optimum."""
+    arm = robolin.load("two-link")
+    goal = robolin.PoseGoal("tip", [1.2, 0.5, 0.0])
+    found = robolin.optimize(arm, goal, duration=1.0, dt=0.05)
+    there = robolin.jacobian(arm, found.q[-1], frame="tip").position
+    np.testing.assert_allclose(there, [1.2, 0.5, 0.0], atol=2e-6)
+    followed = robolin.optimize(arm, follow=found, dt=0.05)
+    assert np.abs(followed.q - found.q).max() < 0.05
+    again = robolin.optimize(arm, goal, duration=1.0, dt=0.05, initial=found)
+    assert abs(again.cost / found.cost - 1.0) < 1e-6
+    assert again.iterations <= found.iterations
+    soft = robolin.optimize(arm, [1.0, -0.5], duration=1.0, dt=0.05, final=10.0)
+    assert max(soft.goal_error.values()) > 1e-4
+    held = robolin.optimize(arm, "hold", q=[0.3, 0.2], duration=0.5, dt=0.05, Q={"q": 1e6})
+    assert np.abs(held.q - [0.3, 0.2]).max() < 1e-3
+
+
+@pytest.mark.slow
+def test_cart_pole_swings_up_as_cheaply_as_ipopt() -> None:
+    """A passive pole is swung up with held torques; IPOPT finds the same local optimum."""
+    pytest.importorskip("casadi")
+    arm = robolin.load("cart-pole")
+    own, referee = (
+        robolin.optimize(arm, [0.0, np.pi], duration=2.0, dt=0.05, solver=solver, starts=6)
+        for solver in ("own", "ipopt")
+    )
+    assert own.method == "torque"
+    assert own.cost < 1.001 * referee.cost
+    assert own.tau[:, 1].max() == 0.0
+    assert max(own.replay_errors[1].values()) < 1e-3
+
+
+@pytest.mark.slow
+def test_acrobot_swings_up_within_eight_newton_metres() -> None:
+    """∫10u² over 4 s with 100 RK4 knots is at most 560; Drake's collocation finds 706."""
+    arm = robolin.load("acrobot")
+    found = robolin.optimize(
+        arm, [np.pi, 0.0], duration=4.0, max_effort=8.0, Q=0.0, R=10.0, starts=24, seed=1,
+        iterations=300,
+    )  # fmt: skip
+    assert found.cost <= 560.0
+    assert np.abs(found.tau).max() <= 8.0 * (1.0 + 2e-6)
+    assert max(found.replay_errors[1].values()) < 1e-4
+
+
+def test_failures() -> None:
+    """Every failure names the joint, the number and what to do."""
+    panda = robolin.load("panda")
+    home = panda.poses["home"]
+    cases = [
+        ((panda, [9.0] * 7), {"q": home}, "goal of joint 'panda_joint1' is 9 rad, outside"),
+        ((panda, home), {"q": 0.0}, "start of joint 'panda_joint4' is 0 rad, outside"),
+        ((panda, home), {"q": home, "qd": 5.0}, "starts with 5 rad/s, faster than its limit"),
+        (
+            (panda, home),
+            {"q": home, "max_effort": 1.0},
+            "cannot hold the goal: joint 'panda_joint2' takes",
+        ),
+        (
+            (panda, robolin.PoseGoal("panda_hand_tcp", [2.0, 0.0, 0.0])),
+            {"q": home},
+            r"does not reach the goal: .* mm off",
+        ),
+    ]
+    for arguments, options, message in cases:
+        with pytest.raises(robolin.RobolinError, match=message):
+            robolin.optimize(*arguments, duration=1.0, dt=0.1, **options)
+    with pytest.raises(robolin.RobolinError, match="closed loops"):
+        robolin.optimize(robolin.load("four-bar"), 0.0, duration=1.0)
+    with pytest.raises(robolin.RobolinError, match="'base' is a floating joint"):
+        robolin.optimize(robolin.load("two-link", floating_base=True), 0.0, duration=1.0)
+    with pytest.raises(robolin.UsageError, match="requires motors on all joints"):
+        robolin.optimize(robolin.load("acrobot"), [np.pi, 0.0], duration=1.0, method="acceleration")
+    with pytest.raises(robolin.UsageError, match="a goal or a motion to follow is required"):
+        robolin.optimize(panda, duration=1.0)
+
+
+def test_too_short_a_duration_names_one_that_works() -> None:
+    """The hint has a duration, and the motion exists in it."""
+    arm = robolin.load(SLIDER)
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.optimize(arm, [1.0], duration=0.5, dt=0.01, Q=0.0, max_effort=8.0)
+    shortest = float(caught.value.hint.split()[2])
+    # bang-bang motion takes √(4 m d / F) = 1 s
+    assert 0.95 < shortest < 1.15
+    assert robolin.optimize(arm, [1.0], duration=shortest, dt=0.01, Q=0.0, max_effort=8.0)
+
+
+def test_command_stores_gains_that_simulate_runs(tmp_path: Path) -> None:
+    """The file is a motion with gains; `simulate --feedback` ends at the goal."""
+    path, again = tmp_path / "m.npz", tmp_path / "again.npz"
+    ran = run_ok(
+        "optimize", "two-link", "--goal", "1,-0.5", "--duration", "1", "--dt", "0.02", "-o", path
+    )
+    assert "goal: " in ran.err
+    assert "with gains" in ran.err
+    found = robolin.optimize(robolin.load("two-link"), [1.0, -0.5], duration=1.0, dt=0.02)
+    with np.load(path) as stored:
+        for name in ("q", "qd", "qdd", "tau", "K", "P"):
+            np.testing.assert_array_equal(stored[name], getattr(found, name))
+    run_ok("simulate", "two-link", "--feedback", path, "--duration", "1", "-o", again)
+    with np.load(again) as stored:
+        np.testing.assert_allclose(stored["q"][-1], [1.0, -0.5], atol=5e-3)
+    assert run_ok("check", path).code == 0
+    assert "--goal" in run("optimize", "two-link", "--duration", "1").err
+
+
+def test_mimic_joints_and_trees() -> None:
+    """A gripper with a mimic finger, and a tree, have optimal motions too."""
+    arm = robolin.load("panda-fingers")
+    q = np.array([*robolin.load("panda").poses["home"], 0.02])
+    goal = q + np.array([0.2, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.01])
+    found = robolin.optimize(arm, goal[: arm.n], q=q[: arm.n], duration=1.0, dt=0.1)
+    assert found.converged
+    assert found.defect < 1e-12
