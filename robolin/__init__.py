@@ -127,7 +127,6 @@ if TYPE_CHECKING:
     from robolin.control.optimization.optimal_motion import OptimalMotion as OptimalMotion
     from robolin.control.optimization.optimize import optimize as optimize
     from robolin.control.optimization.pose_goal import PoseGoal as PoseGoal
-    from robolin.control.optimization.receding import Receding as Receding
     from robolin.control.optimization.receding import receding as receding
     from robolin.control.poles import Poles as Poles
     from robolin.control.regulator import PlacedPoles as PlacedPoles
@@ -239,7 +238,7 @@ _PUBLIC = {
     "robolin.control.optimization.optimal_motion": "OptimalMotion",
     "robolin.control.optimization.optimize": "optimize",
     "robolin.control.optimization.pose_goal": "PoseGoal",
-    "robolin.control.optimization.receding": "Receding receding",
+    "robolin.control.optimization.receding": "receding",
     "robolin.control.poles": "Poles",
     "robolin.control.controllability": "Reachability",
     "robolin.control.regulator": "PlacedPoles Regulator lqr place_poles",

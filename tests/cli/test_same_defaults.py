@@ -108,6 +108,8 @@ ONLY_PYTHON = {
     *((law, "qd") for law in ("PDControl", "ComputedTorque")),
     *(("ComputedTorque", "qdd"), ("PoseControl", "rotation"), ("link_accelerations", "qdd")),
     *(("external_torque", "time"), ("external_torque", "tau")),
+    # -q, --quiet has the same letter
+    *(("ik", "q"), ("optimize", "q")),
     # trim has no choice of them on the command line
     ("trim", "limits"),
     ("identify", "progress"),
@@ -140,8 +142,6 @@ MEANT: dict[Any, str] = {
     ("excite", "period"): "the duration",
     ("excite", "max_velocity"): "those of the robot file",
     ("excite", "max_acceleration"): "none besides torques",
-    ("ik", "q"): "0, moved into the limits",
-    ("optimize", "q"): "0",
     ("optimize", "dt"): "a hundredth of --duration",
     ("optimize", "Q"): "qd=1/limit^2",
     ("optimize", "R"): "1/limit^2, else 1",

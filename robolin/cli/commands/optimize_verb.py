@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from robolin.cli.flags.flag import METHOD, STATE, TIMES, TORQUE, flags
 from robolin.cli.flags.forward_flags import STATE_HELP
 from robolin.cli.flags.output_flags import Output
@@ -100,4 +98,4 @@ def command(inquiry: Request, out: Output) -> None:
       q, qd, qdd, tau (n)    one row per knot
       K (m,2n), P (2n,2n)    gains and cost-to-go of every row
     """
-    run_and_write(inquiry, out, partial(out.write, spread=True))
+    run_and_write(inquiry, out)

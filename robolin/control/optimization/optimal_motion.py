@@ -14,7 +14,7 @@ from robolin.control.simulation.simulate import simulate
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
-from robolin.errors import RobolinError
+from robolin.errors import RobolinError, UsageError
 
 # steps of the replay between two knots
 REPLAY_STEPS = 10
@@ -93,7 +93,19 @@ class OptimalMotion(DisplayMixin):
 
         Returns:
             a `FeedbackControl` with one gain matrix (m, 2n) per row
+
+        Raises:
+            UsageError: gains that are neither True nor False
+
+        Example:
+            >>> arm = robolin.load("two-link")
+            >>> found = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
+            >>> motion = robolin.simulate(arm, 0.0, duration=1.0, control=found.feedback())
+            >>> motion.q[-1].round(2)
+            array([ 1. , -0.5])
         """
+        if not isinstance(gains, bool):
+            raise UsageError(f"must be True or False, got {gains!r}", where="gains")
         K = self.K if gains else np.zeros_like(self.K)
         held = self.dt if self.method == "torque" else None
         qd = self.qd if held else centred_velocities(self.qd)

@@ -94,8 +94,8 @@ def optimize(
         passive: names of the passive joints, instead of `actuated`
         limits: respect the position, velocity and effort limits of the robot file
         limit_scale: factor of the velocity and effort limits
-        max_effort: effort limits instead of those of the file, in N·m or N
-        max_speed: velocity limits instead of those of the file, in rad/s or m/s
+        max_effort: effort limits (n,) instead of those of the file, in N·m or N
+        max_speed: velocity limits (n,) instead of those of the file, in rad/s or m/s
         method: "acceleration" for fully actuated arms, "torque" for others; "auto" selects
         starts: number of starts; None for 1, for 4 with a pose, and for 8 with passive joints
         seed: random seed of the other starts

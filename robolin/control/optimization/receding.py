@@ -178,8 +178,8 @@ def receding(
         final: weight of the last state; None for the weight of the positions
         limits: respect the limits of the robot file along the horizon
         limit_scale: factor of the velocity and effort limits
-        max_effort: effort limits instead of those of the file, in N·m or N
-        max_speed: velocity limits instead of those of the file, in rad/s or m/s
+        max_effort: effort limits (n,) instead of those of the file, in N·m or N
+        max_speed: velocity limits (n,) instead of those of the file, in rad/s or m/s
         iterations: iterations per sample
         observer: gain of the torque-bias observer between 0 (none) and 1
 

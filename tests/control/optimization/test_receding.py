@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.control.optimization.receding import Receding
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 
@@ -13,7 +14,7 @@ GOAL = np.array([0.5, -0.5])
 WEIGHTS = {"q": 1e4, "qd": 10.0}
 
 
-def run(control: robolin.Receding, real: Arm, samples: int) -> tuple[Floats, Floats]:
+def run(control: Receding, real: Arm, samples: int) -> tuple[Floats, Floats]:
     """Final positions and all torques of the controlled arm, with held torques."""
     q, qd, torques = np.zeros(2), np.zeros(2), []
     for _ in range(samples):
