@@ -38,7 +38,7 @@ class OptimalMotion(DisplayMixin):
         method: "acceleration" or "torque"
         cost: integral of the weighted squares
         cost_parts: parts of the cost: "effort", "state" and "end"
-        costs: cost after each iteration, with the penalties of limits
+        costs: cost after each iteration (iterations + 1,), with the penalties of limits
         converged: whether the cost converged; otherwise `reason` explains why
         reason: why the iterations ended
         goal_error: remaining distance from the goal by unit, such as {"rad": 1e-9}
