@@ -260,6 +260,22 @@ EXCITE_OPTIONS: Mapping[str, OptionSpec] = {
     "iterations": OptionSpec("count"),
     "seed": OptionSpec("count", minimum=0),
 }
+# diagonalizing quasi-velocities
+DIAGONALIZE_OPTIONS: Mapping[str, OptionSpec] = {
+    "unnormalized": SWITCH,
+    "inverse-transform": OptionSpec(
+        "switch",
+        requires={
+            "xi if unnormalized": "add, for example, --xi 0.1,0.2 for two joints",
+            "nu if !unnormalized": "add, for example, --nu 0.1,0.2 for two joints",
+        },
+    ),
+    "curvature": OptionSpec(
+        "switch",
+        excludes={"unnormalized inverse-transform": "remove the others"},
+    ),
+    "symbols": OptionSpec("switch", modifies={"curvature": "add --curvature"}),
+}
 # options of inverse kinematics, and of trajectory optimization
 IK_OPTIONS: Mapping[str, OptionSpec] = {
     "goal": OptionSpec(required=True),

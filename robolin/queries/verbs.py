@@ -22,6 +22,7 @@ from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.queries.option_specs import (
     ANY_QUANTITY,
+    DIAGONALIZE_OPTIONS,
     EXCITE_OPTIONS,
     EXTERNAL_OPTIONS,
     FILE,
@@ -165,21 +166,7 @@ _DYNAMICS = (
         "Transform to diagonalizing quasi-velocities.",
         states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
         states_from={**TRAJECTORY, **samples_with("curvature")},
-        own_options={
-            "unnormalized": SWITCH,
-            "inverse-transform": OptionSpec(
-                "switch",
-                requires={
-                    "xi if unnormalized": "add, for example, --xi 0.1,0.2 for two joints",
-                    "nu if !unnormalized": "add, for example, --nu 0.1,0.2 for two joints",
-                },
-            ),
-            "curvature": OptionSpec(
-                "switch",
-                excludes={"unnormalized inverse-transform": "remove the others"},
-            ),
-            "symbols": OptionSpec("switch", modifies={"curvature": "add --curvature"}),
-        },
+        own_options=DIAGONALIZE_OPTIONS,
         answers="robolin.queries.diagonalize_answer:answer_diagonalize",
         needs_all_rows=("curvature",),
         uses_lapack=lambda options: "curvature" in options,
