@@ -89,7 +89,7 @@ def command(inquiry: Request, out: Output) -> None:
     \b
     Examples:
       robolin optimize panda --q home --goal 0,0,0,-1.5,0,1.5,0 --duration 1
-      robolin optimize panda --q home --goal panda_hand_tcp=0.5,0.2,0.4 --duration 1
+      robolin optimize ur5 --goal tool0=0.4,0.2,0.5 --duration 2
       robolin optimize acrobot --goal 180deg,0 --duration 4 --max-effort 8 -o up.npz
       robolin optimize ur5 --follow motion.csv --limit-scale 0.5 -o safe.npz
 
