@@ -90,12 +90,12 @@ def command(inquiry: Request, out: Output) -> None:
     Examples:
       robolin optimize panda --q home --goal 0,0,0,-1.5,0,1.5,0 --duration 1
       robolin optimize ur5 --goal tool0=0.4,0.2,0.5 --duration 2
-      robolin optimize acrobot --goal 180deg,0 --duration 4 --max-effort 8 -o up.npz
+      robolin optimize acrobot --goal 180deg,0 --duration 4 --max-effort 8
       robolin optimize ur5 --follow motion.csv --limit-scale 0.5 -o safe.npz
 
     \b
     Returns: a trajectory that the other commands read
-      q, qd, qdd, tau (n)    one row per knot
+      q, qd, qdd, tau (n)    one row per knot, at time [s]
       K (m,2n), P (2n,2n)    gains and cost-to-go of every row
     """
     run_and_write(inquiry, out)
