@@ -15,7 +15,7 @@ import numpy as np
 from robolin.control.optimization.augmented_lagrangian import PoseTerminal
 from robolin.control.optimization.backward_pass import Gains, NotPositive, StageCost
 from robolin.control.optimization.batch_kernel import BatchKernel
-from robolin.control.optimization.compiled_pass import CompiledPass, aligned_zeros, stacked
+from robolin.control.optimization.compiled_pass import CompiledPass, aligned_zeros, stacked_cost
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.errors import RobolinError
@@ -93,7 +93,7 @@ class AccelerationForm:
         self.current, self._trial = (
             KnotMotion(N, n, inverse, derivative, self._jacobians) for _ in range(2)
         )
-        self.block, self.pose = stacked(cost), pose
+        self.block, self.pose = stacked_cost(cost), pose
         self.cost_terms = StageCost(*self.block)
         self.passes = CompiledPass(n, N, dt)
         self.a[...] = a

@@ -156,7 +156,7 @@ class CompiledPass:
         return Gains(self.KT[:, -1, :n].copy(), K, P, p, decrease)
 
 
-def stacked(cost: StageCost) -> Floats:
+def stacked_cost(cost: StageCost) -> Floats:
     """The arrays of a cost one after the other: (6, knots, 3, n)."""
     block = aligned_zeros(6, *cost.weight.shape)
     for part, values in zip(block, cost, strict=True):

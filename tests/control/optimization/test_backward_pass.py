@@ -12,7 +12,7 @@ from robolin.control.optimization.backward_pass import (
     stage_cost,
     step_of,
 )
-from robolin.control.optimization.compiled_pass import CompiledPass, aligned_zeros, stacked
+from robolin.control.optimization.compiled_pass import CompiledPass, aligned_zeros, stacked_cost
 from robolin.core.arrays import Floats
 
 DT = 0.01
@@ -57,7 +57,7 @@ def test_compiled_code_has_the_bits_of_the_reference(n: int) -> None:
     case = Case(n, 6)
     jacobians = case.M, case.Jq, case.Jv
     expected = backward_pass(DT, case.y, jacobians, case.cost, case.terminal, 1e-3)
-    compiled, block = CompiledPass(n, case.N, DT), stacked(case.cost)
+    compiled, block = CompiledPass(n, case.N, DT), stacked_cost(case.cost)
     compiled.set_terminal(*case.terminal)
     found = compiled.gains(compiled.backward(case.x, case.tau, jacobians, block, 1e-3))
     for name, values in expected._asdict().items():
@@ -107,4 +107,4 @@ def test_a_model_without_minimum_is_reported() -> None:
     compiled = CompiledPass(2, 3, DT)
     compiled.set_terminal(*ends)
     with pytest.raises(NotPositive):
-        compiled.backward(case.x, case.tau, jacobians, stacked(cost), 0.0)
+        compiled.backward(case.x, case.tau, jacobians, stacked_cost(cost), 0.0)
