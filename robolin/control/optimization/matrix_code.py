@@ -17,7 +17,7 @@ LANES = 4
 TILE_ROWS, TILE_VECTORS = 4, 3
 
 REAL_TYPE, WHOLE = ir.DoubleType(), ir.IntType(64)
-POINTER, VECTOR_TYPE = REAL_TYPE.as_pointer(), ir.VectorType(REAL_TYPE, LANES)
+REAL_POINTER, VECTOR_TYPE = REAL_TYPE.as_pointer(), ir.VectorType(REAL_TYPE, LANES)
 _LANE = ir.IntType(32)
 
 Offset = Any
@@ -48,7 +48,7 @@ class Code:
         function = ir.Function(module, kind, name)
         for argument, (label, each) in zip(function.args, arguments, strict=True):
             argument.name = label
-            if each is POINTER:
+            if each is REAL_POINTER:
                 argument.add_attribute("noalias")
         self.b = ir.IRBuilder(function.append_basic_block("entry"))
         self.arguments = dict(zip((label for label, _ in arguments), function.args, strict=True))

@@ -9,7 +9,7 @@ from llvmlite import ir
 from robolin.control.optimization.compiled_pass import PassLayout
 from robolin.control.optimization.matrix_code import (
     LANES,
-    POINTER,
+    REAL_POINTER,
     REAL_TYPE,
     VECTOR_TYPE,
     WHOLE,
@@ -59,8 +59,8 @@ class BackwardCode:
         self.layout, self.unrolled = PassLayout(n), n <= UNROLLED
         names = ["x", "tau", "M", "Jq", "Jv", "cost", "work", "P"]
         arguments = [("N", WHOLE), ("dt", REAL_TYPE), ("damping", REAL_TYPE)]
-        arguments += [(name, POINTER) for name in names]
-        arguments += [("P_stride", WHOLE), ("KT", POINTER)]
+        arguments += [(name, REAL_POINTER) for name in names]
+        arguments += [("P_stride", WHOLE), ("KT", REAL_POINTER)]
         self.code = Code(module, "backward", arguments, REAL_TYPE)
         given = self.code.arguments
         self.N, self.dt, self.damping = given["N"], given["dt"], given["damping"]
@@ -280,7 +280,7 @@ def build_step(module: Any, n: int) -> None:
     """Code of `step`: δa = -(k + K δx) and the double integrator."""
     layout = PassLayout(n)
     arguments = [("N", WHOLE), ("dt", REAL_TYPE)]
-    arguments += [(name, POINTER) for name in ("KT", "work", "dx", "da")]
+    arguments += [(name, REAL_POINTER) for name in ("KT", "work", "dx", "da")]
     code = Code(module, "step", arguments, ir.VoidType())
     b, given, n4 = code.b, code.arguments, layout.np
     groups = range(0, n4, LANES)
@@ -321,7 +321,7 @@ def build_step(module: Any, n: int) -> None:
 
 def build_cost(module: Any, n: int) -> None:
     """Code of `cost`: one sum per quantity and joint over the knots, then their sum."""
-    arguments = [("N", WHOLE)] + [(name, POINTER) for name in ("x", "tau", "cost", "work")]
+    arguments = [("N", WHOLE)] + [(name, REAL_POINTER) for name in ("x", "tau", "cost", "work")]
     code = Code(module, "cost", arguments, REAL_TYPE)
     b, given = code.b, code.arguments
     knots = b.add(given["N"], integer(1))
