@@ -119,7 +119,7 @@ class ObserverRows:
         h = steps[new]
         a = np.array([exp(-self._gain * step) for step in h.tolist()])
         gain = 1.0 - a
-        carried, half = (gain / h)[:, None], (0.5 * gain)[:, None]
+        carried, half = (gain * (1.0 / h))[:, None], (0.5 * gain)[:, None]
         P, B = np.vstack([before[0], p[new]]), np.vstack([before[1], beta[new]])
         entering, leaving = carried * P[1:] - half * B[1:], carried * P[:-1] + half * B[:-1]
         estimates = np.empty((len(h) + 1, p.shape[1]))

@@ -84,9 +84,9 @@ class ChosenQuestion:
         lines = {}
         if "prescribed" in self.fixed:
             lines["prescribed"] = prescribed_line(self.arm, self.fixed["prescribed"])
-        if "observer_period" in self.fixed:
-            decay, period = (float(values[0]) for values in self.fixed.values())
-            lines["observer"] = f"period {period!r} s, gain {-log(decay) / period:.6g} 1/s"
+        if "observer_rate" in self.fixed:
+            decay, rate = (float(values[0]) for values in self.fixed.values())
+            lines["observer"] = f"period {1.0 / rate:.12g} s, gain {-log(decay) * rate:.6g} 1/s"
         return {**self.arm.contract, **lines}
 
     def unrolled(self, parameters: Parameters) -> UnrolledProgram:

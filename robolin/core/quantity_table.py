@@ -46,7 +46,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "momentum_rate": Quantity(("effort",), "β", _N),
     **dict.fromkeys(("observer", "observer_next"), Quantity(("effort",), "s", _N)),
     "observer_decay": Quantity(("number",), "a", _N),
-    "observer_period": Quantity(("time",), "h", _N),
+    "observer_rate": Quantity(("rate",), "1/h", _N),
     "qdr": Quantity(("velocity",), "q̇ᵣ", _N),
     "qddr": Quantity(("acceleration",), "q̈ᵣ", _N),
     "dq": Quantity(("position",), "δq", _N),

@@ -228,13 +228,13 @@ _BY_NAME: Mapping[str, Algorithm] = {
     ),
     "momentum-observer": Algorithm(
         "inverse.momentum_observer:momentum_observer",
-        (*_STATE, "observer", "observer_decay", "observer_period"),
+        (*_STATE, "observer", "observer_decay", "observer_rate"),
         {"tau_external": VECTOR, "observer_next": VECTOR},
         "exponential filter of the momentum balance, O(n)",
     ),
     "momentum-observer-start": Algorithm(
         "inverse.momentum_observer:momentum_observer_start",
-        (*_STATE, "observer_decay", "observer_period"),
+        (*_STATE, "observer_decay", "observer_rate"),
         {"observer": VECTOR},
         "state of the momentum observer without external torques, O(n)",
     ),

@@ -10,7 +10,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.errors import UsageError
 
-# algorithms with the constant inputs `observer_decay` and `observer_period`
+# algorithms with the constant inputs `observer_decay` and `observer_rate`
 OBSERVERS = ("momentum-observer", "momentum-observer-start")
 
 # seconds until the estimate of a constant torque is right to 1 %
@@ -26,7 +26,7 @@ def observer_gain(settling_time: float) -> float:
 def observer_inputs(arm: Arm, dt: float, settling_time: float) -> dict[str, Floats]:
     """Inputs (n,) of the algorithm for rows every `dt` seconds."""
     decay = exp(-observer_gain(settling_time) * _positive("dt", dt))
-    return {"observer_decay": np.full(arm.n, decay), "observer_period": np.full(arm.n, dt)}
+    return {"observer_decay": np.full(arm.n, decay), "observer_rate": np.full(arm.n, 1.0 / dt)}
 
 
 def _positive(name: str, value: float) -> float:

@@ -53,7 +53,7 @@ def test_start_is_an_estimate_of_zero() -> None:
     """The first row of a moving arm estimates no external torque, for any torques."""
     arm, rng = robolin.load("panda"), np.random.default_rng(2)
     q, qd, tau = rng.normal(size=(3, arm.n))
-    constants = {"observer_decay": np.full(7, 0.9), "observer_period": np.full(7, 0.002)}
+    constants = {"observer_decay": np.full(7, 0.9), "observer_rate": np.full(7, 500.0)}
     row = {"q": q, "qd": qd, "tau": tau, **constants}
     started = evaluate(arm, "momentum-observer-start", row)["observer"]
 

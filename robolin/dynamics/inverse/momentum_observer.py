@@ -23,8 +23,8 @@ from robolin.dynamics.links.link_motion import base_acceleration, velocities
 from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external
 
-# a and h
-_CONSTANTS = ("observer_decay", "observer_period")
+# a and 1/h
+_CONSTANTS = ("observer_decay", "observer_rate")
 
 
 def generalized_momentum(chain: Chain) -> None:
@@ -36,14 +36,14 @@ def generalized_momentum(chain: Chain) -> None:
 
 
 def momentum_observer(chain: Chain) -> None:
-    """r and s from q, q̇, τ, the state s⁻ of the row before, a and h."""
+    """r and s from q, q̇, τ, the state s⁻ of the row before, a and 1/h."""
     p, beta = _momentum(chain)
-    state, decay, period = (chain.input(name) for name in ("observer", *_CONSTANTS))
+    state, decay, rate = (chain.input(name) for name in ("observer", *_CONSTANTS))
     estimate, after = chain.result("tau_external"), chain.result("observer_next")
     for j in chain.coordinates():
         k = chain.leader(j)
         gain = 1.0 - decay[k]
-        carried, half = gain / period[k] * p[j], 0.5 * gain * beta[j]
+        carried, half = gain * rate[k] * p[j], 0.5 * gain * beta[j]
         r = state[k] + (carried - half)
         estimate[j] = r
         after[j] = decay[k] * r - (carried + half)
@@ -52,11 +52,11 @@ def momentum_observer(chain: Chain) -> None:
 def momentum_observer_start(chain: Chain) -> None:
     """The state s for which r = 0 in this row."""
     p, beta = _momentum(chain)
-    after, (decay, period) = chain.result("observer"), map(chain.input, _CONSTANTS)
+    after, (decay, rate) = chain.result("observer"), map(chain.input, _CONSTANTS)
     for j in chain.coordinates():
         k = chain.leader(j)
         gain = 1.0 - decay[k]
-        after[j] = -(gain / period[k] * p[j] + 0.5 * gain * beta[j])
+        after[j] = -(gain * rate[k] * p[j] + 0.5 * gain * beta[j])
 
 
 def _momentum(chain: Chain) -> tuple[Column, Column]:
