@@ -162,10 +162,10 @@ def slotine_li_regressor(
         >>> q, qd, qdr, qddr = [0.3, -0.7], [0.5, -1.2], np.array([0.4, -1.0]), np.array([0.8, 0.4])
         >>> Y = robolin.slotine_li_regressor(arm, q, qd, qdr, qddr)
         >>> (Y.matrix @ Y.parameters).round(4)
-        array([20.8779,  5.1593])
+        array([20.878 ,  5.1593])
         >>> M, C = robolin.mass_matrix(arm, q), robolin.coriolis_matrix(arm, q, qd)
         >>> (M @ qddr + C @ qdr + robolin.inverse(arm, q)).round(4)
-        array([20.8779,  5.1593])
+        array([20.878 ,  5.1593])
     """
     options = run_options(method, engine, jobs, loop_method)
     motion = {"q": q, "qd": qd, "qdr": qdr, "qddr": qddr}
