@@ -11,7 +11,13 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from robolin.errors import FileError, UsageError
-from robolin.io.format_table import RECORDINGS, extensions, format_named, trajectory_formats
+from robolin.io.format_table import (
+    RECORDINGS,
+    extensions,
+    format_named,
+    recordings_in_folder,
+    trajectory_formats,
+)
 from robolin.io.paths import (
     base_name,
     is_stored,
@@ -37,7 +43,7 @@ def names_several(text: str) -> bool:
     if is_stored(text):
         return text.endswith("/") or glob.has_magic(text)
     if os.path.isdir(text):
-        return not is_other_programs(text)
+        return not is_other_programs(text) or len(recordings_in_folder(text)) > 1
     return glob.has_magic(text) and not os.path.exists(text)
 
 
@@ -88,12 +94,14 @@ def _paths(text: str, left_out: Collection[str]) -> list[str]:
         matches = [path for path in matches if real_name(path) not in left_out]
     if not matches:
         raise _none_found(text)
-    return sorted(matches)
+    return matches if os.path.isdir(text) and is_other_programs(text) else sorted(matches)
 
 
 def _match_on_disk(text: str) -> list[str]:
     """Files that match a pattern, also in matching folders, or files directly in a folder."""
     folder = os.path.isdir(text)
+    if folder and (parts := recordings_in_folder(text)):
+        return parts
     matches = glob.glob(os.path.join(glob.escape(text), "*") if folder else text, recursive=True)
     files = [path for path in matches if _is_recording(path)]
     for path in matches:

@@ -127,14 +127,25 @@ FORMATS: dict[str, Format] = {
 
 # recordings of other programs, which are only read: (location, part, file, joints) opens one of
 # them as a TableFile, within a `with`
-RECORDINGS: dict[str, str] = dict.fromkeys(
-    ("bag", "mcap", "db3"), "robolin.io.formats.bag_reader:open_bag"
-)
+RECORDINGS: dict[str, str] = {
+    **dict.fromkeys(("bag", "mcap", "db3"), "robolin.io.formats.bag_reader:open_bag"),
+    "npy": "robolin.io.formats.npy_reader:open_npy",
+    "mat": "robolin.io.formats.mat_reader:open_mat_recording",
+    **dict.fromkeys(("arrow", "feather"), "robolin.io.formats.arrow_reader:open_arrow"),
+    **dict.fromkeys(("h5", "hdf5"), "robolin.io.formats.hdf5_reader:open_hdf5"),
+}
 # folders that are recordings: a function of the path that recognizes one, and its opener
 RECORDED_FOLDERS: dict[str, str] = {
     "robolin.io.formats.bag_reader:is_bag_folder": "robolin.io.formats.bag_reader:open_bag",
     "robolin.io.formats.lerobot_episodes:is_dataset": (
         "robolin.io.formats.lerobot_episodes:open_dataset"
+    ),
+}
+
+# folders that contain several recordings: a function of the path that returns their paths
+RECORDED_PARTS: dict[str, str] = {
+    "robolin.io.formats.lerobot_episodes:is_dataset": (
+        "robolin.io.formats.lerobot_episodes:episode_paths"
     ),
 }
 
@@ -172,6 +183,15 @@ def recording_opener(
         if _function(recognizes)(path):
             return _function(opener)
     return None
+
+
+def recordings_in_folder(path: str) -> list[str]:
+    """The paths of all recordings in a folder of another program; [] for a single recording."""
+    for recognizes, lists in RECORDED_PARTS.items():
+        if _function(recognizes)(Path(path)):
+            found: list[str] = _function(lists)(path)
+            return found
+    return []
 
 
 def stream_formats() -> list[str]:

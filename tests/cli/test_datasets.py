@@ -187,15 +187,31 @@ def test_integer_passthrough_columns_stay_integers():
     assert [line.split(",")[-1] for line in lines[1:]] == ["0", "1", "2", "3", "4"]
 
 
-def test_unit_and_episode_are_required():
-    """A dataset does not declare its unit, and the episode must be named."""
-    version_3()
-    ran = run("set", "--radians")
-    assert (ran.code, "the dataset has 2 episodes" in ran.err, "set/:0" in ran.err) == (
-        2,
-        True,
-        True,
+@pytest.mark.parametrize("made", [version_3, version_2, lambda: version_2(listed=False)])
+def test_a_folder_is_all_episodes(made):
+    """The folder of a dataset stands for its episodes, in one table or in one file each."""
+    made()
+    ran = run("set/", "--radians")
+    assert ran.code == 0, ran.err
+    rows = [line.split(",") for line in ran.out.splitlines()]
+    at = rows[0].index("source")
+    expected = [native(k).splitlines()[1:] for k in (0, 1)]
+    found = [[",".join(row[:at] + row[at + 1 :]) for row in rows if row[at] == s] for s in "01"]
+    assert found == expected
+    ran = robolin(
+        *("inverse", "two-link", "--radians", "-o", "out/", "--format", "csv"),
+        *("--trajectory", "set"),
     )
+    assert (ran.code, Path("out/1.csv").read_text()) == (0, native(1)), ran.err
+
+
+def test_unit_and_episode_are_required():
+    """A dataset does not declare its unit, and Python reads one episode."""
+    version_3()
+    states = arm_library.States(trajectory="set", radians=True)
+    with pytest.raises(arm_library.UsageError, match="the dataset has 2 episodes") as caught:
+        arm_library.answer(arm_library.load("two-link"), "inverse", states)
+    assert "set/:0" in str(caught.value.hint)
     ran = run("set/:1")
     assert (ran.code, "--degrees or --radians" in ran.err) == (2, True)
     assert run("set/:1", "--degrees").code == 0

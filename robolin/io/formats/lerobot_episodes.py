@@ -79,6 +79,17 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
     return frame, files
 
 
+def episode_paths(path: str) -> list[str]:
+    """The paths of all episodes of a dataset, in order: dataset/:0, dataset/:1, …"""
+    folder = Path(path)
+    require_polars_memory(path)
+    mute_native_stderr()
+    with _parquet_errors(path):
+        listed = sorted(_list(folder, path))
+        numbers = listed or _numbers(sorted((folder / "data").glob("*/*.parquet")), path)
+    return [f"{path.rstrip('/')}/:{number}" for number in numbers]
+
+
 def _list(folder: Path, file: str) -> dict[int, ListedEpisode]:
     """The entries of the episode list by number; empty if the dataset has no list."""
     pages = sorted((folder / "meta" / "episodes").glob("*/*.parquet"))
@@ -137,7 +148,8 @@ def _chosen(part: str, numbers: Sequence[int], file: str) -> int:
     if not part:
         hint = (
             "select an episode, for example "
-            f"{file.removesuffix('/')}/:{numbers[0] if numbers else 0}"
+            f"{file.removesuffix('/')}/:{numbers[0] if numbers else 0}; "
+            "--trajectory of most commands computes all episodes"
         )
         raise UsageError(
             f"the dataset has {pluralize(len(numbers), 'episode')}; one is required",

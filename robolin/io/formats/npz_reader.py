@@ -1,6 +1,7 @@
 """NPZ files with arrays q, qd, qdd, tau of shape (rows, n), and optionally `joints` and `time`.
 
-Without any of these, every vector is a column with its own name, such as `elbow/position`.
+Without any of these, every vector is a column with its own name, such as `elbow/position`, and
+every matrix with as many rows has the columns NAME[0], NAME[1], …
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ ARCHIVE_ERRORS = (
 
 # bytes; more joints than any robot has
 _LARGEST_NAMES = 1 << 22
+# of a matrix that is not named after a quantity
+_MOST_COLUMNS = 10_000
 # half the ratio for zeros, of which no recording consists
 _LARGEST_RATIO = 500
 
@@ -54,6 +57,7 @@ def npz_table(source: TableSource) -> TableFile:
     parts = {name: arrays[name] for name in (*COLUMN_WORDS, "time") if name in arrays}
     if not parts.keys() & COLUMN_WORDS.keys():
         parts.update({name: each for name, each in arrays.items() if _is_column(each)})
+        parts.update(_matrices(arrays, parts))
     width = len(source.joints) if joint_names is None else len(joint_names)
     _require_shapes(parts, width, file)
     columns, names = _columns(parts, joint_names, width)
@@ -86,12 +90,12 @@ def _columns(
     columns: list[tuple[NpzMember, int]] = []
     names: list[str] = []
     for name, member in parts.items():
-        many = 1 if member.is_vector else width
+        many = 1 if member.is_vector else member.shape[1]
         columns += [(member, i) for i in range(many)]
         if member.is_vector:
             names.append(name)
-        elif joint_names is None:
-            names += [f"{name}[{i}]" for i in range(width)]
+        elif joint_names is None or name not in COLUMN_WORDS:
+            names += [f"{name}[{i}]" for i in range(many)]
         else:
             names += [column_name(name, joint) for joint in joint_names]
     return columns, names
@@ -121,6 +125,20 @@ def _blocks(
 def _is_column(member: NpzMember) -> bool:
     """Return whether an array can be a column: a vector of numbers or of date and time."""
     return member.is_vector and (member.dtype.kind in "iuf" or member.unit is not None)
+
+
+def _matrices(
+    arrays: Mapping[str, NpzMember], vectors: Mapping[str, NpzMember]
+) -> dict[str, NpzMember]:
+    """Matrices of numbers with as many rows as the vectors, or else as most matrices."""
+    found = {
+        name: each
+        for name, each in arrays.items()
+        if len(each.shape) == 2 and each.dtype.kind in "iuf" and 0 < each.shape[1] <= _MOST_COLUMNS
+    }
+    lengths = [each.rows for each in (vectors or found).values()]
+    rows = max(lengths, key=lengths.count, default=0)
+    return {name: each for name, each in found.items() if each.rows == rows}
 
 
 def _require_motion(chosen: Mapping[str, NpzMember], file: str) -> None:

@@ -1,4 +1,4 @@
-"""Read Parquet files with polars."""
+"""Read Parquet files with polars; other files that polars scans share the reader of rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,11 @@ if TYPE_CHECKING:
 
 def parquet_table(source: TableSource) -> TableFile:
     """Read names and types; columns that are not requested may have any type."""
-    rows = ParquetRows(source)
+    return polars_table(ParquetRows(source), source)
+
+
+def polars_table(rows: PolarsRows, source: TableSource) -> TableFile:
+    """The table of a file that polars scans."""
     names, schema = rows.names, rows.schema
     return TableFile(
         names,
@@ -58,42 +62,53 @@ def parquet_table(source: TableSource) -> TableFile:
     )
 
 
-class ParquetRows:
-    """The rows of a file whose footer is valid; no rows are read yet."""
+class PolarsRows:
+    """The rows of a file that polars scans; no rows are read yet."""
 
-    def __init__(self, source: TableSource) -> None:
-        self._source = source
-        self._footer = validated_footer(source.stream, source.file)
-        require_polars_memory(source.file)
-        mute_native_stderr()
+    def __init__(self, source: TableSource, lazy: LazyFrame) -> None:
         import polars
 
-        try:
-            self.lazy = _scanned(source.path)
-            self.schema = self.lazy.collect_schema()
-            self.count: int = self.lazy.select(polars.len()).collect().item()
-        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-            raise _unread(source.path, source.file, error) from error
+        self.source, self.lazy = source, lazy
+        self.schema = lazy.collect_schema()
+        self.count: int = lazy.select(polars.len()).collect().item()
         self.names = self.schema.names()
-        self._size = source.stream.seek(0, os.SEEK_END)
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Yield the requested rows and columns in blocks."""
         chosen, rows = [self.names[i] for i in request.indices], request.within(self.count)
-        self._require_sound(chosen, rows, request)
+        schema, file = self.schema, self.source.file
+        _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
+        _require_float64(schema, [self.names[i] for i in request.exact], file)
+        self.require_sound(chosen, rows)
         first = rows.start
         some = self.lazy.select(chosen).slice(first, len(rows))
-        for frame in _frames(some, request.rows, self._source):
+        for frame in self._frames(some, request.rows):
             yield self._block(frame, first, request)
             first += len(frame)
         if first != rows.stop:
             # if polars panics in one of its threads, the rows just end early
-            raise damaged_parquet(self._source.file)
+            raise self.damaged()
+
+    def require_sound(self, chosen: list[str], rows: range) -> None:
+        """Reject a file that decompresses to far more than its size."""
+        raise NotImplementedError
+
+    def damaged(self, error: BaseException | None = None) -> RobolinError:
+        """The error for a file that polars cannot read."""
+        raise NotImplementedError
+
+    def _frames(self, lazy: LazyFrame, rows: int) -> Iterator[DataFrame]:
+        import polars
+
+        try:
+            yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
+        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+            raise self.damaged(error) from error
 
     def _block(self, frame: DataFrame, first: int, request: ReadRequest) -> TableBlock:
         import polars
 
-        names, file = self.names, self._source.file
+        names, file = self.names, self.source.file
         values = np.asarray(_as_float64(frame).to_numpy(), dtype=np.float64)
         integers = {
             i: _integers(frame, names[i], request.datetimes.get(i), file) for i in request.integers
@@ -105,17 +120,36 @@ class ParquetRows:
             require_finite_cells(block, names, request, file, self.count, empty)
         return block
 
-    def _require_sound(self, chosen: list[str], rows: range, request: ReadRequest) -> None:
-        """Reject non-numeric types, and a file that decompresses to far more than its size."""
-        schema, file = self.schema, self._source.file
-        _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
-        _require_float64(schema, [self.names[i] for i in request.exact], file)
+
+class ParquetRows(PolarsRows):
+    """The rows of a Parquet file whose footer is valid."""
+
+    def __init__(self, source: TableSource) -> None:
+        self._footer = validated_footer(source.stream, source.file)
+        require_polars_memory(source.file)
+        mute_native_stderr()
+        import polars
+
+        try:
+            super().__init__(source, _scanned(source.path))
+        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+            raise _unread(source.path, source.file, error) from error
+        self._size = source.stream.seek(0, os.SEEK_END)
+
+    def require_sound(self, chosen: list[str], rows: range) -> None:
+        """Reject a file that decompresses to far more than its size."""
+        file = self.source.file
         reject_decompression_bomb(8 * self.count * len(chosen), self._size, _LARGEST_RATIO, file)
         _require_groups(self._footer, set(chosen), file)
-        if not is_stored(self._source.path):
+        if not is_stored(self.source.path):
             # in a store every page would need a request
             with _footer_errors(file):
-                require_pages(self._source.stream, self._footer, set(chosen), rows)
+                require_pages(self.source.stream, self._footer, set(chosen), rows)
+
+    def damaged(self, error: BaseException | None = None) -> RobolinError:
+        if error is None:
+            return damaged_parquet(self.source.file)
+        return _unread(self.source.path, self.source.file, error)
 
 
 def _scanned(path: str) -> LazyFrame:
@@ -171,15 +205,6 @@ def _integers(frame: DataFrame, name: str, unit: str | None, file: str) -> Integ
     except polars.exceptions.PolarsError as error:
         message = f"column '{name}' has integers beyond 64 bits"
         raise RobolinError(message, where=file) from error
-
-
-def _frames(lazy: LazyFrame, rows: int, source: TableSource) -> Iterator[DataFrame]:
-    import polars
-
-    try:
-        yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise _unread(source.path, source.file, error) from error
 
 
 def _as_float64(frame: DataFrame) -> DataFrame:

@@ -16,7 +16,16 @@ from robolin.errors import RobolinError
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}
 _NAME = "name"
 # position[0], position.0, position0
-_INDEXED = rf"(.*?)({'|'.join([*_SHORT, _NAME])})(\[\d+\]|\.?\d+)"
+_INDEX = r"(\[\d+\]|\.?\d+)"
+_INDEXED = rf"(.*?)({'|'.join([*_SHORT, _NAME])}){_INDEX}"
+# the same in plural, and other words
+_PLURALS = {
+    **dict.fromkeys(("positions", "angles"), "position"),
+    "velocities": "velocity",
+    "accelerations": "acceleration",
+    **dict.fromkeys(("efforts", "torques", "torque"), "effort"),
+}
+_INDEXED_PLURAL = rf"(.*?)({'|'.join(_PLURALS)}){_INDEX}"
 
 # columns by prefix and quantity word, each by its index
 Lists = Mapping[tuple[str, str], Mapping[int, str]]
@@ -73,6 +82,13 @@ def _lists(columns: Sequence[str]) -> dict[tuple[str, str], dict[int, str]]:
     for name in columns:
         if match := re.fullmatch(_INDEXED, name):
             lists.setdefault((match[1], match[2]), {})[int(match[3].strip("[.]"))] = name
+    singular = {word for _, word in lists}
+    for name in columns:
+        if match := re.fullmatch(_INDEXED_PLURAL, name):
+            word = _PLURALS[match[2]]
+            if word not in singular:
+                index = int(match[3].strip("[.]"))
+                lists.setdefault((match[1], word), {}).setdefault(index, name)
     return lists
 
 
@@ -117,6 +133,50 @@ def _unreadable(naming: str, column: str, where: str) -> RobolinError:
     )
     message = f"column '{naming}' names the joint of '{column}', but may differ between rows"
     return RobolinError(message, where=where, hint=hint)
+
+
+def zero_based_columns(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
+    """Columns q0 … q5 or q_0 … q_5 of all joints under robolin's names, by column."""
+    known, renamed = set(columns), dict[str, str]()
+    # 'q_0' is also the position of a joint named '0'
+    separators = [""] if any(map(str.isdecimal, joints)) else ["", "_"]
+    for short in COLUMN_WORDS:
+        for separator in separators:
+            names = [f"{short}{separator}{i}" for i in range(len(joints))]
+            beyond = f"{short}{separator}{len(joints)}"
+            if joints and known.issuperset(names) and beyond not in known:
+                native = [column_name(short, joint) for joint in joints]
+                renamed |= dict(zip(names, native, strict=True))
+    return renamed
+
+
+def names_without_case(
+    columns: Sequence[str], joints: Sequence[str]
+) -> tuple[Sequence[str], list[str]]:
+    """Columns with joint names in the robot's case, and a note; unchanged if that is ambiguous.
+
+    'Joint_1/position' is 'joint_1/position' if no column contains the name of a joint.
+    """
+    folded = {joint.casefold(): joint for joint in joints}
+    if not folded or len(folded) != len(joints):
+        return columns, []
+    if any(joint in name for name in columns for joint in joints):
+        return columns, []
+    longest = sorted(folded, key=len, reverse=True)
+    # a name ends where its letters and digits end
+    joint_name = rf"(?<![^\W_])({'|'.join(map(re.escape, longest))})(?![^\W_])"
+    names = [
+        re.sub(
+            joint_name, lambda found: folded.get(found[0].casefold(), found[0]), name, flags=re.I
+        )
+        for name in columns
+    ]
+    changed = [i for i, name in enumerate(names) if name != columns[i]]
+    if not changed or len(set(names)) != len(set(columns)):
+        return columns, []
+    first = changed[0]
+    note = f"the case of joint names is ignored: '{columns[first]}' is '{names[first]}'"
+    return names, [note]
 
 
 def any_native(columns: Sequence[str], joints: Sequence[str], selected: Sequence[str]) -> bool:

@@ -15,7 +15,13 @@ from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import did_you_mean, pluralize, quote_list
 from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import RobolinError, UsageError
-from robolin.io.trajectories.column_layouts import TextsOf, any_native, detect_layout
+from robolin.io.trajectories.column_layouts import (
+    TextsOf,
+    any_native,
+    detect_layout,
+    names_without_case,
+    zero_based_columns,
+)
 
 TIME_COLUMN = "time"
 # new name of a column 'time' if another column is the time
@@ -153,9 +159,14 @@ def canonical_columns(
             else:
                 by_name = _columns_of_rule(text, columns, joints, selected, where)
                 _add_columns(renamed, text, by_name)
+    elif renamed := zero_based_columns(columns, joints):
+        notes.append(f"columns are numbered from 0; order of the joints: {', '.join(joints)}")
     elif not any_native(columns, joints, selected):
-        renamed, naming, note = detect_layout(columns, joints, selected, texts_of, where)
+        columns, note = names_without_case(columns, joints)
         notes += note
+        if not any_native(columns, joints, selected):
+            renamed, naming, note = detect_layout(columns, joints, selected, texts_of, where)
+            notes += note
     named = _named_time(rules)
     taken = {**renamed, **{columns[i]: name for i, name in placed.items()}}
     time = _time_column(columns, taken, named, where)

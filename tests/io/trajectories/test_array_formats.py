@@ -1,0 +1,167 @@
+"""The same motion in NPY, MAT, Arrow and HDF5 files gives the results of the CSV file."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from tests.cli.command import CommandRun, robolin
+
+ROWS = 50
+TIME = np.cumsum(np.random.default_rng(1).uniform(0.5, 1.5, ROWS)) * 0.01
+Q, QD = np.random.default_rng(0).uniform(-1, 1, (2, ROWS, 2))
+NAMES = ["time", "shoulder/position", "elbow/position", "shoulder/velocity", "elbow/velocity"]
+TABLE = np.c_[TIME, Q, QD]
+INDEXED = ("--columns", "time=0,position=1:3,velocity=3:5")
+
+
+def run(path: str, *flags: str) -> CommandRun:
+    return robolin("inverse", "two-link", "--format", "csv", "--trajectory", path, *flags)
+
+
+@pytest.fixture(autouse=True)
+def native(tmp_path, monkeypatch) -> str:
+    """The result of the CSV file."""
+    monkeypatch.chdir(tmp_path)
+    rows = [",".join(map(repr, map(float, row))) for row in TABLE]
+    Path("m.csv").write_text("\n".join([",".join(NAMES), *rows]) + "\n")
+    return run("m.csv").out
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npy(native, order):
+    """Columns of a matrix are selected by index; fields of a structured array by name."""
+    np.save("m.npy", np.asarray(TABLE, order=order))
+    assert run("m.npy", *INDEXED).out == native
+    assert run("m.npy", *INDEXED, "--no-header").out == native
+    assert run("m.npy", *INDEXED, "--rows", "7:9").out.splitlines()[1:] == native.splitlines()[8:10]
+    fields = np.zeros(ROWS, dtype=[("time", "f8"), ("q", "f8", 2), ("qd", "f8", 2)])
+    fields["time"], fields["q"], fields["qd"] = TIME, Q, QD
+    np.save("f.npy", fields)
+    assert run("f.npy").out == native
+
+
+def mat(name: str, variables: dict, **options) -> str:
+    scipy_io = pytest.importorskip("scipy.io")
+    scipy_io.savemat(name, variables, **options)
+    return name
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "compressed"])
+def test_mat(native, packed):
+    """Rows are either axis; structs and names of quantities are found."""
+    arrays = {"time": TIME, "q": Q, "qd": QD, "note": "text", "gain": np.eye(3)}
+    for number, oriented in enumerate((arrays, {n: np.transpose(x) for n, x in arrays.items()})):
+        ran = run(mat(f"m{number}.mat", oriented, do_compression=packed))
+        assert (ran.code, ran.out) == (0, native), ran.err
+        assert "'gain'" in ran.err
+    words = {"data": {"t": TIME, "position": Q, "velocity": QD}}
+    path = mat("s.mat", words, do_compression=packed)
+    # the struct is a prefix of its fields
+    assert run(path).out == native
+    assert run(f"{path}:data").out == native
+
+
+def test_mat_integers_and_octave_storage():
+    """MATLAB stores doubles that are integers in fewer bytes; integer times are not rounded."""
+    stamps = 1_700_000_000_000_000_001 + np.arange(4)
+    path = mat("i.mat", {"time": stamps, "q": np.arange(8.0).reshape(4, 2)})
+    # replace the numbers of q by bytes, as MATLAB does
+    found = run(path)
+    assert [line.split(",")[0] for line in found.out.splitlines()[1:]] == list(map(str, stamps))
+    data = Path(path).read_bytes()
+    at = data.index(struct.pack("<II", 9, 64))
+    small = struct.pack("<II8B", 2, 8, *range(0, 8, 2), *range(1, 8, 2))
+    body = data[:at] + small
+    begin = body.rindex(b"\x0e\x00\x00\x00", 0, at)
+    size = len(body) - begin - 8
+    patched = body[: begin + 4] + struct.pack("<I", size) + body[begin + 8 :]
+    Path("small.mat").write_bytes(patched)
+    assert run("small.mat").out == found.out
+
+
+def test_arrow(native):
+    """Arrow and Feather files, plain and compressed, are read by polars."""
+    frame = polars.DataFrame(TABLE, schema=NAMES)
+    for name, packed in (("m.arrow", "uncompressed"), ("m.feather", "zstd"), ("l.arrow", "lz4")):
+        frame.write_ipc(name, compression=packed)
+        ran = run(name)
+        assert (ran.code, ran.out) == (0, native), ran.err
+
+
+def test_hdf5(native):
+    """Datasets are columns or matrices; a group is selected after a colon."""
+    h5py = pytest.importorskip("h5py")
+    for name, options in (("m.h5", {}), ("m.hdf5", {"compression": "gzip", "chunks": True})):
+        with h5py.File(name, "w") as root:
+            for prefix in ("", "demo_0/obs/"):
+                root.create_dataset(f"{prefix}time", data=TIME, **options)
+                root.create_dataset(f"{prefix}position", data=Q, **options)
+                root.create_dataset(f"{prefix}velocity", data=QD, **options)
+        assert run(f"{name}:/demo_0/obs").out == native
+    with h5py.File("one.h5", "w") as root:
+        root.create_dataset("states/t", data=TIME)
+        root.create_dataset("states/position", data=Q.T)
+        root.create_dataset("states/velocity", data=QD.T)
+    ran = run("one.h5")
+    assert (ran.code, ran.out) == (0, native), ran.err
+
+
+def test_npz_of_other_programs(native):
+    """Arrays JOINT/position, and matrices named after quantities, are found."""
+    np.savez("named.npz", **dict(zip(NAMES, TABLE.T, strict=True)))
+    np.savez("words.npz", time=TIME, position=Q, velocity=QD)
+    np.savez("plural.npz", time=TIME, positions=Q, velocities=QD)
+    for path in ("named.npz", "words.npz", "plural.npz"):
+        ran = run(path)
+        assert (ran.code, ran.out) == (0, native), ran.err
+    ran = run("plural.npz", "--columns", "position=positions[{index}]")
+    assert ran.code == 0
+
+
+def test_formats_are_joined(native):
+    """Files of different formats are one recording."""
+    np.save("qd.npy", QD)
+    polars.DataFrame(TABLE[:, :3], schema=NAMES[:3]).write_ipc("q.arrow")
+    rules = ("--columns", "position={joint}/position", "--columns", "velocity=3:5")
+    assert run("q.arrow+qd.npy", *rules).out == native
+
+
+def damage(name: str, data: bytes) -> str:
+    Path(name).write_bytes(data)
+    return name
+
+
+def test_damaged_files_are_rejected():
+    """Files that are not of their format are errors with a hint."""
+    np.save("m.npy", np.array([object()], dtype=object), allow_pickle=True)
+    np.save("c.npy", np.ones((3, 2), complex))
+    np.save("e.npy", np.ones((0, 2)))
+    bomb = zlib.compress(struct.pack("<II", 14, 1 << 31) + bytes(1 << 20))
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
+    for path in (
+        *("m.npy", "c.npy", "e.npy"),
+        damage("a.npy", b"\x93NUMPY\x01\x00\xff\xff"),
+        damage("b.npy", b""),
+        damage("z.npy", b"PK\x03\x04"),
+        damage("a.mat", b""),
+        damage("b.mat", b"MATLAB" * 40),
+        damage("c.mat", head + struct.pack("<II", 15, len(bomb)) + bomb),
+        damage("d.mat", head + struct.pack("<II", 14, 1 << 30)),
+        damage("a.arrow", b"ARROW1" + bytes(40) + b"ARROW1"),
+        damage("b.feather", b"FEA1"),
+    ):
+        ran = run(path, "--columns", "position=0:2")
+        assert (ran.code, "hint:" in ran.err) == (3, True), (path, ran.err)
+    assert "no such file" in run("none.npy").err
+
+
+def test_damaged_hdf5_is_rejected():
+    """A file that is not HDF5, and a group that does not exist, are errors with a hint."""
+    pytest.importorskip("h5py")
+    assert run(damage("a.h5", b"\x89HDF\r\n\x1a\n" + bytes(100))).code == 3
