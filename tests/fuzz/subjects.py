@@ -20,6 +20,7 @@ from robolin.io.formats import csv_reader
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators, stored_mutators
 from tests.fuzz.bag_subjects import bag_subjects
+from tests.fuzz.recording_subjects import recording_subjects
 from tests.fuzz.robot_subjects import ROBOTS, models
 from tests.fuzz.subject import Subject
 
@@ -358,4 +359,4 @@ SUBJECTS: dict[str, Subject] = {
     "flags": Subject("txt", _flags, mutators.of_text(mutators.any_text), _typed),
 }
 
-SUBJECTS |= bag_subjects(Subject)
+SUBJECTS |= bag_subjects(Subject) | recording_subjects(Subject)
