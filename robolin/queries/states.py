@@ -83,7 +83,8 @@ class States:
     Fields:
         values: quantity -> one state as text, or an array of shape (rows, n), in rad or m, rad/s
             or m/s, and so on
-        trajectory: a .csv, .parquet or .npz file, or '-' for CSV on standard input
+        trajectory: a recording, such as .csv, .parquet, .npz or .mat; several files of one
+            recording as 'a.csv+b.csv'; '-' for CSV on standard input
         on_bad_row: for rows without a result: 'error' raises, 'nan' writes NaN
         samples: number of random states within the joint limits, for commands that accept several
         seed: random seed

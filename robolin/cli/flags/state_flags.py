@@ -14,7 +14,7 @@ from robolin.cli.flags.flag import OUTPUT, STATE, flag, flags, validated_path
 from robolin.cli.flags.output_flags import Output
 from robolin.core.choices import DIFFERENTIATIONS
 from robolin.errors import UsageError
-from robolin.io.format_table import FORMATS, extensions, trajectory_formats
+from robolin.io.format_table import FORMATS, RECORDINGS, extensions, trajectory_formats
 from robolin.queries.option_specs import (
     EXCLUDES,
     MODIFIES,
@@ -110,7 +110,8 @@ _TRAJECTORY = [
         {**TRAJECTORY, "trajectory": TEXTS},
         {
             "--trajectory FILE": "Compute every row of a file; repeatable\n"
-            f"Formats: {extensions(trajectory_formats())}, or - for CSV on standard input. Columns "
+            f"Formats: {extensions([*trajectory_formats(), *RECORDINGS])}, or - for CSV on "
+            "standard input. Columns "
             "are JOINT/position, /velocity, /acceleration and /effort; positions are required. "
             "a.csv+b.csv are files of one recording. "
             "FILE may be a pattern ('logs/**/*.csv') or a folder: results then have a column "
