@@ -65,7 +65,7 @@ def _rows_of_text(path: str) -> np.ndarray | None:
     elif "\t" in head:
         rows = [line.split("\t") for line in text.splitlines() if line]
     else:
-        rows = [line.split() for line in text.splitlines() if line.strip("\r\n")]
+        rows = [line.split() for line in text.splitlines() if line.strip()]
     return np.array([[float(row[1]), float(row[2])] for row in rows])
 
 
