@@ -146,7 +146,8 @@ def test_parts_and_check(expected):
 
 
 REFUSED = [
-    ("q.csv+short.csv", (), 3, "--join time"),
+    ("q.csv+short.csv", (), 3, "--rows :50"),
+    ("q.csv+few.csv", (), 3, "--join time"),
     ("q.csv+shifted.csv", (), 3, "--join time"),
     ("q.csv+none.csv", (), 4, "none.csv: no such file"),
     ("q.csv+qd.csv", ("--join", "time"), 3, "--join row"),
@@ -162,6 +163,7 @@ REFUSED = [
 def test_wrong_files_are_rejected(path, flags, code, message):
     """The error names the file, the row and the flag that helps."""
     Path("short.csv").write_text(text(HEADS["qd"], QD[:50]))
+    Path("few.csv").write_text(text(f"time,{HEADS['qd']}", np.c_[TIME, QD][:50]))
     Path("shifted.csv").write_text(text(f"time,{HEADS['qd']}", np.c_[TIME + 0.001, QD]))
     falling = np.c_[TIME[::-1], QD]
     head = HEADS["q"] if path.startswith("falling") else HEADS["qd"]

@@ -52,12 +52,15 @@ def npz_table(source: TableSource) -> TableFile:
     """Name every column as in a CSV: by its joint, or by its index without `joints`."""
     file = source.file
     with archive_errors(file):
-        arrays = members(zipfile.ZipFile(source.stream))
+        arrays = members(zipfile.ZipFile(source.stream), skip_objects=True)
         joint_names = _joint_names(arrays, file)
     parts = {name: arrays[name] for name in (*COLUMN_WORDS, "time") if name in arrays}
-    if not parts.keys() & COLUMN_WORDS.keys():
+    others = _matrices(arrays)
+    if others and not any(len(each.shape) == 2 for each in parts.values()):
+        # quantities have other names
+        parts = _by_rows(arrays, others)
+    elif not parts.keys() & COLUMN_WORDS.keys():
         parts.update({name: each for name, each in arrays.items() if _is_column(each)})
-        parts.update(_matrices(arrays, parts))
     width = len(source.joints) if joint_names is None else len(joint_names)
     _require_shapes(parts, width, file)
     columns, names = _columns(parts, joint_names, width)
@@ -127,18 +130,32 @@ def _is_column(member: NpzMember) -> bool:
     return member.is_vector and (member.dtype.kind in "iuf" or member.unit is not None)
 
 
-def _matrices(
-    arrays: Mapping[str, NpzMember], vectors: Mapping[str, NpzMember]
-) -> dict[str, NpzMember]:
-    """Matrices of numbers with as many rows as the vectors, or else as most matrices."""
+def _matrices(arrays: Mapping[str, NpzMember]) -> dict[str, NpzMember]:
+    """Matrices of numbers that are not named q, qd, qdd or tau, with as many rows as most."""
     found = {
         name: each
         for name, each in arrays.items()
-        if len(each.shape) == 2 and each.dtype.kind in "iuf" and 0 < each.shape[1] <= _MOST_COLUMNS
+        if name not in COLUMN_WORDS
+        and len(each.shape) == 2
+        and each.dtype.kind in "iuf"
+        and 0 < each.shape[1] <= _MOST_COLUMNS
     }
-    lengths = [each.rows for each in (vectors or found).values()]
+    lengths = [each.rows for each in found.values()]
     rows = max(lengths, key=lengths.count, default=0)
     return {name: each for name, each in found.items() if each.rows == rows}
+
+
+def _by_rows(
+    arrays: Mapping[str, NpzMember], matrices: Mapping[str, NpzMember]
+) -> dict[str, NpzMember]:
+    """Vectors and matrices with the same number of rows: that of all vectors, or of the matrices.
+
+    Vectors of several lengths are not all columns: some are settings.
+    """
+    vectors = {name: each for name, each in arrays.items() if _is_column(each)}
+    lengths = {each.rows for each in vectors.values()}
+    rows = lengths.pop() if len(lengths) == 1 else next(iter(matrices.values())).rows
+    return {name: each for name, each in (vectors | matrices).items() if each.rows == rows}
 
 
 def _require_motion(chosen: Mapping[str, NpzMember], file: str) -> None:
@@ -276,8 +293,11 @@ class NpzMember:
         return np.frombuffer(stream.read(count * self.dtype.itemsize), self.dtype, count)
 
 
-def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
-    """Every array of the archive by name; only the headers are read."""
+def members(archive: zipfile.ZipFile, *, skip_objects: bool = False) -> dict[str, NpzMember]:
+    """Every array of the archive by name; only the headers are read.
+
+    skip_objects: leave out Python objects that do not have the name of a quantity
+    """
     arrays = {}
     for entry in archive.namelist():
         info = archive.getinfo(entry)
@@ -288,9 +308,13 @@ def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
                 continue
             shape, fortran_order, dtype = _header(stream)
             size = info.file_size - stream.tell()
+        name = entry.removesuffix(".npy")
+        if dtype.hasobject:
+            if not skip_objects or name in (*COLUMN_WORDS, "time", "joints"):
+                raise ValueError("objects are not numbers")
+            continue
         if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
             raise ValueError("an array does not have the size in its header")
-        name = entry.removesuffix(".npy")
         arrays[name] = NpzMember(archive, name, dtype, shape, fortran_order)
     return arrays
 
@@ -324,8 +348,6 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if version not in _HEADERS:
         raise ValueError("a version that NumPy writes for structures only")
     shape, fortran_order, dtype = _HEADERS[version](stream)
-    if dtype.hasobject:
-        raise ValueError("objects are not numbers")
     return shape, fortran_order, dtype
 
 

@@ -26,7 +26,7 @@ from robolin.io.trajectories.column_layouts import (
 TIME_COLUMN = "time"
 # new name of a column 'time' if another column is the time
 _NOT_THE_TIME = "time (not used)"
-TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
+TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s", "times")
 
 # motor currents become efforts by the torque constants
 CURRENT = "current"

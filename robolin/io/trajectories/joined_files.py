@@ -259,9 +259,11 @@ def _require_same_length(queues: Mapping[str, RowQueue], ready: Mapping[str, int
     longer = next((path for path, rows in ready.items() if rows), None)
     if longer is not None:
         shorter = next(path for path, rows in ready.items() if not rows)
-        begin = queues[shorter].request.first
-        message = f"{pluralize(begin + queues[shorter].rows, 'row')}, but '{longer}' has more"
-        hint = "join files of different lengths by their times: --join time"
+        rows = queues[shorter].request.first + queues[shorter].rows
+        message = f"{pluralize(rows, 'row')}, but '{longer}' has more"
+        hint = f"select the rows of all files: --rows :{rows}"
+        if all(queue.file.time is not None for queue in queues.values()):
+            hint = "join files of different lengths by their times: --join time"
         raise RobolinError(message, where=shorter, hint=hint)
 
 

@@ -115,11 +115,19 @@ def test_hdf5(native):
 def test_npz_of_other_programs(native):
     """Arrays JOINT/position, and matrices named after quantities, are found."""
     np.savez("named.npz", **dict(zip(NAMES, TABLE.T, strict=True)))
+    # a matrix of another size is no recording
+    np.savez("gain.npz", gain=np.eye(3), **dict(zip(NAMES, TABLE.T, strict=True)))
+    assert run("gain.npz").out == native
     np.savez("words.npz", time=TIME, position=Q, velocity=QD)
     np.savez("plural.npz", time=TIME, positions=Q, velocities=QD)
     for path in ("named.npz", "words.npz", "plural.npz"):
         ran = run(path)
         assert (ran.code, ran.out) == (0, native), ran.err
+    # settings of a program, among them one that is named as a quantity, and Python objects
+    objects = np.array([[1], [2, 3]], dtype=object)
+    np.savez("settings.npz", times=TIME, positions=Q, velocities=QD, q=np.zeros(7), a=objects)
+    ran = run("settings.npz")
+    assert (ran.code, ran.out) == (0, native), ran.err
     ran = run("plural.npz", "--columns", "position=positions[{index}]")
     assert ran.code == 0
 
