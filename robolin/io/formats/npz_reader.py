@@ -155,7 +155,7 @@ def _by_rows(
     vectors = {name: each for name, each in arrays.items() if _is_column(each)}
     lengths = {each.rows for each in vectors.values()}
     rows = lengths.pop() if len(lengths) == 1 else next(iter(matrices.values())).rows
-    return {name: each for name, each in (vectors | matrices).items() if each.rows == rows}
+    return {name: each for name, each in {**vectors, **matrices}.items() if each.rows == rows}
 
 
 def _require_motion(chosen: Mapping[str, NpzMember], file: str) -> None:
