@@ -115,7 +115,7 @@ def test_hdf5(native):
 def test_npz_of_other_programs(native):
     """Arrays JOINT/position, and matrices named after quantities, are found."""
     np.savez("named.npz", **dict(zip(NAMES, TABLE.T, strict=True)))
-    # a matrix of another size is no recording
+    # a matrix of another size is not read
     np.savez("gain.npz", gain=np.eye(3), **dict(zip(NAMES, TABLE.T, strict=True)))
     assert run("gain.npz").out == native
     np.savez("words.npz", time=TIME, position=Q, velocity=QD)
