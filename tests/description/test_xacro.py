@@ -264,6 +264,14 @@ def test_packages_without_a_manifest_are_found_by_their_folders(workspace):
         robolin.load(workspace / "robot/urdf/arm.urdf.xacro")
 
 
+def test_folders_of_one_large_package_are_found_by_their_names(workspace):
+    """A repository with one manifest at its top, and a folder for each robot in it."""
+    for name in ("parts", "robot"):
+        (workspace / name / "package.xml").unlink()
+    (workspace / "package.xml").write_text("<package><name>all_models</name></package>")
+    assert robolin.load(workspace / "robot/urdf/arm.urdf.xacro").n == 2
+
+
 def test_packages_behind_links_are_read(workspace):
     """A workspace of links to packages elsewhere expands as one with the packages themselves."""
     (workspace / "elsewhere").mkdir()

@@ -69,6 +69,43 @@ MJCF = b"""<mujoco model="odd">
 </mujoco>
 """
 
+MJCF_LOOPS = b"""<mujoco model="loops">
+  <compiler angle="radian"/>
+  <worldbody>
+    <body name="hull" pos=".1 .2 1">
+      <freejoint name="root"/>
+      <inertial pos="0 .1 0" mass="3" diaginertia=".1 .2 .15"/>
+      <site name="eye" pos=".2 .1 0" euler=".1 .2 .3"/>
+      <body name="crank" pos=".1 0 0"><joint name="a" axis="0 1 0"/>
+        <inertial pos=".1 0 0" mass=".4" diaginertia=".01 .02 .015"/>
+        <body name="rod" pos=".3 0 0"><joint name="b" axis="0 1 0" ref=".2"/>
+          <inertial pos=".2 0 0" mass=".3" diaginertia=".01 .02 .015"/>
+          <site name="end" pos=".4 0 0"/></body></body>
+      <body name="rocker" pos=".5 0 0"><joint name="c" axis="0 1 0"/>
+        <inertial pos=".1 0 .1" mass=".5" diaginertia=".01 .02 .015"/>
+        <site name="pin" pos=".1 0 .2"/></body>
+      <body name="lid" pos="0 .3 0"><joint name="d" type="slide" axis="0 0 1"/>
+        <inertial pos="0 0 0" mass=".2" diaginertia=".01 .01 .01"/></body>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="three" armature=".01"><joint joint="a" coef="1"/><joint joint="b" coef="-.5"/>
+      <joint joint="c" coef=".25"/></fixed>
+    <fixed name="pair"><joint joint="c" coef="2"/><joint joint="d" coef="-1"/></fixed>
+    <fixed name="single" armature=".2"><joint joint="d" coef="3"/></fixed>
+  </tendon>
+  <equality>
+    <connect name="pin" site1="end" site2="pin"/>
+    <weld name="lock" body1="lid" body2="hull" relpose="0 .3 .1 1 0 0 0" active="false"/>
+    <weld name="glue" body1="rocker" body2="hull" anchor=".1 0 0" torquescale="0"/>
+    <tendon name="sum" tendon1="three" tendon2="single" polycoef=".1 .2 0 0 0"/>
+    <tendon name="drive" tendon1="pair"/>
+  </equality>
+</mujoco>
+"""
+
+_PAIR = b'<tendon name="drive" tendon1="pair"/>'
+
 SDF = b"""<sdf version="1.11" xmlns:drake="drake.mit.edu">
   <world name="room">
     <gravity>1 -2 -9</gravity>
@@ -218,6 +255,40 @@ def _mujoco(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
     return matrix
 
 
+def loops_checked(path: str, _: str) -> None:
+    """Compare the motions that the constraints allow with MuJoCo's, at MuJoCo's initial pose."""
+    import mujoco
+
+    arm = robolin.load(path)
+    model = mujoco.MjModel.from_xml_path(path)
+    model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
+    single = [k for k in range(model.njnt) if model.jnt_type[k] >= slide]
+    names = [model.joint(k).name for k in single]
+    if not arm.loops or any(name not in arm.joint_names for name in names):
+        return
+    columns = [arm.joint_names.index(name) for name in names]
+    q, data = np.zeros(arm.n), mujoco.MjData(model)
+    q[columns] = model.qpos0[model.jnt_qposadr[single]]
+    mujoco.mj_forward(model, data)
+    rows = data.efc_J.reshape(data.nefc, model.nv)[: data.ne, model.jnt_dofadr[single]]
+    ours = robolin.loop_constraints(arm, q).jacobian[:, columns]
+    if not len(rows) or not np.isfinite([np.abs(rows).max(), np.abs(ours).max()]).all():
+        return
+    spaces = [_row_space(each) for each in (rows, ours)]
+    if all(space is not None for space in spaces):
+        assert np.abs(spaces[0] - spaces[1]).max() < 1e-6, "other constraints"
+
+
+def _row_space(rows: np.ndarray) -> np.ndarray | None:
+    """The projection onto the span of the rows; None if their rank is doubtful."""
+    _, sizes, axes = np.linalg.svd(rows / max(np.abs(rows).max(), 1e-300))
+    if ((sizes > 1e-9) & (sizes < 1e-5)).any():
+        return None
+    basis = axes[: int((sizes > 1e-7).sum())]
+    return basis.T @ basis
+
+
 def _matrix(path: str) -> list[str]:
     return ["mass-matrix", path, "--format", "csv"]
 
@@ -249,4 +320,13 @@ if find_spec("mujoco"):
     ROBOTS["mjcf"] = Subject(
         *("xml", lambda _: [MJCF], mutators.of_text(mutators.urdf)),
         *(_matrix, arm_checked, forked_readers),
+    )
+    ROBOTS["mjcf-loops"] = Subject(
+        *(
+            "xml",
+            lambda _: [MJCF_LOOPS, MJCF_LOOPS.replace(_PAIR, b"")],
+            mutators.of_text(mutators.urdf),
+        ),
+        lambda path: ["inspect", path],
+        *(loops_checked, forked_readers),
     )
