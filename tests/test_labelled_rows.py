@@ -20,7 +20,7 @@ OF_LOOPS = ("close", "close_change", "loop_joint_torques", "linearize_loops", "l
 OF_LOOPS = (*OF_LOOPS, "loop_forces")
 JOINT_VALUES = (
     *("q", "qd", "qdd", "tau", "dq", "dqd", "dqdd", "dtau", "delta", "q0", "q1"),
-    *("nu", "epsilon", "xi", "kappa", "dcost_dq", "dcost_dqd", "time"),
+    *("nu", "epsilon", "xi", "kappa", "qdr", "qddr", "weights", "dcost_dq", "dcost_dqd", "time"),
 )
 # functions of one state, which has no rows
 ONE_STATE = ("operators", "trim")
@@ -67,7 +67,7 @@ def test_no_function_matches_labelled_rows_by_position(name: str, first: str, ot
     poses = np.tile(closed, (3, 1))
     given: dict[str, Any] = {**MORE.get(name, {}), first: frame(arm, rows, poses)}
     required = inspect.signature(function).parameters
-    for each in ("q", "qd", "qdd", "tau", "q0", "nu", "xi"):
+    for each in ("q", "qd", "qdd", "tau", "q0", "nu", "xi", "qdr", "qddr", "weights"):
         if each in required and required[each].default is inspect.Parameter.empty:
             given.setdefault(each, poses if each in ("q", "q0") else np.zeros((3, arm.n)))
     if name in ("sensitivity", "sensitivity_matrices", "cost_gradient"):

@@ -28,6 +28,11 @@ REDUCED = {
     "response": ("two-link", "--duration", "1", "--rows", "150"),
     "sensitivity": ("two-link", "--trajectory", "MOTION", "--parameter", "lower/mass=0.1"),
     "jacobian": ("two-link", "--trajectory", "MOTION", "--frame", "tip"),
+    "ik": ("two-link", "--goal", "tip=1,0.5,0"),
+    "excite": (
+        *("two-link", "--max-velocity", "2,2", "--max-acceleration", "5,5"),
+        *("--duration", "2", "--iterations", "5"),
+    ),
     "sweep": (
         "inverse",
         "two-link",

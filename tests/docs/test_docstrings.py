@@ -163,7 +163,9 @@ def test_arrays_have_shapes_and_units(name: str) -> None:
             rf"^    (?:[\w, ]*, )?{each}(?:, [\w, ]*)?: (.*(?:\n     .*)*)", text, re.M
         )
         assert entry, each
-        assert re.search(r"\([^)]*(n|rows|values|\.\.\.)[^)]*\)", entry[1]), f"{each} has no shape"
+        assert re.search(r"\([^)]*(n|parameters|rows|values|\.\.\.)[^)]*\)", entry[1]), (
+            f"{each} has no shape"
+        )
         assert re.search(r"\b(rad|N|m|s|kg|units)\b", entry[1]), f"{each} has no unit"
 
 
