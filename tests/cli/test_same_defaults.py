@@ -67,7 +67,6 @@ VERB_OF = {
 }
 NO_VERB = {
     *("integrate", "difference", "kinematic_block", "operators", "geometry_names"),
-    "native_kernel",
     *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
     "native_kernel",
     # its flags are those of the swept verb
