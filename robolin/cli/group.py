@@ -40,8 +40,7 @@ _OUT_OF_RANGE = re.compile(r"(\S+) is not in the range (\S+?)\.?$")
 _AT_MOST = 3
 
 _HEAD = f"""\
-Usage: robolin COMMAND ARM [OPTIONS]
-Example: robolin linearize-forward panda --q home
+Usage: robolin COMMAND ARM [OPTIONS], as in robolin poles panda --q home
 ARM: a URDF, Xacro, SDF, MJCF or YAML file, - for stdin, or a bundled robot
 Help: robolin COMMAND --help; robolin help {"|".join(TOPICS)}
 """

@@ -28,7 +28,7 @@ class _Node:
     tag: str
     attributes: Mapping[str, str]
     start: int
-    inner: int
+    content_start: int
     end: int = 0
     empty: bool = False
     children: list[_Node] = field(default_factory=list)
@@ -161,14 +161,14 @@ def _tag(tag: str, attributes: Mapping[str, str]) -> str:
 def _inserted(text: bytes, node: _Node, inner: str) -> tuple[int, int, bytes]:
     """Insert an element as the first child."""
     if not node.empty:
-        return node.inner, node.inner, inner.encode()
-    opened = text[node.start : node.inner].rstrip()[:-2].rstrip() + b">"
-    return node.start, node.inner, opened + f"{inner}</{node.tag}>".encode()
+        return node.content_start, node.content_start, inner.encode()
+    opened = text[node.start : node.content_start].rstrip()[:-2].rstrip() + b">"
+    return node.start, node.content_start, opened + f"{inner}</{node.tag}>".encode()
 
 
 def _retagged(text: bytes, node: _Node, values: Mapping[str, str]) -> tuple[int, int, bytes]:
     """Set attributes of a start tag; others keep their text."""
-    tag = text[node.start : node.inner]
+    tag = text[node.start : node.content_start]
     for name, value in values.items():
         pattern = re.compile(rb"(\s" + name.encode() + rb"\s*=\s*)(\"[^\"]*\"|'[^']*')")
         quoted = f'"{value}"'.encode()
@@ -177,7 +177,7 @@ def _retagged(text: bytes, node: _Node, values: Mapping[str, str]) -> tuple[int,
         else:
             ends = len(tag) - (2 if node.empty else 1)
             tag = tag[:ends].rstrip() + f" {name}={quoted.decode()}".encode() + tag[ends:]
-    return node.start, node.inner, tag
+    return node.start, node.content_start, tag
 
 
 _TAG_END = re.compile(rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
@@ -199,7 +199,7 @@ def _tree(text: bytes) -> _Node:
 
     def end(_: str) -> None:
         node = open_nodes.pop()
-        node.end = node.inner if node.empty else parser.CurrentByteIndex
+        node.end = node.content_start if node.empty else parser.CurrentByteIndex
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:

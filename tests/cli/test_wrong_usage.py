@@ -280,7 +280,7 @@ SLIPS = [
     # options of other commands
     ("inverse --tau 0,0", "`robolin forward` computes accelerations from --tau"),
     ("inverse --torque 0,0", "`robolin forward` computes accelerations from --tau"),
-    ("inverse --duration 1", "--duration is an option of response, simulate"),
+    ("inverse --duration 1", "--duration is an option of excite, response, optimize"),
 ]
 
 

@@ -296,7 +296,11 @@ def test_gains_of_another_arm_are_rejected(tmp_path: Path) -> None:
             gains,
             "for another robot: gravity: 0, -9.81, 0 m/s² in the root link's axes there, none here",
         ),
-        (("two-link",), model, "model.npz: must be a result of lqr, got one of state-space"),
+        (
+            ("two-link",),
+            model,
+            "model.npz: must be a result of lqr or optimize, got one of state-space",
+        ),
     ):
         ran = command_line("simulate", *arm, "--feedback", path, "--duration", "0.002")
         assert ran.code == REJECTED

@@ -23,6 +23,7 @@ from robolin.description.model import (
     LoopEntry,
     SourceLocation,
 )
+from robolin.dynamics.algebra.scalar import float_sum
 
 Row = Mapping[str, Any]
 # coefficient of each joint by its index, and the constant: Σ c q = d
@@ -146,7 +147,7 @@ def _add_linear(
         names = " and ".join(f"'{model['joint'][k]['name']}'" for k in terms) or "no joint"
         return f"{what} fixes {names}", "remove it and use --lock to fix the joint"
     starts = [model["qpos0"][model["joint"][k]["qposadr"]] for k in terms]
-    level = offset + sum(c * start for c, start in zip(terms.values(), starts, strict=True))
+    level = offset + float_sum(c * s for c, s in zip(terms.values(), starts, strict=True))
     if tendon and len(terms) == 2 and _add_pair(read, model, terms, level):
         return None
     if open_loops:

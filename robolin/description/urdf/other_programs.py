@@ -13,6 +13,7 @@ from robolin.description.xml_tree import Element
 # urdfdom separates the numbers of these attributes by spaces only
 _VECTORS = ("xyz", "rpy")
 _TAG = re.compile(rb"<(mass|inertia|origin|axis|dynamics|mimic|limit)\b([^<>]*)>")
+_BREAK = re.compile(rb"[\t\r\n]")
 _ATTRIBUTE = re.compile(rb"([A-Za-z]+)\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
 _NO_INERTIAL = "ignores this <inertial>"
 _OF_JOINT = ("origin", "axis", "dynamics", "mimic", "limit")
@@ -48,10 +49,11 @@ def _strange_numbers(text: bytes) -> Iterator[tuple[tuple[str, int], str]]:
     """Tag and line of elements with an attribute that urdfdom does not accept, and its name."""
     line, counted = 1, 0
     for tag in _TAG.finditer(text):
-        for attribute in _ATTRIBUTE.finditer(tag[2]):
-            name, value = attribute[1].decode(), attribute[2] or attribute[3] or b""
-            vector = name in _VECTORS
-            if re.search(rb"[\t\r\n]", value) if vector else value != value.rstrip():
+        for attribute in _ATTRIBUTE.finditer(text, *tag.span(2)):
+            # the text of a value is not copied: it may be very long
+            name, start, end = attribute[1].decode(), *attribute.span(attribute.lastindex or 0)
+            strange = _BREAK.search(text, start, end) if name in _VECTORS else None
+            if strange or (name not in _VECTORS and text[max(start, end - 1) : end].isspace()):
                 line += text.count(b"\n", counted, tag.start())
                 counted = tag.start()
                 yield (tag[1].decode(), line), name
