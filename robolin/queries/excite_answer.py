@@ -31,8 +31,8 @@ def answer_excite(context: QueryContext) -> Result:
         f"the motion determines {found.rank} of {motion.possible} identifiable parameters, "
         f"condition {found.condition:.3g}"
     )
-    context.settings.notify("summary", determined)
-    context.note(f"limits: {_tightest(context, motion)}")
+    used = _tightest(context, motion)
+    context.settings.notify("summary", f"{determined}; used limits: {used}")
     if found.rank < motion.possible:
         context.warn("not all parameters are determined: use more --iterations or --harmonics")
     lines = {
@@ -42,7 +42,7 @@ def answer_excite(context: QueryContext) -> Result:
         "identifiable": f"{found.rank} numbers of {len(found.names)} parameters; "
         f"{motion.possible} for random motions",
         "condition": f"{found.condition:.3g}",
-        "used limits": _tightest(context, motion),
+        "used limits": used,
     }
     return context.result(arrays, lines, time=motion.time)
 

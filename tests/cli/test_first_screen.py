@@ -33,6 +33,8 @@ COMMANDS: dict[tuple[str, ...], int] = {
     ("poles", "panda", *POSE): 30,
     ("lqr", "panda", *POSE): 40,
     ("response", "panda", *POSE, "--frequencies", "1:10:3"): 20,
+    ("excite", "panda", "--max-acceleration", "5,5,5,5,5,5,5", "--iterations", "5"): 40,
+    ("optimize", "panda", *POSE, "--goal", "0.2,-0.5,0,-2,0,1.6,0.8", "--duration", "1"): 40,
     ("simulate", "panda", *POSE, "--duration", "0.02", "--dt", "0.002"): 50,
     ("sweep", "inverse", "panda", *POSE, "--payload", "panda_hand_tcp:0,1,2"): 15,
 }

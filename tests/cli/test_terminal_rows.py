@@ -29,6 +29,7 @@ REDUCED = {
     "sensitivity": ("two-link", "--trajectory", "MOTION", "--parameter", "lower/mass=0.1"),
     "jacobian": ("two-link", "--trajectory", "MOTION", "--frame", "tip"),
     "ik": ("two-link", "--goal", "tip=1,0.5,0"),
+    "optimize": ("two-link", "--goal", "0.3,0.3", "--duration", "0.5"),
     "excite": (
         *("two-link", "--max-velocity", "2,2", "--max-acceleration", "5,5"),
         *("--duration", "2", "--iterations", "5"),

@@ -16,6 +16,11 @@ _HIDDEN = frozenset(
     | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
     | {"velocities", "start", "fixed", "ignored", "pose", "changed"}
 )
+# an entry whose presence hides others, which the headline states or files keep
+_HIDDEN_WITH = {
+    "replay": {"goal", "method", "cost"},
+    "used limits": {"motion", "identifiable", "condition"},
+}
 # contract entries that describe the model, in the order of the sentence
 _MODEL = (
     *("gravity", "damping", "friction", "armature", "springs", "payload", "wrench", "locked"),
@@ -37,11 +42,12 @@ def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
         if ignored := contract.get("ignored"):
             end += f"; {pluralize(len(ignored), 'kind')} of elements ignored"
         yield f"Assumes {join_and(parts)}{end}."
+    hidden = _HIDDEN.union(*(names for key, names in _HIDDEN_WITH.items() if key in contract))
     for key, value in contract.items():
         text = phrase(value)
         if key == "freedoms":
             yield _multi_dof_joints(text)
-        elif key not in _HIDDEN and key not in _MODEL and text and not _PLAIN.match(text):
+        elif key not in hidden and key not in _MODEL and text and not _PLAIN.match(text):
             yield f"{key}: {text}"
 
 

@@ -36,6 +36,7 @@ SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
     "poles": ("poles", ("poles", "frequency", "damping", "decay", "stability")),
     "lqr": ("LQR gains", ("K", "poles")),
     "response": ("response of the linear model", ()),
+    "optimize": ("optimal motion", ("q",)),
     "simulate": ("simulated motion", ("q", "qd", "tau")),
 }
 # entries of a vector that are listed instead of its range
@@ -270,7 +271,24 @@ def _of_gains(result: Result, rows: RowSummary) -> str:
     return f"LQR gains, closed loop: {int((~inside).sum())} of {len(poles)} poles not stable"
 
 
-VERDICTS: dict[str, Callable[[Result, RowSummary], str]] = {"poles": _of_poles, "lqr": _of_gains}
+def _of_motion(result: Result, rows: RowSummary) -> str:
+    goal, cost = (str(result.contract.get(key, "")) for key in ("goal", "cost"))
+    value, end = cost.partition(" =")[0], cost.rpartition(", ")[2]
+    return f"optimal motion, goal {goal}, cost {value}, {end}" if goal and cost else ""
+
+
+def _of_excitation(result: Result, rows: RowSummary) -> str:
+    known, condition = (result.contract.get(key, "") for key in ("identifiable", "condition"))
+    determined = str(known).partition(";")[0]
+    return f"exciting motion, {determined}, condition {condition}" if determined else ""
+
+
+VERDICTS: dict[str, Callable[[Result, RowSummary], str]] = {
+    "poles": _of_poles,
+    "lqr": _of_gains,
+    "optimize": _of_motion,
+    "excite": _of_excitation,
+}
 
 
 def one_line(
