@@ -36,7 +36,7 @@ FIXES = {
     "limits-zero-range": "Give the range, or make the joint fixed.",
     "limits-zero-velocity": "Omit the limit, or write the value of the motor.",
     "loop-to-itself": "Name the two links that the loop connects.",
-    "mass-without-inertia": "Give the link its inertia; a solid of its size is a fair guess.",
+    "mass-without-inertia": "Give the link its inertia; a solid of its size is a fair estimate.",
     "massless-link": "Nothing, if the link is only a frame; otherwise add its mass.",
     "mimic-cycle": "Make one joint of the cycle independent.",
     "mimic-fixed": "Mimic a revolute, continuous or prismatic joint.",

@@ -186,7 +186,7 @@ def torque_history(
                 f"the torques have {len(tau)} rows and no time, but the trajectory has "
                 f"{len(time)} rows"
             )
-            hint = "add a column 'time', or give one row per row of the trajectory"
+            hint = "add a column 'time', or give the same number of rows as the trajectory"
             raise RobolinError(message, where=where, hint=hint)
         return tau
     times = checked_times(tau_time, where)

@@ -164,7 +164,7 @@ def _report(path: str | None, form: str | None, color: str, everything: bool = F
 
 def _unknown_extension(path: str, extensions: Mapping[str, str]) -> UsageError:
     hint = f"use {', '.join(extensions)}"
-    return UsageError("unknown extension of a report", where=path, hint=hint)
+    return UsageError("unknown file extension for a report", where=path, hint=hint)
 
 
 report_options = bundled("report", _FLAGS, _report)

@@ -140,7 +140,7 @@ TWO_LINK = [
     ),
     ("diagonalize", "--inverse-transform --nu 0,0 --qd 0,0", "--qd: has no effect here", ""),
     ("diagonalize", "--nu 0,0", "--nu: has no effect here", "--q, --qd, --tau"),
-    ("inspect", "-o out.csv", "out.csv: unknown extension of a report", "use .json, .txt"),
+    ("inspect", "-o out.csv", "out.csv: unknown file extension for a report", "use .json, .txt"),
     ("inspect", "-o out.json --format table", "out.json: the extension means json, not table", ""),
     ("validate", "--q 0,0", "robolin validate: no such option '--q'", ""),
 ]

@@ -56,10 +56,10 @@ WRONG = [
     (
         "lqr two-link --weight nose=1",
         USAGE,
-        "Q: state 'nose' not found",
+        "--weight: state 'nose' not found",
         "'shoulder/velocity', 'elbow/q', 'elbow/qd', 'elbow/velocity' and 2 more",
     ),
-    ("lqr two-link --effort nose=1", USAGE, "R: actuated joint 'nose' not found", "'elbow'"),
+    ("lqr two-link --effort nose=1", USAGE, "--effort: actuated joint 'nose' not found", "'elbow'"),
     (
         "simulate two-link --duration 1 --disturb nose=1",
         USAGE,
@@ -118,7 +118,7 @@ WRONG = [
     (
         "lqr two-link --effort 0",
         USAGE,
-        "R: must be positive definite; its smallest eigenvalue is 0",
+        "--effort: must be positive definite; its smallest eigenvalue is 0",
         "give every torque a weight > 0",
     ),
     ("lqr two-link --effort -1", USAGE, "the weight of 'shoulder' must be ≥", "use weights ≥ 0"),
@@ -230,7 +230,7 @@ WRONG_CALLS = [
     (lambda: robolin.lqr(MODEL, R=np.eye(3)), "R: has shape (3, 3)"),
     (
         lambda: robolin.lqr(MODEL, R=0.0),
-        "R: must be positive definite; its smallest eigenvalue is 0",
+        "--effort: must be positive definite; its smallest eigenvalue is 0",
     ),
     (
         lambda: robolin.lqr(MODEL, N=np.zeros((2, 4))),

@@ -112,7 +112,7 @@ _JACOBIAN_FLAGS = flags(
         "--frame LINK": "Link of the frame (default the tip, or the only end)\n"
         "Required if several frames are on the last link.",
         "--point X,Y,Z": "Point in the frame [m] (default 0,0,0)",
-        "--reference": "Axes of vectors\nThe pose is always in world axes.",
+        "--reference": "Axes in which vectors are expressed\nThe pose is always in world axes.",
         "--derivatives": "Also return derivatives of twist and acceleration\n"
         "By q and qd: of the moving point (dtwist_..., dclassical_...) and of the spatial "
         "vectors at its current position (dspatial_...).",

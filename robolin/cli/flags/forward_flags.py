@@ -74,8 +74,8 @@ LINEAR_MODEL_FLAGS = [
         LINEAR_MODEL_OPTIONS,
         {
             "--trim": "Find the nearest equilibrium to --q\n"
-            "Changes q as little as possible within the joint limits, such that the actuated "
-            "joints hold it.",
+            "Changes q as little as possible, within the joint limits, so that the actuated "
+            "joints alone hold the arm.",
             "--keep JOINTS": "Joints that --trim does not move",
         },
     ),
@@ -167,9 +167,9 @@ DRIVE = flags(
         "--kd K|VALUES": "Derivative gain (default 20)\n"
         "[N m s/rad] or [N s/m] for pd, [1/s] for computed-torque.",
         "--feedback FILE": "Use the gains of `robolin lqr`: tau - K x\n"
-        "The assumptions contain the cost of the motion. The simulation starts at the state of "
-        "the gains unless --q is set. Gains of a discrete-time model hold the torque between "
-        "samples.",
+        "The result lists the cost of the motion under its assumptions. The simulation starts at "
+        "the state for which the gains were computed, unless --q is set. With gains of a "
+        "discrete-time model, the torque is constant between samples.",
         "--allow-model-mismatch": "Accept gains of a model with other parameters\n"
         "For example with another payload.",
         "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
