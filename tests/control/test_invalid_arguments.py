@@ -230,7 +230,7 @@ WRONG_CALLS = [
     (lambda: robolin.lqr(MODEL, R=np.eye(3)), "R: has shape (3, 3)"),
     (
         lambda: robolin.lqr(MODEL, R=0.0),
-        "--effort: must be positive definite; its smallest eigenvalue is 0",
+        "R: must be positive definite; its smallest eigenvalue is 0",
     ),
     (
         lambda: robolin.lqr(MODEL, N=np.zeros((2, 4))),
