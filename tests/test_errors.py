@@ -31,7 +31,8 @@ def _kinds(base: type[BaseException]) -> Iterator[type[BaseException]]:
 def _all_kinds() -> list[type[BaseException]]:
     """Every class of exception that any module of the package defines."""
     for module in pkgutil.walk_packages(robolin.__path__, "robolin."):
-        if not module.name.endswith("__main__"):
+        # robolin.torch defines no errors, and requires PyTorch
+        if not module.name.endswith(("__main__", ".torch")):
             importlib.import_module(module.name)
     return sorted(set(_kinds(BaseException)), key=lambda kind: kind.__qualname__)
 

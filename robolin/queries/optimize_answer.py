@@ -161,15 +161,14 @@ def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str,
     open_loop, closed = (_distance(error) for error in motion.replay_errors)
     parts = " + ".join(f"{name} {value:.4g}" for name, value in motion.cost_parts.items())
     ends = "converged" if motion.converged else motion.reason
-    lines = {"goal": f"{_distance(motion.goal_error)} off"} if motion.goal_error else {}
+    lines = {"goal": _distance(motion.goal_error)} if motion.goal_error else {}
     return {
         **lines,
         "limits": limits_text(motion, ranges),
         "cost": f"{motion.cost:.6g} = {parts}; {motion.iterations} iterations, {ends}",
         "method": f"{motion.method}, {len(motion.time) - 1} knots of {1000.0 * motion.dt:.4g} ms, "
         f"defect {motion.defect:.1e}",
-        "replay": f"rk4 {100.0 * motion.dt:.3g} ms: without gains {open_loop} off, "
-        f"with gains {closed} off",
+        "replay": f"rk4 {100.0 * motion.dt:.3g} ms: without gains {open_loop}, with gains {closed}",
     }
 
 
@@ -207,11 +206,11 @@ def _use(motion: OptimalMotion, name: str, share: Floats) -> str:
 
 
 def _distance(error: Mapping[str, float]) -> str:
-    """Distances as text: mm for metres, degrees for angles."""
+    """Distances as text: '3 mm off', degrees for angles, or 'diverges'."""
     texts = []
     for unit, value in error.items():
         if not np.isfinite(value):
-            return "diverges,"
+            return "diverges"
         small = f"{1000.0 * value:.2g} mm" if unit == "m" else f"{np.degrees(value):.2g} deg"
         texts.append(small)
-    return " and ".join(texts)
+    return f"{' and '.join(texts)} off"

@@ -305,7 +305,7 @@ OPTIMIZE_OPTIONS: Mapping[str, OptionSpec] = {
 }
 
 OPTIMIZE_REQUIRED: Conditions = {
-    "goal hold follow": "add, for example, --goal home",
+    "goal hold follow": "add --goal JOINT=VALUE, --goal FRAME=X,Y,Z, --hold or --follow FILE",
     "duration follow": "add the time to the goal in s, for example --duration 1",
 }
 

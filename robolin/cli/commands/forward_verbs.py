@@ -82,7 +82,7 @@ _LINEARIZE_FORWARD_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD_FLAG
     _LINEARIZE_FORWARD_FLAGS,
     gives="dqdd",
     state_help=_LINEARIZE_FORWARD_HELP,
-    short="q qd tau qdd perturb trajectory method payload gravity only output",
+    short="q qd tau qdd perturb weights trajectory method payload only output",
 )
 def linearize_forward_command(inquiry: Request, out: Output) -> None:
     """Differentiate the accelerations by q, qd and tau.

@@ -101,7 +101,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
         run_and_write(inquiry, out)
 
 
-_LINEARIZE_SHORT = "q qd qdd perturb trajectory payload gravity only output format"
+_LINEARIZE_SHORT = "q qd qdd perturb weights trajectory payload gravity only output"
 
 
 @query_command("linearize-inverse", gives="dtau", short=_LINEARIZE_SHORT)
@@ -123,5 +123,6 @@ def linearize_inverse_command(inquiry: Request, out: Output) -> None:
       mass_matrix (n,n)  derivative by accelerations [kg m^2]
       dtau_dqd (n,n)     derivative by velocities [N m s/rad]
       dtau_dq (n,n)      derivative by positions [N m/rad]
+      gradient_q, ...    with --weights: gradients (n) of weights * tau
     """
     run_and_write(inquiry, out)

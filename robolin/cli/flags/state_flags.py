@@ -100,8 +100,8 @@ _HELP = {
 
 _STATE_FILE = (
     "Read the state from a .yaml or .toml file\n"
-    "For example 'q: {elbow: 30deg}', also qd, qdd and tau. Options override "
-    "values of the file."
+    "For example 'q: {elbow: 30deg}', also qd, qdd and tau. A quantity is "
+    "either in the file or an option."
 )
 
 _TRAJECTORY = [
