@@ -113,7 +113,9 @@ def corrected_urdf(text: bytes, new: Correction, remarks: Sequence[str] = ()) ->
         elif node.tag == "joint" and name in new.joints:
             edits += _dynamics_edits(text, node, new.joints[name])
     if remarks:
-        lines = "".join(f"  {line}\n" for line in remarks).replace(" --", " ").replace("--", "- -")
+        # a comment may not contain two hyphens: name options without them
+        lines = "".join(f"  {line}\n" for line in remarks)
+        lines = re.sub(r" --(?=[a-z])", " ", lines).replace("--", "- -")
         edits.append((root.end, root.end, f"<!--\n{lines}-->\n".encode()))
     for start, stop, replacement in sorted(edits, reverse=True):
         text = text[:start] + replacement + text[stop:]
