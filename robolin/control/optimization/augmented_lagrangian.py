@@ -24,7 +24,7 @@ GROWTH, LARGEST_GROWTH = 10.0, 1e6
 FIRST_TOLERANCE, TIGHTEN = 1e-3, 0.1
 # iterations of the cost between two updates of the multipliers
 INNER_ITERATIONS = 8
-# a goal is accepted at so many tolerances, 0.1 mm or 0.006 deg, if more iterations do not help
+# a goal within this many tolerances, 0.1 mm or 0.006 deg, is accepted if iterations end
 ACCEPTED_GOAL = 100.0
 
 
