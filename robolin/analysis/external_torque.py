@@ -184,8 +184,8 @@ def external_torque(
         >>> push = np.where(time[:, None] < 0.1, 0.0, [2.0, -1.0])
         >>> found = robolin.external_torque(arm, time, q, 0.0, robolin.inverse(arm, q) - push)
         >>> found[[50, 300]].round(2)
-        array([[ 0.  ,  0.  ],
-               [ 2.  , -1.  ]])
+        array([[ 0.,  0.],
+               [ 2., -1.]])
     """
     require_arm(arm)
     named = {"q": q, "qd": qd, "tau": tau}
