@@ -272,9 +272,9 @@ def _of_gains(result: Result, rows: RowSummary) -> str:
 
 
 def _of_motion(result: Result, rows: RowSummary) -> str:
-    goal, cost = (str(result.contract.get(key, "")) for key in ("goal", "cost"))
-    value, end = cost.partition(" =")[0], cost.rpartition(", ")[2]
-    return f"optimal motion, goal {goal}, cost {value}, {end}" if goal and cost else ""
+    goal, cost, method = (str(result.contract.get(key, "")) for key in ("goal", "cost", "method"))
+    value, end, defect = cost.partition(" =")[0], cost.rpartition(", ")[2], method.rpartition(", ")
+    return f"goal {goal}, cost {value}, {end}, {defect[2]}" if goal and cost else ""
 
 
 def _of_excitation(result: Result, rows: RowSummary) -> str:
