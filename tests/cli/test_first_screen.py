@@ -45,6 +45,8 @@ from robolin.cli.main import main
 for words in json.loads(sys.argv[1]):
     main(words)
     print("\f", end="", flush=True)
+# Linux may lose what is still unread when a pseudo-terminal is closed
+input()
 """
 # nine gear ratios that are not applied, and a link with a very large inertia
 GEARED = (
@@ -79,11 +81,9 @@ def screens(commands: list[list[str]]) -> list[list[str]]:
         os.execv(sys.executable, [sys.executable, "-c", PROGRAM, json.dumps(commands)])
     written = b""
     try:
-        while more := os.read(terminal, 1 << 16):
-            written += more
-    except OSError:
-        # Linux reports the end of a pseudo-terminal as an error
-        pass
+        while written.count(b"\f") < len(commands):
+            written += os.read(terminal, 1 << 16)
+        os.write(terminal, b"\n")
     finally:
         os.close(terminal)
         os.waitpid(process, 0)
