@@ -18,6 +18,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import robolin
+from robolin.errors import UsageError
 from tests.fuzz.campaign import Failure, Tally, TooLongError, mutants, run_mutant
 
 MOST_SECONDS = 5.0
@@ -27,8 +28,10 @@ MOST_BYTES = 1 << 30
 def ready() -> None:
     """Import the modules every child needs before forking; libraries start no threads."""
     for module in walk_packages(robolin.__path__, "robolin."):
+        # a module for an extra says so when its package is absent
         if not module.name.endswith("__main__"):
-            import_module(module.name)
+            with suppress(UsageError):
+                import_module(module.name)
     for name in (
         "pinocchio",
         "rich.console",
