@@ -43,7 +43,7 @@ def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
 
     run = run_ok("identify", "ur5", "--trajectory", log, "-o", urdf, "--npz", npz)
 
-    assert run.out.startswith("error on rows kept back: ")
+    assert run.out.startswith("error on held-out rows: ")
     assert "every body is physically possible" in run.out
     assert "mean" in run.out
     assert "--friction-velocity" in run.err

@@ -20,7 +20,7 @@ def test_the_tutorial_finds_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     exec(compile(given_files(PAGE)["record.py"], "record.py", "exec"), {"__name__": "__main__"})
     blocks = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    shown = next(block for block in blocks if block.startswith("error on rows kept back"))
+    shown = next(block for block in blocks if block.startswith("error on held-out rows"))
     for line in blocks[0].splitlines()[1:]:
         run = robolin(*line.split()[1:])
         assert run.code == 0, run.err

@@ -1,4 +1,4 @@
-"""Result of an identification: values, deviations, and errors on rows kept back."""
+"""Result of an identification: values, deviations, and errors on held-out rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EQUAL = 0.02
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its name, its errors on rows kept back, and how many parameters it fits."""
+    """One stage: its name, its errors on held-out rows, and how many parameters it fits."""
 
     name: str
     score: Score
@@ -38,12 +38,12 @@ class Identification(DisplayMixin):
         deviations: standard deviations (p,), from blocks of one second and the prior
         covariance: (p, p)
         share: (p,), 1 if the recordings alone determine a parameter, 0 if the file alone does
-        stages: errors on rows kept back, `file` first
+        stages: errors on held-out rows, `file` first
         friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) of every joint (n,)
-        measured: smoothed torques of the rows kept back (rows, n)
+        measured: smoothed torques of the held-out rows (rows, n)
         predicted: torques of the last stage for the same rows (rows, n)
         predicted_before: torques of the robot file for the same rows (rows, n)
-        time: of the rows kept back (rows,) in s
+        time: of the held-out rows (rows,) in s
         settings: what was found or given: rows, width, lag, clock, cleaned rows, prior
         findings: sentences about the payload
         notes: remarks about the data
@@ -121,14 +121,14 @@ class Identification(DisplayMixin):
 
     @property
     def improves(self) -> bool:
-        """True if the last stage lowers the error on rows kept back, and no other is better."""
+        """True if the last stage lowers the error on held-out rows, and no other is better."""
         last = self.stages[-1].score.headline
         least = self.best_stage.score.headline
         return last < self.stages[0].score.headline and last <= (1.0 + _EQUAL) * least
 
     @property
     def best_stage(self) -> Stage:
-        """The stage with the smallest error on rows kept back, the earliest of equal ones."""
+        """The stage with the smallest error on held-out rows, the earliest of equal ones."""
         return min(self.stages, key=lambda stage: stage.score.headline)
 
 

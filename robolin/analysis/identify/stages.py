@@ -1,4 +1,4 @@
-"""Stages of an identification: friction, payload, links; each with the rows kept back as test.
+"""Stages of an identification: friction, payload, links; each with the held-out rows as test.
 
 Weights of joints are 1 / RMS of their residuals, and Huber weights limit the influence of single
 rows; both follow from two rounds of plain least squares, together with the friction velocities.
@@ -31,7 +31,7 @@ _EXACT = 1e-9
 
 
 class Score(NamedTuple):
-    """RMS(measured - predicted) / RMS(measured) of every joint, on rows kept back.
+    """RMS(measured - predicted) / RMS(measured) of every joint, on held-out rows.
 
     moving: (n,), rows where the joint moves; NaN for a joint that never does
     all_rows: (n,)

@@ -49,7 +49,7 @@ _OWN = [
     flag(
         "--holdout FILE",
         STATE,
-        "Recordings or a part of each, kept back as test (default 0.3)\n"
+        "Recordings or a part of each, held out for the test (default 0.3)\n"
         "Repeatable. A part such as 0.3 or 30% is the end of each recording.",
         **_TEXTS,
     ),
@@ -106,7 +106,7 @@ def command(**values: Any) -> None:
     """Correct a robot file from recordings.
 
     \b
-    Fits friction, then a payload, then all links, each tested on rows kept back.
+    Fits friction, then a payload, then all links, each tested on held-out rows.
     Every body of the result is physically possible. Values that the recordings
     do not determine stay as in the file. Nothing is written if no error falls.
 
@@ -281,7 +281,7 @@ def _sections(arm: Arm, found: Identification) -> Iterator[ReportSection]:
         )
     )
     header = ("joint", *names, "all rows", "v0")
-    title = "Error on rows kept back: RMS(measured - predicted) / RMS(measured), moving rows"
+    title = "Error on held-out rows: RMS(measured - predicted) / RMS(measured), moving rows"
     yield ReportTable(header, rows, frozenset(header[1:]), title)
     yield TextLines([f"{name}: {text}" for name, text in found.settings.items()], "Settings")
     yield _parameter_table(found)
@@ -292,7 +292,7 @@ def _verdict(found: Identification) -> Iterator[str]:
     """The answer in two to four lines."""
     first, last = found.stages[0], found.stages[-1]
     yield (
-        f"error on rows kept back: {_percent(first.score.headline)} with the file, "
+        f"error on held-out rows: {_percent(first.score.headline)} with the file, "
         f"{_percent(last.score.headline)} identified ({found.settings['recordings']})"
     )
     yield from found.findings
@@ -363,7 +363,7 @@ def _require_improvement(found: Identification) -> None:
     else:
         hint = f"add --what {best.name}"
     raise RobolinError(
-        f"the error on rows kept back does not fall: {errors}; nothing is written", hint=hint
+        f"the error on held-out rows does not fall: {errors}; nothing is written", hint=hint
     )
 
 
