@@ -152,7 +152,7 @@ class _ExcitationSearch:
 
         def fits(amplitude: float) -> _MotionCandidate | None:
             smaller = _MotionCandidate(candidate.shape, candidate.place, amplitude)
-            tau = inverse(self.arm, *self.motion(smaller), engine="compiled", jobs=1)
+            tau = inverse(self.arm, *self.motion(smaller), jobs=1)
             inside = (tau <= self.limits.effort) & (tau >= self.limits.effort_lower)
             return smaller if inside.all() else None
 
@@ -168,7 +168,7 @@ class _ExcitationSearch:
     def score(self, candidate: _MotionCandidate) -> float:
         """Logarithm of the determinant of the information matrix of the base parameters."""
         motion = self.motion(candidate)
-        Y = regressor(self.arm, *motion, engine="compiled", jobs=1).matrix[..., self._columns]
+        Y = regressor(self.arm, *motion, jobs=1).matrix[..., self._columns]
         if self._weights is not None:
             Y = Y * self._weights[:, None]
         diagonal = np.abs(np.diag(np.linalg.qr(Y.reshape(-1, len(self._columns)), mode="r")))

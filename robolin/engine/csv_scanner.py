@@ -43,6 +43,10 @@ NOTHING_YET = ScannedText(0, False, False, True, False, True, 0, True)
 
 def scan_bytes(text: bytes, commas: int = 0, after: ScannedText = NOTHING_YET) -> ScannedText:
     """Scan a text that follows `after`; its lines should have `commas` commas."""
+    from robolin.engine.compiled.kernels import has_compiler
+
+    if not has_compiler():
+        return _scan_by_lines(text, commas, after)
     # line ends, commas since the last one, feature flags, whether the last byte is a line end
     state = np.array([0, after.commas, 0, after.at_end], np.int64)
     rest = len(text) % _BLOCK_BYTES
@@ -62,6 +66,26 @@ def scan_bytes(text: bytes, commas: int = 0, after: ScannedText = NOTHING_YET) -
         even=not flags & _UNEVEN,
         commas=open_commas,
         at_end=at_end,
+    )
+
+
+def _scan_by_lines(text: bytes, commas: int, after: ScannedText) -> ScannedText:
+    """Scan a text without compiled code."""
+    *lines, rest = text.split(b"\n")
+    counts = [line.count(b",") for line in lines]
+    lengths = [*map(len, lines)]
+    if lines:
+        counts[0] += after.commas
+        lengths[0] += not after.at_end
+    return ScannedText(
+        len(lines),
+        quotes=b'"' in text,
+        returns=b"\r" in text,
+        ascii=text.isascii(),
+        blank_lines=0 in lengths,
+        even=all(count == commas for count in counts),
+        commas=rest.count(b",") + (0 if lines else after.commas),
+        at_end=text.endswith(b"\n") if text else after.at_end,
     )
 
 

@@ -35,6 +35,8 @@ from robolin.engine.parameters import Parameters
 
 # up to this many states run faster one by one as floats than as arrays
 MAX_SCALAR_STATES = 3
+# rows of an array per number of an algorithm: the arrays of more rows leave the processor's caches
+ROWS_AT_ONCE = 4096
 
 
 class AlgorithmRun(NamedTuple):
@@ -66,7 +68,7 @@ def run_on(
     batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
     together = partial(_run_together, parameters, algorithm, gives, number=number)
     if kind.hasobject or not 0 < prod(batch) <= MAX_SCALAR_STATES:
-        return together(arrays)
+        return _in_blocks(together, arrays, batch)
     rows = [
         {name: array.reshape(-1, array.shape[-1])[row] for name, array in arrays.items()}
         for row in range(prod(batch))
@@ -100,6 +102,32 @@ def _run_together(
         for name, shape in gives.items()
     }
     return AlgorithmRun(results, chain.shortfalls, chain.divides)
+
+
+def _in_blocks(
+    together: Callable[[Mapping[str, np.ndarray]], AlgorithmRun],
+    arrays: Mapping[str, np.ndarray],
+    batch: tuple[int, ...],
+) -> AlgorithmRun:
+    """Run a large batch in blocks of rows."""
+    rows = prod(batch)
+    if rows <= ROWS_AT_ONCE:
+        return together(arrays)
+    flat = {name: array.reshape(rows, array.shape[-1]) for name, array in arrays.items()}
+    blocks = [
+        range(first, min(first + ROWS_AT_ONCE, rows)) for first in range(0, rows, ROWS_AT_ONCE)
+    ]
+    runs = [
+        together({name: array[each.start : each.stop] for name, array in flat.items()})
+        for each in blocks
+    ]
+    results = {name: np.concatenate([run.arrays[name] for run in runs]) for name in runs[0].arrays}
+    pivots = [
+        replace(each, rows=np.array(block)[... if each.rows is None else each.rows])
+        for block, run in zip(blocks, runs, strict=True)
+        for each in run.shortfalls
+    ]
+    return _in_shape(AlgorithmRun(results, pivots, any(run.divides for run in runs)), batch)
 
 
 def _stacked(states: Sequence[AlgorithmRun], batch: tuple[int, ...]) -> AlgorithmRun:

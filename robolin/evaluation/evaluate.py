@@ -107,7 +107,7 @@ def evaluate_rows(
     arrays = joint_arrays(arm, {each: values[each] for each in ALGORITHMS[name].needs})
     batch = batch_of(arrays)
     if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
-        return _run_directly(arm, name, arrays, batch)
+        return run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
     overlapped = partial(overlap, arrays, batch) if overlap else lambda: None
     rows: tuple[Arrays, AnyArray] = cache.plan(name).call_batch(
@@ -148,9 +148,14 @@ def _one_state(
 def _worth_a_kernel(arm: Arm, name: str, states: int) -> bool:
     """True if a kernel is in memory, or the work justifies loading or compiling one."""
     cache = arm_cache(arm)
-    if name in cache.plans or states >= FEW_STATES or work_of(arm, name) >= MUCH_WORK:
+    if name in cache.plans:
         return True
-    return cache.count_call(name) > FEW_CALLS
+    much = states >= FEW_STATES or work_of(arm, name) >= MUCH_WORK
+    if not much and cache.count_call(name) <= FEW_CALLS:
+        return False
+    from robolin.engine.compiled.kernels import can_compile
+
+    return can_compile()
 
 
 def work_of(arm: Arm, name: str) -> int:
@@ -188,7 +193,7 @@ def _require_nothing_of_loops(arm: Arm, options: RunOptions) -> None:
         raise UsageError(message, where="loop_method", hint="omit it")
 
 
-def _run_directly(
+def run_directly(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> tuple[Arrays, AnyArray]:
     """Run on floats for a few states, on NumPy arrays for more."""

@@ -18,12 +18,15 @@ from robolin.core.arrays import AnyArray, Floats
 from robolin.core.text import did_you_mean, pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.call_table import CallTable, is_supported
+from robolin.engine.compiled.kernels import can_compile, require_compiler
 from robolin.engine.compiled.native import NativeKernel
+from robolin.engine.compiled.plan import KernelCall
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import (
     arm_cache,
     explain_failure,
     independent_of_loops,
+    run_directly,
     select_algorithm,
 )
 from robolin.evaluation.frames import reject_unused_frame
@@ -42,11 +45,18 @@ class PythonCall:
     ) -> None:
         self.arm, self.verb, self.method, self.fixed = arm, verb, method, fixed
         self._name = _required_algorithm(arm, verb, method)
-        plan = arm_cache(arm).single_state_plan(self._name)
         needs = ALGORITHMS[self._name].needs
         self.needs: tuple[str, ...] = needs if fixed is None else needs[:-1]
-        self.kernel, self._into = plan.kernel_call(), plan.call_into
-        names = tuple(self.kernel.shapes)
+        self.kernel: KernelCall | None = None
+        self._into: Callable[[Sequence[AnyArray], Sequence[AnyArray]], float] = self._compute_into
+        if can_compile():
+            plan = arm_cache(arm).single_state_plan(self._name)
+            self.kernel, self._into = plan.kernel_call(), plan.call_into
+        parameters = arm_cache(arm).parameters
+        self._shapes = {
+            name: parameters.sizes(shape) for name, shape in ALGORITHMS[self._name].gives.items()
+        }
+        names = tuple(self._shapes)
         self.result_type = result_type(verb, names) if len(names) > 1 else None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -65,6 +75,14 @@ class PythonCall:
         if out is not None:
             return out
         return results[0] if self.result_type is None else self.result_type(*results)
+
+    def _compute_into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
+        """Compute one state without a kernel; return its status, 0 if it has a result."""
+        values = dict(zip(ALGORITHMS[self._name].needs, inputs, strict=True))
+        results, status = run_directly(self.arm, self._name, values, ())
+        for output, array in zip(outputs, results.values(), strict=True):
+            output[...] = array
+        return float(status[0])
 
     def _bind(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Bind positional and keyword arguments; `out` is last."""
@@ -87,11 +105,11 @@ class PythonCall:
         return [values.get(name) for name in names]
 
     def _new_arrays(self) -> list[AnyArray]:
-        return [np.empty(shape) for shape in self.kernel.shapes.values()]
+        return [np.empty(shape) for shape in self._shapes.values()]
 
     def _output_arrays(self, out: Any) -> list[AnyArray]:
         """Validate `out` and return its arrays."""
-        shapes = self.kernel.shapes
+        shapes = self._shapes
         if self.result_type is None:
             arrays = [out]
         elif isinstance(out, (tuple, list)):
@@ -125,6 +143,7 @@ class NativeCall(CallTable):
     def __init__(self, plain: PythonCall) -> None:
         head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
         doc = f"{head}{plain.verb} on the arm '{plain.arm.name}', for one state."
+        assert plain.kernel is not None, "a built-in function calls a kernel"
         super().__init__(plain.kernel, plain, doc, plain.result_type, plain.fixed)
         self._plain = plain
 
@@ -137,7 +156,7 @@ def compiled_call(
 ) -> Callable[..., Any]:
     """Function of one state for a verb: built-in if supported, else a `PythonCall`."""
     plain = PythonCall(arm, verb, method, fixed)
-    if not is_supported(plain.kernel):
+    if plain.kernel is None or not is_supported(plain.kernel):
         return plain
     if method == "auto" and fixed is None:
         quick = arm_cache(arm).fast_call(_required_algorithm(arm, verb, method))
@@ -147,6 +166,7 @@ def compiled_call(
 
 def kernel_of(arm: Arm, verb: str, method: Method, width: int | None) -> NativeKernel:
     """The kernel of a verb by address."""
+    require_compiler("a kernel by address")
     name = _required_algorithm(arm, verb, method)
     plan = arm_cache(arm).plan_of_width(name, width)
     return NativeKernel.of(plan, name, ALGORITHMS[name].needs)

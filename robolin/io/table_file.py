@@ -6,6 +6,8 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from itertools import islice
 from typing import BinaryIO
 
@@ -273,20 +275,32 @@ def row_location(file: str, first: int) -> Callable[[int], str]:
 _RESERVED, _RESERVED_PER_THREAD = 1 << 30, 1 << 26
 
 
-def memory_suffices_for_polars() -> bool:
-    """Return whether the memory limit of the process, if any, leaves enough for polars."""
-    left = _left()
-    threads = os.cpu_count() or 1
-    return left is None or left > _RESERVED + threads * _RESERVED_PER_THREAD
+def polars_usable() -> bool:
+    """Return whether polars is installed and the memory limit leaves enough for it."""
+    return _has_polars() and _memory_suffices()
 
 
-def require_polars_memory(file: str) -> None:
-    """Reject a file that needs polars if the memory limit is too low to load polars."""
-    if not memory_suffices_for_polars():
+def require_polars(file: str) -> None:
+    """Reject a file that needs polars if polars is absent, or the memory limit too low for it."""
+    if not _has_polars():
+        message = "Parquet and Arrow files require the package polars"
+        raise RobolinError(message, where=file, hint="pip install polars, or use CSV or NPZ")
+    if not _memory_suffices():
         message = "the memory limit is too low for Parquet"
         raise RobolinError(
             message, where=file, hint="raise the limit (ulimit -v), or use CSV or NPZ"
         )
+
+
+@cache
+def _has_polars() -> bool:
+    return find_spec("polars") is not None
+
+
+def _memory_suffices() -> bool:
+    left = _left()
+    threads = os.cpu_count() or 1
+    return left is None or left > _RESERVED + threads * _RESERVED_PER_THREAD
 
 
 def _left() -> int | None:

@@ -1,4 +1,4 @@
-"""The compiled scan of a text gives the same as plain Python line by line."""
+"""The scan of a text, compiled or not, gives the same as plain Python line by line."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from itertools import product
 
 import pytest
 
+from robolin.engine.compiled import kernels
 from robolin.engine.csv_scanner import NOTHING_YET, ScannedText, scan_bytes
 from tests.cases import for_each
 
 LETTERS = b'0123456789.,,,,\n\n"\r- \xc3\x80\xff\x00'
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "python"], autouse=True)
+def _compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run every test with the compiled scan, and with the one used without llvmlite."""
+    monkeypatch.setattr(kernels, "has_compiler", lambda: request.param)
 
 
 def _plainly(text: bytes, commas: int, inside: bool) -> ScannedText:

@@ -40,6 +40,7 @@ from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import OPTIMIZE_METHODS, SOLVERS, OptimizeMethod, Solver
+from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import UsageError
 
 KNOTS = 100
@@ -119,6 +120,7 @@ def optimize(
         >>> robolin.jacobian(arm, found.q[-1], frame="panda_hand_tcp").position.round(5)
         array([0.5, 0.2, 0.4])
     """
+    require_compiler("optimize")
     problem = _problem(
         arm, goal, q, qd, duration, dt, follow, (Q, R, final), (actuated, passive),
         scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_speed),

@@ -22,6 +22,7 @@ from robolin.control.optimization.require import require_one, require_simple
 from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import Floats, JointValues
+from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import RobolinError, UsageError
 
 # default weight of positions in 1/rad² or 1/m² per second
@@ -198,6 +199,7 @@ def receding(
         >>> tau.shape
         (7,)
     """
+    require_compiler("receding")
     require_simple(arm)
     if arm.passive_joints:
         raise RobolinError(

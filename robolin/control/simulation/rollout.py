@@ -32,6 +32,7 @@ from robolin.control.simulation.torques import (
 from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import AnyArray
 from robolin.core.threads import cores
+from robolin.engine.compiled.kernels import can_compile
 from robolin.engine.compiled.native import NativeKernel
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.evaluation.evaluate import FEW_STATES, MIN_LANES
@@ -224,6 +225,8 @@ def rollout_of(
     enough = prod(equations.batch) * schedule.steps >= FEW_STATES
     engine = options.get("engine", "auto")
     if engine == "python" or (engine == "auto" and not enough) or not prod(equations.batch):
+        return None
+    if engine == "auto" and not can_compile():
         return None
     if equations.curved or not equations.of_rates:
         return None

@@ -52,6 +52,7 @@ from robolin.core.array_checks import (
 )
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import Integrator, StateForm
+from robolin.engine.compiled.kernels import can_compile
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions, nonfinite_input_rows
 from robolin.evaluation.loops.loop_simulation import simulated_loops
@@ -237,7 +238,8 @@ def _together(
 def _run_options(task: SimulationTask, states: int) -> RunOptions:
     """Use compiled kernels as soon as they pay off; the engine changes no bit."""
     worthwhile = task.engine == "auto" and states * task.schedule.steps >= FEW_STATES
-    return {"engine": "compiled" if worthwhile else task.engine, "jobs": task.jobs}
+    compiled = worthwhile and can_compile()
+    return {"engine": "compiled" if compiled else task.engine, "jobs": task.jobs}
 
 
 def _one_by_one(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simulation:

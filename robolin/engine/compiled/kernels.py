@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -178,7 +179,30 @@ def _linked(stored: bytes, width: int) -> Kernel:
 
 
 @cache
+def has_compiler() -> bool:
+    """Return whether llvmlite is installed; without it, algorithms run on floats and arrays."""
+    return find_spec("llvmlite") is not None
+
+
+def require_compiler(what: str) -> None:
+    """Reject what only compiled code computes if llvmlite is not installed."""
+    if not has_compiler():
+        raise UsageError(f"{what} requires the package llvmlite", hint="pip install llvmlite")
+
+
+def can_compile() -> bool:
+    """Return whether kernels can be compiled; if not, warn once that batches take longer."""
+    if not has_compiler():
+        _warn_once(
+            "llvmlite is not installed: batches run without compiled code, with the same results "
+            "but 25 to 100 times slower; install it with `pip install llvmlite`"
+        )
+    return has_compiler()
+
+
+@cache
 def _llvm() -> Any:
+    require_compiler("compiled code")
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()

@@ -13,7 +13,7 @@ from robolin.io.table_file import (
     TableFile,
     TableSource,
     reject_decompression_bomb,
-    require_polars_memory,
+    require_polars,
 )
 
 _MAGIC = b"ARROW1"
@@ -39,7 +39,7 @@ class ArrowRows(PolarsRows):
     """The rows of an Arrow file; no rows are read yet."""
 
     def __init__(self, source: TableSource) -> None:
-        require_polars_memory(source.file)
+        require_polars(source.file)
         mute_native_stderr()
         import polars
 

@@ -27,7 +27,7 @@ from robolin.core.results.table_columns import (
 from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.errors import RobolinError
 from robolin.io.formats.line_reader import Lines, begin_with_integers, count_bytes
-from robolin.io.table_file import ReadRequest, memory_suffices_for_polars
+from robolin.io.table_file import ReadRequest, polars_usable
 
 Record = tuple[int, list[str]]
 
@@ -331,7 +331,7 @@ def polars_numbers(
     """
     # polars returns a row for a blank line at the end; a line of spaces is a row indeed
     body = data.rstrip(b"\r\n")
-    if not body or not memory_suffices_for_polars():
+    if not body or not polars_usable():
         return None
     look = NOTHING_YET if even else scan_bytes(body, width - 1)
     if not look.ascii or (look.returns and body.count(b"\r") != body.count(b"\r\n")):

@@ -104,9 +104,9 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
 
 
 def _polars_fits() -> bool:
-    from robolin.io.table_file import memory_suffices_for_polars
+    from robolin.io.table_file import polars_usable
 
-    return memory_suffices_for_polars()
+    return polars_usable()
 
 
 def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:

@@ -32,7 +32,7 @@ from robolin.io.table_file import (
     digest_of,
     reject_decompression_bomb,
     require_finite_cells,
-    require_polars_memory,
+    require_polars,
     row_location,
 )
 
@@ -59,7 +59,7 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
 
     part: the episode number, as 3 or episode_000003; '' for the only episode
     """
-    require_polars_memory(file)
+    require_polars(file)
     mute_native_stderr()
     files = sorted((folder / "data").glob("*/*.parquet"))
     if not files:
@@ -82,7 +82,7 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
 def episode_paths(path: str) -> list[str]:
     """The paths of all episodes of a dataset, in order: dataset/:0, dataset/:1, …"""
     folder = Path(path)
-    require_polars_memory(path)
+    require_polars(path)
     mute_native_stderr()
     with _parquet_errors(path):
         listed = sorted(_list(folder, path))

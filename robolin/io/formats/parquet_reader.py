@@ -28,7 +28,7 @@ from robolin.io.table_file import (
     raise_first,
     reject_decompression_bomb,
     require_finite_cells,
-    require_polars_memory,
+    require_polars,
     row_location,
 )
 
@@ -126,7 +126,7 @@ class ParquetRows(PolarsRows):
 
     def __init__(self, source: TableSource) -> None:
         self._footer = validated_footer(source.stream, source.file)
-        require_polars_memory(source.file)
+        require_polars(source.file)
         mute_native_stderr()
         import polars
 

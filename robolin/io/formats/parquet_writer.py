@@ -34,7 +34,7 @@ from robolin.io.formats.parquet_reader import parquet_table, validated_footer
 from robolin.io.provenance_reader import Meta, corrupt_file_error, open_bytes, provenance
 from robolin.io.provenance_writer import Digests
 from robolin.io.stored import StoredFile, stored_table
-from robolin.io.table_file import TableSource, require_polars_memory
+from robolin.io.table_file import TableSource, require_polars
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -67,7 +67,7 @@ def write_parquet(result: ResultStream, path: str | Path) -> None:
 
 
 def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path) -> None:
-    require_polars_memory(str(path))
+    require_polars(str(path))
     import polars
 
     digests = Digests()
