@@ -316,7 +316,7 @@ def _read_urdf(robot: RobotText, options: ModelOptions) -> Reading:
 def _with_poses(reading: Reading, robot: RobotText, options: ModelOptions) -> Reading:
     """The reading with the poses of an SRDF file; YAML and MJCF files have their own."""
     if robot.kind in ("urdf", "xacro"):
-        from robolin.description.urdf.srdf_reader import with_group_states
+        from robolin.description.named_poses import with_group_states
 
         return with_group_states(reading, robot, options)
     if options.srdf is not None:

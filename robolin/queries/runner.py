@@ -19,7 +19,8 @@ from robolin.core.text import pluralize
 from robolin.core.threads import MIN_WORK_PER_THREAD, SMALL_RESULT, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES
-from robolin.io.trajectories.trajectory import Chunk, split_chunk
+from robolin.io.trajectories.read import split_chunk
+from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state
 from robolin.queries.request import QueryContext, arm_inputs
 from robolin.queries.state_monitor import StateMonitor

@@ -19,8 +19,7 @@ from robolin.core.arm_parts import (
     turned_rotary,
 )
 from robolin.description.model import Description, JointEntry, SourceLocation
-from robolin.description.urdf.other_programs import ignored_by_others
-from robolin.description.urdf.urdf_reader import read_urdf
+from robolin.description.urdf.urdf_reader import ignored_by_others, read_urdf
 from tests.description.bad_urdf import A, B, C, between, inertial, joint, robot
 from tests.published import FILES, needs_published_files
 

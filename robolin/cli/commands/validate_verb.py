@@ -175,7 +175,7 @@ def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources:
 def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> ValidatedFile:
     from robolin.description.load import read
     from robolin.description.robot_source import bundled_path
-    from robolin.description.urdf.other_programs import ignored_by_others
+    from robolin.description.urdf.urdf_reader import ignored_by_others
     from robolin.description.validate.validate import validate
 
     reading = read(source, options)

@@ -14,10 +14,14 @@ from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import RobolinError
 
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}
+
 _NAME = "name"
+
 # position[0], position.0, position0
 _INDEX = r"(\[\d+\]|\.?\d+)"
+
 _INDEXED = rf"(.*?)({'|'.join([*_SHORT, _NAME])}){_INDEX}"
+
 # the same in plural, and other words
 _PLURALS = {
     **dict.fromkeys(("positions", "angles"), "position"),
@@ -25,10 +29,12 @@ _PLURALS = {
     "accelerations": "acceleration",
     **dict.fromkeys(("efforts", "torques", "torque"), "effort"),
 }
+
 _INDEXED_PLURAL = rf"(.*?)({'|'.join(_PLURALS)}){_INDEX}"
 
 # columns by prefix and quantity word, each by its index
 Lists = Mapping[tuple[str, str], Mapping[int, str]]
+
 # returns the constant text of columns; None if rows differ
 TextsOf = Callable[[Sequence[str]], Sequence[str] | None]
 
@@ -135,21 +141,6 @@ def _unreadable(naming: str, column: str, where: str) -> RobolinError:
     return RobolinError(message, where=where, hint=hint)
 
 
-def zero_based_columns(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
-    """Columns q0 … q5 or q_0 … q_5 of all joints under robolin's names, by column."""
-    known, renamed = set(columns), dict[str, str]()
-    # 'q_0' is also the position of a joint named '0'
-    separators = [""] if any(map(str.isdecimal, joints)) else ["", "_"]
-    for short in COLUMN_WORDS:
-        for separator in separators:
-            names = [f"{short}{separator}{i}" for i in range(len(joints))]
-            beyond = f"{short}{separator}{len(joints)}"
-            if joints and known.issuperset(names) and beyond not in known:
-                native = [column_name(short, joint) for joint in joints]
-                renamed |= dict(zip(names, native, strict=True))
-    return renamed
-
-
 def names_without_case(
     columns: Sequence[str], joints: Sequence[str]
 ) -> tuple[Sequence[str], list[str]]:
@@ -177,19 +168,6 @@ def names_without_case(
     first = changed[0]
     note = f"the case of joint names is ignored: '{columns[first]}' is '{names[first]}'"
     return names, [note]
-
-
-def any_native(columns: Sequence[str], joints: Sequence[str], selected: Sequence[str]) -> bool:
-    """Return whether a column already has robolin's name; then no layout is detected."""
-    known = set(columns)
-    for i, joint in enumerate(joints):
-        if joint not in selected:
-            continue
-        for short in COLUMN_WORDS:
-            spellings = (column_name(short, joint), f"{short}_{joint}", f"{joint}.{short}")
-            if known & {*spellings, f"{short}{i + 1}", f"{short}[{i}]"}:
-                return True
-    return False
 
 
 def detect_layout(

@@ -15,13 +15,8 @@ from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import did_you_mean, pluralize, quote_list
 from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import RobolinError, UsageError
-from robolin.io.trajectories.column_layouts import (
-    TextsOf,
-    any_native,
-    detect_layout,
-    names_without_case,
-    zero_based_columns,
-)
+from robolin.io.trajectories.column_layouts import TextsOf, detect_layout, names_without_case
+from robolin.io.trajectories.columns import any_native, zero_based_columns
 
 TIME_COLUMN = "time"
 # new name of a column 'time' if another column is the time

@@ -19,6 +19,7 @@ from robolin.core.text import closest_match, quote_list
 from robolin.errors import RobolinError, raise_all
 
 EULER_ANGLES = ("rx", "ry", "rz")
+
 QUATERNION_PARTS = ("qx", "qy", "qz", "qw")
 
 
@@ -105,6 +106,7 @@ def angles(
 
 
 _NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")
+
 _NAMED_AT_MOST = 6
 
 Meaning = tuple[str, int]
@@ -367,3 +369,31 @@ def _notes(
 
 def _listed(names: Sequence[str]) -> str:
     return quote_list(names, _NAMED_AT_MOST)
+
+
+def zero_based_columns(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
+    """Columns q0 … q5 or q_0 … q_5 of all joints under robolin's names, by column."""
+    known, renamed = set(columns), dict[str, str]()
+    # 'q_0' is also the position of a joint named '0'
+    separators = [""] if any(map(str.isdecimal, joints)) else ["", "_"]
+    for short in COLUMN_WORDS:
+        for separator in separators:
+            names = [f"{short}{separator}{i}" for i in range(len(joints))]
+            beyond = f"{short}{separator}{len(joints)}"
+            if joints and known.issuperset(names) and beyond not in known:
+                native = [column_name(short, joint) for joint in joints]
+                renamed |= dict(zip(names, native, strict=True))
+    return renamed
+
+
+def any_native(columns: Sequence[str], joints: Sequence[str], selected: Sequence[str]) -> bool:
+    """Return whether a column already has robolin's name; then no layout is detected."""
+    known = set(columns)
+    for i, joint in enumerate(joints):
+        if joint not in selected:
+            continue
+        for short in COLUMN_WORDS:
+            spellings = (column_name(short, joint), f"{short}_{joint}", f"{joint}.{short}")
+            if known & {*spellings, f"{short}{i + 1}", f"{short}[{i}]"}:
+                return True
+    return False

@@ -46,7 +46,6 @@ from robolin.io.trajectories.trajectory import (
     Trajectory,
     concat_chunks,
     require_clock,
-    split_chunk,
     without_numbers,
 )
 
@@ -55,7 +54,9 @@ MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
 
 # its name in messages
 _STANDARD_INPUT = "<stdin>"
+
 _ANGULAR = frozenset({"q", "qd", "qdd"})
+
 _DEGREE = np.pi / 180.0
 
 
@@ -365,4 +366,27 @@ def read_trajectory(
         digest=digest,
         time_unit=stream.time_unit,
         lines=stream.lines,
+    )
+
+
+def split_chunk(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
+    """Split a chunk into parts of at most `rows()` rows, evaluated for each part."""
+    first = 0
+    while first < chunk.rows:
+        stop = min(first + rows(), chunk.rows)
+        yield chunk if stop - first == chunk.rows else _piece(chunk, first, stop)
+        first = stop
+
+
+def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
+    begin, end = chunk.reach
+    per_row = (end - begin) / chunk.rows
+    return Chunk(
+        rows=stop - first,
+        columns={name: values[first:stop] for name, values in chunk.columns.items()},
+        time=None if chunk.time is None else chunk.time[first:stop],
+        location=lambda row: chunk.location(first + row),
+        gaps=None if chunk.gaps is None else chunk.gaps[first:stop],
+        reach=(begin + round(per_row * first), begin + round(per_row * stop)),
+        carried={name: values[first:stop] for name, values in chunk.carried.items()},
     )

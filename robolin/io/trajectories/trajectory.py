@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,29 +63,6 @@ class Chunk:
     gaps: Mask | None
     reach: tuple[int, int]
     carried: Mapping[str, Numbers] = field(default_factory=dict)
-
-
-def split_chunk(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
-    """Split a chunk into parts of at most `rows()` rows, evaluated for each part."""
-    first = 0
-    while first < chunk.rows:
-        stop = min(first + rows(), chunk.rows)
-        yield chunk if stop - first == chunk.rows else _piece(chunk, first, stop)
-        first = stop
-
-
-def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
-    begin, end = chunk.reach
-    per_row = (end - begin) / chunk.rows
-    return Chunk(
-        rows=stop - first,
-        columns={name: values[first:stop] for name, values in chunk.columns.items()},
-        time=None if chunk.time is None else chunk.time[first:stop],
-        location=lambda row: chunk.location(first + row),
-        gaps=None if chunk.gaps is None else chunk.gaps[first:stop],
-        reach=(begin + round(per_row * first), begin + round(per_row * stop)),
-        carried={name: values[first:stop] for name, values in chunk.carried.items()},
-    )
 
 
 def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
