@@ -1,36 +1,45 @@
-"""Commands that run a request: parse the flags, compute, and write the result."""
+"""Commands that run a request: parse the flags, compute, and write the result.
+
+A request is about one state, one recording, or many recordings.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import VerbCommand, explicit_options, validated_path
+from robolin.cli.flags.flag import STATE, VerbCommand, explicit_options, flags, validated_path
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import Output, output_of, output_params
-from robolin.cli.flags.state_flags import (
-    MANY_PARAMS,
-    RecordingSet,
-    live_output,
-    recording_set,
-    state_flags,
-)
+from robolin.cli.flags.state_flags import _HELP, _STATE_FILE, _TRAJECTORY, MANY_PARAMS
 from robolin.errors import UsageError
+from robolin.io.format_table import FORMATS
+from robolin.queries.option_specs import (
+    EXCLUDES,
+    MODIFIES,
+    Verb,
+    conflict,
+)
 from robolin.queries.request import Request, request_from_options, run_request
 from robolin.queries.states import require_nan_support
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
+    from robolin.batch.recordings import NamedRecording
     from robolin.core.arm import Arm
     from robolin.core.results.result import Result, ResultStream
     from robolin.display.terminal.show import RowProgress
+    from robolin.queries.question import Question
     from robolin.queries.request import ResultCallback
+
 
 # receives a request, its output, and extra flags by name
 Respond = Callable[..., None]
@@ -41,6 +50,7 @@ Write = Callable[["Result | ResultStream"], None]
 # mallopt parameters: free memory kept at the end of the heap, largest block taken from the heap,
 # both in bytes, and the number of arenas shared by all threads
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+
 _WORDS = {_M_TRIM_THRESHOLD: 1 << 28, _M_MMAP_THRESHOLD: 1 << 25, _M_ARENA_MAX: 1}
 
 
@@ -166,3 +176,98 @@ def tune_malloc() -> None:
     if mallopt is not None:
         for word, value in _WORDS.items():
             mallopt(word, value)
+
+
+def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.Option]:
+    """State flags of a command; `gives` names its result with --perturb.
+
+    texts: help texts that replace the default ones, by quantity
+    """
+    helps = {**_HELP, **texts}
+    own = {f"--{name} VALUES": helps[name] for name in verb.states}
+    if verb.state_file:
+        own["--state FILE"] = _STATE_FILE
+    if "on-bad-row" not in verb.states_from:
+        return flags(STATE, verb.options, own)
+    if verb.perturb:
+        forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
+        text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
+        own["--perturb KEY=VALUES"] = text
+    if "weights" in verb.own_options:
+        text = f"Return the gradient of weighted {gives[1:]}\nWith --perturb: its change."
+        own["--weights VALUES"] = text
+    return [*flags(STATE, verb.options, own), *_TRAJECTORY]
+
+
+_PART_FLAGS = ("part_rows", "shard", "resume", "cluster")
+
+
+@dataclass(frozen=True)
+class RecordingSet:
+    """Recordings, output, and division of the work.
+
+    folder: output folder of the parts; None for one result
+    """
+
+    recordings: tuple[NamedRecording, ...]
+    folder: str | None = None
+    part_rows: int | None = None
+    shard: str | None = None
+    resume: bool = False
+    cluster: str | None = None
+
+
+def recording_set(ctx: click.Context) -> RecordingSet | None:
+    """Parse the flags for many recordings; None for a single result."""
+    trajectory = ctx.params.get("trajectory")
+    flags: dict[str, Any] = {name: ctx.params.get(name) for name in _PART_FLAGS}
+    folder = _folder(ctx.params.get("path"), any(flags.values()))
+    texts = tuple(map(validated_path, trajectory)) if isinstance(trajectory, tuple) else ()
+    if not texts:
+        return None
+    if folder is None:
+        for name in (name for name, value in flags.items() if value):
+            hint = "add -o FOLDER/"
+            raise conflict(name.replace("_", "-"), MODIFIES, ["-o FOLDER/"], hint)
+        if len(texts) == 1 and _is_one_file(texts[0]):
+            return None
+    from robolin.batch.recordings import names_several, recordings
+
+    if folder is None and len(texts) == 1 and not names_several(texts[0]):
+        return None
+    if folder is None:
+        return RecordingSet(recordings(texts), **flags)
+    from robolin.batch.parts_folder import recordings_for
+    from robolin.io.locations import parse_location
+
+    named = recordings_for(parse_location(folder), texts)
+    if named[0].path == "-":
+        hint = "store the recording in a file, or write the result to one file"
+        raise UsageError("cannot be divided into parts", where="--trajectory -", hint=hint)
+    return RecordingSet(named, folder, **flags)
+
+
+def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
+    """The output of a command with --live, or the output unchanged."""
+    if not ctx.params.get("live"):
+        return out
+    if question.needs_all_rows:
+        hint = "remove --live: the first result needs all rows"
+        raise conflict("live", EXCLUDES, [question.needs_all_rows], hint)
+    return replace(out, form="csv", live=True)
+
+
+def _is_one_file(text: str) -> bool:
+    """True if a text names a single local recording: not a pattern, folder or object."""
+    return text == "-" or ("://" not in text and os.path.isfile(text))
+
+
+def _folder(path: str | None, divided: bool) -> str | None:
+    """The folder of the parts, if the path ends in /, is a folder, or must be one."""
+    if path is None:
+        return None
+    if path.endswith(("/", os.sep)):
+        return path
+    named_as_file = PurePath(path).suffix.removeprefix(".") in FORMATS
+    is_folder = divided or os.path.isdir(path)
+    return path if is_folder and not named_as_file else None

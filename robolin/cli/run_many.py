@@ -28,7 +28,7 @@ from robolin.queries.states import require_nan_support
 if TYPE_CHECKING:
     from robolin.batch.compute import PartDone, PartsWork
     from robolin.cli.flags.output_flags import Output
-    from robolin.cli.flags.state_flags import RecordingSet
+    from robolin.cli.query_command import RecordingSet
     from robolin.queries.request import Request
 
 # seconds between two progress lines

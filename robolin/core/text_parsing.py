@@ -61,35 +61,32 @@ class FlagText(NamedTuple):
 
 def parse_number(typed: FlagText, item: str) -> ParsedNumber:
     """Parse a number with an optional suffix `deg` or `°`, or a fraction of π such as `-pi/2`."""
-    item = item.strip()
-    if part := _PI.fullmatch(item):
-        sign, times, over = part.groups()
-        return _finite(typed, item, float(f"{sign}{times or 1}") * pi, float(over or 1))
-    unit = next((unit for unit in _DEGREES if item.endswith(unit)), "")
-    plain = item.removesuffix(unit)
-    if not _NUMBER.fullmatch(plain.rstrip()):
-        what = f"'{item}' is not a number" if item else "a number is missing"
-        hint = "write numbers like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
-        raise typed.wrong(what, hint)
-    parsed = _finite(typed, item, float(plain))
-    return ParsedNumber(radians(parsed.value), True) if unit else ParsedNumber(parsed.value)
+    parsed = _number_or_problem(item.strip())
+    if isinstance(parsed, ParsedNumber):
+        return parsed
+    hint = "write numbers like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
+    raise typed.wrong(parsed, hint if parsed.endswith(("not a number", "missing")) else "")
 
 
 def is_number(text: str) -> bool:
     """True if `parse_number` accepts the text."""
-    try:
-        parse_number(FlagText("", text), text)
-    except UsageError:
-        return False
-    return True
+    return isinstance(_number_or_problem(text.strip()), ParsedNumber)
 
 
-def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> ParsedNumber:
-    if not over:
-        raise typed.wrong(f"'{item}' divides by zero")
-    if not isfinite(value / over):
-        raise typed.wrong(f"'{item}' is too large")
-    return ParsedNumber(value / over, True)
+def _number_or_problem(item: str) -> ParsedNumber | str:
+    """The number in a text without spaces around it, or what is wrong with the text."""
+    if part := _PI.fullmatch(item):
+        sign, times, over = part.groups()
+        if not float(over or 1):
+            return f"'{item}' divides by zero"
+        parsed = ParsedNumber(float(f"{sign}{times or 1}") * pi / float(over or 1), True)
+    else:
+        unit = next((unit for unit in _DEGREES if item.endswith(unit)), "")
+        plain = item.removesuffix(unit)
+        if not _NUMBER.fullmatch(plain.rstrip()):
+            return f"'{item}' is not a number" if item else "a number is missing"
+        parsed = ParsedNumber(radians(float(plain)) if unit else float(plain), bool(unit))
+    return parsed if isfinite(parsed.value) else f"'{item}' is too large"
 
 
 def number(typed: FlagText, item: str | None = None) -> float:

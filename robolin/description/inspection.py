@@ -8,8 +8,16 @@ from typing import Any
 
 from robolin.core.arm import Arm, Joint, Mimic, Vector3
 from robolin.description.building.contract import repr_number
-from robolin.description.model import Description, JointEntry, LinkEntry, Reading
-from robolin.description.tree import PUBLIC_PARTS, group_kind, tree_of, with_base_joint
+from robolin.description.model import (
+    PUBLIC_PARTS,
+    Description,
+    JointEntry,
+    LinkEntry,
+    Reading,
+    group_kind,
+)
+from robolin.description.multi_dof_joints import with_base_joint
+from robolin.description.structure import tree_of
 from robolin.description.validate.validate import validate
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import raise_all

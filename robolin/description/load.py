@@ -242,7 +242,8 @@ def _warnings(reading: Reading, plain: Arm | None) -> list[Finding]:
 
 def _sound(reading: Reading) -> Description:
     """The description in a reading; its errors are raised together."""
-    raise_all([finding.error() for finding in reading.findings if finding.level == "error"])
+    if errors := [each.error() for each in reading.findings if each.level == "error"]:
+        raise_all(errors)
     assert reading.description is not None, "a reading without errors has a description"
     return reading.description
 

@@ -5,30 +5,39 @@ inertia is not checked), each with its location in the file, so that every later
 name a line.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from math import cos, sin
+from typing import Any, Literal, NamedTuple, cast
 
 from robolin.core.arm import (
+    GROUP_FREEDOMS,
     HERE,
     NO_TURN,
     ORIGIN,
     UNLIMITED,
     DhRow,
+    GroupKind,
     Inertia,
     Limits,
     LoopKind,
+    Matrix3,
     Mimic,
     Pose,
     Vector3,
 )
+from robolin.core.arm_parts import compose, unit
 from robolin.core.text import printable
 from robolin.errors import RobolinError
 
 # gravity of an arm whose file does not specify it
 STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
+
 Level = Literal["error", "warning", "note"]
+
 EntryKind = Literal[
     "revolute",
     "continuous",
@@ -90,6 +99,7 @@ JOINT_TYPES: dict[EntryKind, JointType] = {
 }
 
 MOST_OF_A_KIND = 200
+
 # kinds of ignored elements that are listed; a file with more is not written by hand
 MOST_KINDS = 1000
 
@@ -378,3 +388,46 @@ def _nonzero_values(values: Figures) -> dict[str, Any]:
         for key, value in values.items()
         if (any(value) if isinstance(value, list) else value)
     }
+
+
+# public order of the coordinates; in a floating joint rotations come before translations
+PUBLIC_PARTS: Mapping[GroupKind, tuple[str, ...]] = {
+    "floating": ("rx", "ry", "rz", "x", "y", "z"),
+    "planar": ("x", "y", "rz"),
+    "spherical": ("rx", "ry", "rz"),
+}
+
+
+def group_kind(joint: JointEntry) -> GroupKind | None:
+    """The type of a multi-DoF joint, None for a single-DoF joint."""
+    return cast(GroupKind, joint.kind) if joint.kind in GROUP_FREEDOMS else None
+
+
+def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
+    """The names of a joint's coordinates in public order: for a single-DoF joint, its own name."""
+    kind = group_kind(joint)
+    return tuple(f"{joint.name}:{part}" for part in PUBLIC_PARTS[kind]) if kind else (joint.name,)
+
+
+def turn_about(axis: Vector3, angle: float) -> Matrix3:
+    """The rotation by an angle about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    c, s = cos(angle), sin(angle)
+    v = 1.0 - c
+    return (
+        c + x * x * v, x * y * v - z * s, x * z * v + y * s,
+        y * x * v + z * s, c + y * y * v, y * z * v - x * s,
+        z * x * v - y * s, z * y * v + x * s, c + z * z * v,
+    )  # fmt: skip
+
+
+def standing_pose(joint: JointEntry, position: float) -> Pose:
+    """The pose of the child link in the parent link for a joint position."""
+    if position == 0.0:
+        return joint.pose
+    x, y, z = axis = unit(joint.axis)
+    if joint.kind == "prismatic":
+        motion = Pose(translation=(position * x, position * y, position * z))
+    else:
+        motion = Pose(rotation=turn_about(axis, position))
+    return compose(joint.pose, motion)

@@ -29,9 +29,10 @@ from robolin.description.model import (
     PoseEntry,
     Reading,
     SourceLocation,
+    coordinate_names,
+    group_kind,
 )
 from robolin.description.robot_source import RobotText, robot_file_bytes
-from robolin.description.tree import coordinate_names, group_kind
 from robolin.description.urdf.urdf_fields import Notes, name_of, number_list, shown
 from robolin.description.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError

@@ -1,26 +1,35 @@
-"""Checks for all readers: links and joints form one tree, and mimic joints have leaders.
+"""The tree of links and joints: checks for all readers, the order of joints, and mimic rules.
 
 An empty name marks an error that the reader has already reported; the checks skip it.
+The public order is depth first from the root.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from robolin.core.arm import HERE, Limits, Vector3
+from robolin.core.arm import (
+    HERE,
+    Limits,
+    Mimic,
+    Vector3,
+)
 from robolin.core.arm_parts import unit, without_direction
 from robolin.core.text import did_you_mean, quote_list
 from robolin.description.model import (
     JOINT_TYPES,
+    Description,
     EntryKind,
     Finding,
     JointEntry,
     JointPart,
     LinkEntry,
     SourceLocation,
+    coordinate_names,
+    group_kind,
 )
-from robolin.description.tree import coordinate_names, group_kind
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")
 
@@ -349,3 +358,70 @@ def _part(joint: JointEntry, part: JointPart) -> JointEntry:
 
 def _dot(a: Vector3, b: Vector3) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The joints depth first, siblings in file order, so that parents precede their children."""
+
+    description: Description
+    joints: tuple[JointEntry, ...]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, JointEntry]:
+        return {joint.name: joint for joint in self.joints}
+
+    @cached_property
+    def coordinates(self) -> frozenset[str]:
+        """The names of all coordinates: single-DoF joints, and the parts of multi-DoF joints."""
+        return frozenset(name for joint in self.joints for name in coordinate_names(joint))
+
+    @cached_property
+    def above(self) -> Mapping[str, JointEntry]:
+        """For every link except the root, its parent joint."""
+        return {joint.child: joint for joint in self.joints}
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        return (self.description.root, *(joint.child for joint in self.joints))
+
+    @cached_property
+    def mimic(self) -> Mapping[str, Mimic]:
+        """For every mimic joint, the rule with respect to its independent leader."""
+        return composed_mimic(self.joints)
+
+    def inboard(self, link: str) -> Iterator[JointEntry]:
+        """The joints from a link up to the root."""
+        while joint := self.above.get(link):
+            yield joint
+            link = joint.parent
+
+
+def tree_of(description: Description) -> Tree:
+    """The joints of a description in depth-first order; uses a stack, since trees may be deep."""
+    below: dict[str, list[JointEntry]] = {}
+    for joint in description.joints:
+        below.setdefault(joint.parent, []).append(joint)
+    walk: list[JointEntry] = []
+    waiting = below.get(description.root, [])[::-1]
+    while waiting:
+        joint = waiting.pop()
+        walk.append(joint)
+        waiting.extend(below.get(joint.child, [])[::-1])
+    return Tree(description, tuple(walk))
+
+
+def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
+    """For every mimic joint, the rule with respect to the leader at the end of its chain.
+
+    q = r₁ (r₂ q(leader) + o₂) + o₁ = r₁r₂ q(leader) + (r₁o₂ + o₁); the joints have passed
+    `check_structure`, so every chain ends.
+    """
+    rules = {joint.name: joint.mimic for joint in joints if joint.mimic}
+    composed: dict[str, Mimic] = {}
+    for name, rule in rules.items():
+        while step := composed.get(rule.leader, rules.get(rule.leader)):
+            offset = rule.ratio * step.offset + rule.offset
+            rule = Mimic(step.leader, rule.ratio * step.ratio, offset)
+        composed[name] = rule
+    return composed

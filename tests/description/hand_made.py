@@ -11,7 +11,7 @@ import numpy as np
 from robolin.core.arm import Arm, Inertia, Pose, Rotary, Vector3
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
-from robolin.description.tree import composed_mimic
+from robolin.description.structure import composed_mimic
 
 FILE = "arm.urdf"
 KINDS = ("revolute", "continuous", "prismatic", "fixed")

@@ -10,7 +10,7 @@ from robolin.core.arm import HERE, Pose
 from robolin.core.arm_parts import compose
 from robolin.description.load import read
 from robolin.description.model import Description
-from robolin.description.tree import tree_of
+from robolin.description.structure import tree_of
 from tests.cases import for_each
 
 BODY = (

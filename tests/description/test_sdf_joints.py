@@ -8,7 +8,7 @@ import pytest
 
 import robolin
 from robolin.description.load import read
-from robolin.description.tree import tree_of
+from robolin.description.structure import tree_of
 from tests.cases import for_each
 from tests.description.test_sdf_frames import described, joint, link, model
 

@@ -10,8 +10,7 @@ import pytest
 from robolin.core.arm import Mimic
 from robolin.core.text import did_you_mean
 from robolin.description.model import EntryKind, JointEntry, LinkEntry, SourceLocation
-from robolin.description.structure import check_structure
-from robolin.description.tree import composed_mimic
+from robolin.description.structure import check_structure, composed_mimic
 from tests.work import CountedName, count_lines
 
 HERE = SourceLocation("robot.yaml", 1)

@@ -15,7 +15,7 @@ from robolin.checking.verification.check_context import complex_step, complex_st
 from robolin.core.arm import HERE, Arm
 from robolin.core.configuration import integrate, kinematic_block
 from robolin.description.model import JointEntry, SourceLocation
-from robolin.description.tree import joints_of_group
+from robolin.description.multi_dof_joints import joints_of_group
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.compiled.kernels import host_width

@@ -63,7 +63,8 @@ def topic_options(topic: str) -> Sequence[click.Parameter]:
     from robolin.cli.flags.forward_flags import BAUMGARTE, CLOSE_FLAG, LOOP_METHOD_FLAG
     from robolin.cli.flags.model_flags import MODEL_PARAMS
     from robolin.cli.flags.output_flags import OUTPUT_PARAMS
-    from robolin.cli.flags.state_flags import MANY_PARAMS, state_flags
+    from robolin.cli.flags.state_flags import MANY_PARAMS
+    from robolin.cli.query_command import state_flags
 
     if topic == "input":
         return state_flags(VERBS["forward"], "", {})

@@ -252,8 +252,8 @@ def plan_command(words: tuple[str, ...]) -> None:
     from robolin.batch.recordings import require_outside
     from robolin.cli.flags.flag import explicit_options, validated_path
     from robolin.cli.flags.output_flags import output_of
-    from robolin.cli.flags.state_flags import recording_set
     from robolin.cli.group import parse_only
+    from robolin.cli.query_command import recording_set
     from robolin.io.locations import parse_location
     from robolin.queries.request import request_from_options
 

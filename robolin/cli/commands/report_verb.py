@@ -22,8 +22,8 @@ from robolin.cli.flags.flag import (
 )
 from robolin.cli.flags.forward_flags import CLOSE_FLAG
 from robolin.cli.flags.model_flags import MODEL_PARAMS
-from robolin.cli.flags.state_flags import state_flags
 from robolin.cli.main import say
+from robolin.cli.query_command import state_flags
 from robolin.core.progress import track
 from robolin.errors import FileError, UsageError
 from robolin.queries.option_specs import REQUIRES, conflict

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, STATE, flag, flags, validated_path
-from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.flag import OUTPUT, STATE, flag, flags
 from robolin.core.choices import DIFFERENTIATIONS
-from robolin.errors import UsageError
-from robolin.io.format_table import FORMATS, RECORDINGS, extensions, trajectory_formats
+from robolin.io.format_table import RECORDINGS, extensions, trajectory_formats
 from robolin.queries.option_specs import (
-    EXCLUDES,
-    MODIFIES,
     READ_OPTIONS,
     SAMPLES,
     TEXTS,
     TRAJECTORY,
-    Verb,
-    conflict,
 )
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-    from robolin.batch.recordings import NamedRecording
-    from robolin.queries.question import Question
 
 
 class MethodText(click.types.StringParamType):
@@ -83,7 +70,6 @@ READING_FLAGS = [
     ),
 ]
 
-
 _HELP = {
     "q": "Positions [rad or m], or a pose such as home (default 0)",
     "qd": "Velocities [rad/s or m/s] (default 0)",
@@ -96,7 +82,6 @@ _HELP = {
     "qdr": "Reference velocities of --slotine-li (default 0)",
     "qddr": "Reference accelerations of --slotine-li (default 0)",
 }
-
 
 _STATE_FILE = (
     "Read the state from a .yaml or .toml file\n"
@@ -135,27 +120,6 @@ _TRAJECTORY = [
 ]
 
 
-def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.Option]:
-    """State flags of a command; `gives` names its result with --perturb.
-
-    texts: help texts that replace the default ones, by quantity
-    """
-    helps = {**_HELP, **texts}
-    own = {f"--{name} VALUES": helps[name] for name in verb.states}
-    if verb.state_file:
-        own["--state FILE"] = _STATE_FILE
-    if "on-bad-row" not in verb.states_from:
-        return flags(STATE, verb.options, own)
-    if verb.perturb:
-        forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
-        text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
-        own["--perturb KEY=VALUES"] = text
-    if "weights" in verb.own_options:
-        text = f"Return the gradient of weighted {gives[1:]}\nWith --perturb: its change."
-        own["--weights VALUES"] = text
-    return [*flags(STATE, verb.options, own), *_TRAJECTORY]
-
-
 def sample_flags(needed: str) -> list[click.Option]:
     """--samples and --seed, for a command where they require the flag `needed`."""
     texts = {
@@ -166,6 +130,7 @@ def sample_flags(needed: str) -> list[click.Option]:
 
 
 _OF_RECORDINGS = {"trajectory": "add --trajectory FILE"}
+
 _PART_ROWS = flag(
     "--part-rows N",
     OUTPUT,
@@ -175,6 +140,7 @@ _PART_ROWS = flag(
     minimum=1,
     modifies=_OF_RECORDINGS,
 )
+
 _SHARD = flag(
     "--shard K/N",
     OUTPUT,
@@ -182,6 +148,7 @@ _SHARD = flag(
     "Requires -o FOLDER/. N commands, in sequence or in parallel, compute all parts.",
     modifies=_OF_RECORDINGS,
 )
+
 _RESUME = flag(
     "--resume",
     OUTPUT,
@@ -191,6 +158,7 @@ _RESUME = flag(
 )
 
 _ONLY_CSV = "--live writes CSV to standard output: redirect it with > FILE"
+
 _LIVE = flag(
     "--live",
     OUTPUT,
@@ -211,75 +179,3 @@ _CLUSTER = flag(
 )
 
 MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _CLUSTER, _LIVE]
-_PART_FLAGS = ("part_rows", "shard", "resume", "cluster")
-
-
-@dataclass(frozen=True)
-class RecordingSet:
-    """Recordings, output, and division of the work.
-
-    folder: output folder of the parts; None for one result
-    """
-
-    recordings: tuple[NamedRecording, ...]
-    folder: str | None = None
-    part_rows: int | None = None
-    shard: str | None = None
-    resume: bool = False
-    cluster: str | None = None
-
-
-def recording_set(ctx: click.Context) -> RecordingSet | None:
-    """Parse the flags for many recordings; None for a single result."""
-    trajectory = ctx.params.get("trajectory")
-    flags: dict[str, Any] = {name: ctx.params.get(name) for name in _PART_FLAGS}
-    folder = _folder(ctx.params.get("path"), any(flags.values()))
-    texts = tuple(map(validated_path, trajectory)) if isinstance(trajectory, tuple) else ()
-    if not texts:
-        return None
-    if folder is None:
-        for name in (name for name, value in flags.items() if value):
-            hint = "add -o FOLDER/"
-            raise conflict(name.replace("_", "-"), MODIFIES, ["-o FOLDER/"], hint)
-        if len(texts) == 1 and _is_one_file(texts[0]):
-            return None
-    from robolin.batch.recordings import names_several, recordings
-
-    if folder is None and len(texts) == 1 and not names_several(texts[0]):
-        return None
-    if folder is None:
-        return RecordingSet(recordings(texts), **flags)
-    from robolin.batch.parts_folder import recordings_for
-    from robolin.io.locations import parse_location
-
-    named = recordings_for(parse_location(folder), texts)
-    if named[0].path == "-":
-        hint = "store the recording in a file, or write the result to one file"
-        raise UsageError("cannot be divided into parts", where="--trajectory -", hint=hint)
-    return RecordingSet(named, folder, **flags)
-
-
-def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
-    """The output of a command with --live, or the output unchanged."""
-    if not ctx.params.get("live"):
-        return out
-    if question.needs_all_rows:
-        hint = "remove --live: the first result needs all rows"
-        raise conflict("live", EXCLUDES, [question.needs_all_rows], hint)
-    return replace(out, form="csv", live=True)
-
-
-def _is_one_file(text: str) -> bool:
-    """True if a text names a single local recording: not a pattern, folder or object."""
-    return text == "-" or ("://" not in text and os.path.isfile(text))
-
-
-def _folder(path: str | None, divided: bool) -> str | None:
-    """The folder of the parts, if the path ends in /, is a folder, or must be one."""
-    if path is None:
-        return None
-    if path.endswith(("/", os.sep)):
-        return path
-    named_as_file = PurePath(path).suffix.removeprefix(".") in FORMATS
-    is_folder = divided or os.path.isdir(path)
-    return path if is_folder and not named_as_file else None

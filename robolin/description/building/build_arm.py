@@ -54,19 +54,18 @@ from robolin.description.model import (
     JointEntry,
     LoopEnd,
     LoopEntry,
-    model_dict_of,
-)
-from robolin.description.tree import (
-    FLOATING_BASE,
-    Tree,
     coordinate_names,
-    floating_problems,
     group_kind,
-    joints_of_group,
+    model_dict_of,
     standing_pose,
-    tree_of,
+)
+from robolin.description.multi_dof_joints import (
+    FLOATING_BASE,
+    floating_problems,
+    joints_of_group,
     with_base_joint,
 )
+from robolin.description.structure import Tree, tree_of
 from robolin.errors import RobolinError, UsageError, raise_all
 
 DEFAULTS = ModelOptions()
@@ -123,11 +122,13 @@ def build(
 
 def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, ...]]:
     """The moving and locked joints, and the independent joints in public order."""
-    raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
+    if problems := [*selection_problems(tree, options), *value_problems(tree, options)]:
+        raise_all(problems)
     selection = select(tree, options)
     joint_names, order_problems = public_order(tree, selection, options.joints)
-    problems = (*movement_problems(tree, selection, options), *spring_problems(selection, options))
-    raise_all([*problems, *order_problems])
+    problems = [*movement_problems(tree, selection, options), *spring_problems(selection, options)]
+    if problems or order_problems:
+        raise_all([*problems, *order_problems])
     return selection, joint_names
 
 

@@ -12,7 +12,7 @@ from robolin.core.text import join_and, pluralize
 from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.building.selection import Selection, why_locked
 from robolin.description.model import JointEntry
-from robolin.description.tree import Tree
+from robolin.description.structure import Tree
 
 NAMED_AT_MOST = 8
 

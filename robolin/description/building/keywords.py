@@ -10,7 +10,7 @@ from robolin.core.arm import ORIGIN, Vector3, Wrench, WrenchModel
 from robolin.core.choices import WRENCH_MODELS
 from robolin.core.text import did_you_mean, quote_list
 from robolin.description.building.option_texts import ModelOptions, Payload
-from robolin.description.tree import base_joint_of
+from robolin.description.multi_dof_joints import base_joint_of
 from robolin.errors import UsageError, raise_all
 
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]

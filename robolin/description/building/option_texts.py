@@ -19,7 +19,7 @@ from robolin.core.text_parsing import (
     parse_wrench,
     text_of,
 )
-from robolin.description.tree import base_joint_of
+from robolin.description.multi_dof_joints import base_joint_of
 from robolin.errors import UsageError
 
 

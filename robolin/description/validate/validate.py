@@ -22,11 +22,11 @@ from robolin.description.model import (
     LinkEntry,
     Reading,
     SourceLocation,
+    group_kind,
     limit_findings,
     valid_entries,
 )
 from robolin.description.named_poses import pose_findings
-from robolin.description.tree import group_kind
 from robolin.errors import RobolinError
 
 # length error of an axis with three digits, such as 0.707 0.707 0

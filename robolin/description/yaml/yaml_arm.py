@@ -38,11 +38,11 @@ from robolin.description.model import (
     PoseEntry,
     Reading,
     SourceLocation,
+    coordinate_names,
     limit_findings,
 )
 from robolin.description.named_poses import movable, usable_poses
-from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs
-from robolin.description.tree import coordinate_names, tree_of
+from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs, tree_of
 from robolin.description.yaml.dh import DH_KEYS, read_table
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number, shaped_inertia
 from robolin.description.yaml.yaml_joint import (

@@ -154,7 +154,8 @@ def match(
     problems += [*unclear, *_duplicates(columns, [times, *matches.values()], where)]
     available = {*matches, *(("q", i) for orientation in quaternions for i in orientation.indices)}
     problems += _missing(available, selected, needs, unused, where, by_differences)
-    raise_all(problems)
+    if problems:
+        raise_all(problems)
     present = {name for name, _ in available} if joints else {*quantities}
     indices = {
         name: _column_indices(name, matches, len(joints)) for name in quantities if name in present
