@@ -7,14 +7,10 @@ and looked up; column names are never split.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from robolin.core.arrays import Floats
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
 from robolin.core.text import closest_match, quote_list
 from robolin.errors import RobolinError, raise_all
 
@@ -82,27 +78,6 @@ def _problem(
             hint="keep the quaternion or the angles",
         )
     return None
-
-
-def angles(
-    orientation: Orientation, quaternions: Floats, location: Callable[[int], str], gaps: bool
-) -> Floats:
-    """Roll, pitch and yaw (rows, 3); an invalid quaternion gives NaN if `gaps` is set."""
-    length = np.linalg.norm(quaternions, axis=1)
-    off = np.abs(length - 1.0)
-    bad = ~(off <= LENGTH_TOLERANCE)
-    if bad.any() and not gaps:
-        row = int(np.argmax(bad))
-        raise RobolinError(
-            f"the quaternion of joint '{orientation.joint}' must have length 1, got "
-            f"{length[row]:.9g}",
-            where=location(row),
-            hint="check that the order is qx, qy, qz, qw",
-        )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rpy: Floats = rpy_from_quaternion(quaternions / length[:, None])
-    rpy[bad] = np.nan
-    return rpy
 
 
 _NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")

@@ -16,7 +16,7 @@ from robolin.errors import RobolinError
 from robolin.io.paths import base_name
 from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
 from robolin.io.trajectories.column_rules import AS_IT_IS, ReadOptions, canonical_columns
-from robolin.io.trajectories.columns import MatchedColumns, angles, columns_of_joints, match
+from robolin.io.trajectories.columns import MatchedColumns, columns_of_joints, match
 from robolin.io.trajectories.derivatives import (
     DerivationReport,
     JumpCheck,
@@ -44,6 +44,7 @@ from robolin.io.trajectories.row_options import (
 from robolin.io.trajectories.trajectory import (
     Chunk,
     Trajectory,
+    angles,
     concat_chunks,
     require_clock,
     without_numbers,

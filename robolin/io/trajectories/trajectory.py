@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robolin.core.arrays import Floats, Mask, Numbers
+from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
 from robolin.errors import RobolinError
+from robolin.io.trajectories.columns import Orientation
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,3 +151,24 @@ def increasing_seconds(time: Numbers | None, unit: str | None, file: str) -> Flo
         hint = "sort the rows by time; --differentiate savgol accepts equal time stamps"
         raise RobolinError(message, where=file, hint=hint)
     return seconds
+
+
+def angles(
+    orientation: Orientation, quaternions: Floats, location: Callable[[int], str], gaps: bool
+) -> Floats:
+    """Roll, pitch and yaw (rows, 3); an invalid quaternion gives NaN if `gaps` is set."""
+    length = np.linalg.norm(quaternions, axis=1)
+    off = np.abs(length - 1.0)
+    bad = ~(off <= LENGTH_TOLERANCE)
+    if bad.any() and not gaps:
+        row = int(np.argmax(bad))
+        raise RobolinError(
+            f"the quaternion of joint '{orientation.joint}' must have length 1, got "
+            f"{length[row]:.9g}",
+            where=location(row),
+            hint="check that the order is qx, qy, qz, qw",
+        )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rpy: Floats = rpy_from_quaternion(quaternions / length[:, None])
+    rpy[bad] = np.nan
+    return rpy
