@@ -24,6 +24,9 @@ gc.set_threshold(100_000, 20, 20)
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# workers use all cores: threads of BLAS would only wait for each other
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # tests write thousands of files and an atomic write waits 5 ms for the disk: use a folder in
 # memory if there is one with enough free space, as on Linux
 MEMORY, BYTES_OF_TESTS = Path("/dev/shm"), 4e9

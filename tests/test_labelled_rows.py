@@ -23,12 +23,15 @@ JOINT_VALUES = (
     *("nu", "epsilon", "xi", "kappa", "qdr", "qddr", "weights", "dcost_dq", "dcost_dqd", "time"),
 )
 # functions of one state, which has no rows
-ONE_STATE = ("operators", "trim")
+ONE_STATE = ("operators", "optimize", "trim")
 # one value for all rows: there are no labels to compare
 ONE_ROW = {("sensitivity", "dq"), ("sensitivity", "dqd"), ("simulate", "qdd")}
 # further required arguments, and arguments that replace a value
-MORE: dict[str, dict[str, Any]] = {"simulate": {"duration": 0.01, "dt": 0.01}}
 TIMES = np.array([0.0, 0.1, 0.2])
+MORE: dict[str, dict[str, Any]] = {
+    "simulate": {"duration": 0.01, "dt": 0.01},
+    "external_torque": {"time": TIMES},
+}
 
 
 def functions() -> Iterator[tuple[str, list[str]]]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import robolin
 from robolin.description.load import load
 from robolin.queries.verbs import VERBS
-from tests.cli.command import robolin, run_ok
+from tests.cli.command import robolin as run_robolin
+from tests.cli.command import run_ok
 
 WORDS = {name: (verb.path or name).split() for name, verb in VERBS.items()}
 # 1: differences or findings were reported
@@ -55,6 +59,23 @@ def motion_text(robots: tuple[str, ...], kinds: tuple[str, ...], rows: int = 40)
     return "\n".join(lines) + "\n"
 
 
+def write_recording(path: Path, payload: float) -> None:
+    """Measured efforts of the new robot, with friction, noise and a payload, at 50 Hz for 8 s."""
+    arm = robolin.load("arm-new.urdf", payload=[("tool0", payload)])
+    rng, time = np.random.default_rng(len(path.name)), np.arange(0.0, 8.0, 0.02)
+    rates, phases = rng.uniform(1.0, 6.0, (2, 3, arm.n))
+    waves = rates * time[:, None, None] + phases
+    q, qd = np.sin(waves).sum(1), (rates * np.cos(waves)).sum(1)
+    tau = robolin.inverse(arm, q, qd, -(rates**2 * np.sin(waves)).sum(1))
+    tau += 0.8 * np.tanh(qd / 0.05) + rng.normal(scale=0.05, size=tau.shape)
+    columns = [
+        f"{name}/{kind}" for kind in ("position", "velocity", "effort") for name in arm.joint_names
+    ]
+    path.parent.mkdir(exist_ok=True)
+    table = np.column_stack([time, q, qd, tau])
+    np.savetxt(path, table, delimiter=",", header=",".join(["time", *columns]), comments="")
+
+
 def prepare() -> None:
     """Write the files that the examples read into the current folder."""
     Path("arm.urdf").write_text(arm_text(1.0))
@@ -67,6 +88,8 @@ def prepare() -> None:
         Path(name).write_text(motion_text(("arm.urdf", "ur5"), (*states, "effort")))
     Path("miss.csv").write_text(motion_text(("arm.urdf",), states))
     Path("states.csv").write_text(motion_text(("ur5",), states))
+    for name in ("log.csv", "free.csv", "load.csv", "fit/a.csv", "test/b.csv"):
+        write_recording(Path(name), 0.7 if name == "load.csv" else 0.0)
     Path("logs").mkdir()
     polars = pytest.importorskip("polars", reason="needs polars")
     rows = motion_text(("panda", "ur5"), (*states, "effort")).encode()
@@ -87,14 +110,17 @@ WRITTEN = {
 
 def examples(verb: str) -> list[str]:
     """Command lines of a help page without `robolin`."""
-    page = run_ok(*WORDS[verb], "--help").out
+    page = run_ok(*WORDS[verb], "--help").out.replace("\\\n", "")
     return re.findall(r"^    robolin (.*)$", page, re.MULTILINE)
 
 
 def words_of(line: str) -> list[str]:
     """Arguments of an example; long measurements are shortened."""
     words = shlex.split(line.partition(" > ")[0])
-    for command, option, value in (("verify", "--samples", "1"), ("bench", "--rows", "10")):
+    for command, option, value in (
+        *(("verify", "--samples", "1"), ("bench", "--rows", "10")),
+        ("excite", "--iterations", "1"),
+    ):
         if words[0] != command or words[1] == "counts":
             continue
         if option in words:
@@ -114,12 +140,23 @@ def is_missing(words: list[str]) -> bool:
 PAGES = [name for name in VERBS if name not in ("batch", "status", "merge")]
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the examples read."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        prepare()
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", PAGES)
-def test_examples_run(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_run(
+    verb: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The examples of a page run one after the other in one folder."""
-    monkeypatch.chdir(tmp_path)
-    prepare()
+    monkeypatch.chdir(shutil.copytree(prepared, tmp_path / "folder"))
     for line in examples(verb):
         words = words_of(line)
         for name in sorted(set(words) & set(WRITTEN)):
@@ -127,6 +164,6 @@ def test_examples_run(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 run_ok(*WRITTEN[name].split())
         if is_missing(words):
             continue
-        ran = robolin(*words)
+        ran = run_robolin(*words)
         allowed = (0, 1) if words[0] in DIFFERENCES else (0,)
         assert ran.code in allowed, f"robolin {line}\n{ran.err}"

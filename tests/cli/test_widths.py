@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+import robolin
 from robolin.cli.main import main
 from robolin.cli.report import ReportSection, render_report
 from robolin.core.arm import Arm
@@ -40,7 +41,7 @@ WITH_ARRAYS = (
     ("jacobian", "--frame", "tool", "--operational-space"),
     ("momentum",),
     ("optimize", "--goal", "0.1,0.1", "--duration", "0.5", "--dt", "0.1", "--ignore-limits"),
-    ("ik", "--goal", "tool=0.1,0,0", "--ignore-limits"),
+    ("ik", "--goal", "TOOL", "--ignore-limits"),
     ("diagonalize",),
     ("regressor",),
     ("excite", "--max-velocity", "2,3", "--max-acceleration", "5,9", "--iterations", "1"),
@@ -177,6 +178,10 @@ def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
     if "OTHER" in verb and not other.exists():
         other.write_text(robot.read_text().replace("87.125", "91.0625"))
     names = {"MOTION": "motion.csv", "OTHER": other.name}
+    if "TOOL" in verb:
+        # a goal that the arm reaches
+        reached = robolin.jacobian(robolin.load(robot), [0.5, -0.75], frame="tool").position
+        names["TOOL"] = f"tool={','.join(map(repr, reached.tolist()))}"
     return (*(names.get(word, word) for word in verb), robot.name)
 
 

@@ -266,12 +266,22 @@ def test_a_xacro_name_space_alone_is_normal() -> None:
     assert description.ignored == ("gazebo (1)",)
 
 
-@pytest.mark.parametrize("text", ["1", "+1.", "-.5", "1e3", "1.5E-07", " 2 ", "00.10"])
+@pytest.mark.parametrize("text", ["1", "+1.", "-.5", "1e3", "1.5E-07", " 2", "00.10"])
 def test_decimal_numbers_are_read_exactly(text: str) -> None:
     """Every decimal spelling is the double nearest to it."""
     body = only_inertia(inertial(f'<mass value="{text}"/>'))
     assert body is not None
     assert body.mass == float(text)
+
+
+def test_blanks_after_a_number_change_it_in_other_programs_only() -> None:
+    """A mass with blanks on both sides is read exactly, with a warning about urdfdom."""
+    reading = read_urdf(inertial('<mass value=" 2 "/>').encode(), "arm.urdf")
+    assert reading.description is not None
+    (entry,) = reading.description.links
+    assert entry.inertia is not None
+    assert entry.inertia.mass == 2.0
+    assert [found.id for found in reading.findings] == ["inertia-urdfdom"]
 
 
 def test_rotations_are_rotations() -> None:

@@ -34,6 +34,11 @@ ONLY_SUMS = (
     "inverse-from-rest",
     "energy",
     "power",
+    "momentum-observer",
+    "momentum-observer-start",
+    "slotine-li-regressor",
+    "gradient-inverse",
+    "hessian-inverse",
 )
 
 
@@ -60,6 +65,10 @@ def motions(panda: Arm) -> list[dict[str, np.ndarray]]:
     )
     inputs = {**vars(s), "tau": tau, "nu": one.nu, "epsilon": one.epsilon}
     inputs |= {"xi": two.xi, "kappa": two.kappa, "gain": np.abs(s.dq)}
+    inputs |= {"qdr": s.dqd, "qddr": s.dqdd, "tau_weights": s.dqd, "qdd_weights": s.dqd}
+    # an estimate of about the size of the momentum, and a filter with 1 kHz
+    inputs |= {"observer": 0.1 * tau, "observer_decay": np.full_like(s.q, 0.96)}
+    inputs["observer_rate"] = np.full_like(s.q, 40.0)
     # every other joint is prescribed
     inputs["prescribed"] = np.broadcast_to(1.0 * (np.arange(panda.n) % 2), s.q.shape)
     return [{name: values[i] for name, values in inputs.items()} for i in range(STATES)]

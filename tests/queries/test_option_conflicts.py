@@ -194,7 +194,11 @@ def flag_cases() -> Iterator[Case]:
 
 
 FLAG_CASES = [*flag_cases()]
-ARGUMENTS = {"count": ("inverse",), "record": ()}
+ARGUMENTS = {
+    "count": ("inverse",),
+    "record": (),
+    "generate": ("two-link", "momentum-observer", "--output=c"),
+}
 
 
 @pytest.mark.parametrize("case", FLAG_CASES, ids=[case.id for case in FLAG_CASES])

@@ -119,20 +119,37 @@ def _barrier(fit: ConvexFit, x: Floats) -> float:
     return float(-np.sum(np.log(x[fit.positive])) - 2.0 * np.sum(np.log(diagonals)))
 
 
+def _barrier_rows(fit: ConvexFit, x: Floats) -> tuple[Floats, Floats]:
+    """B and c: the barrier has the slope -Bᵀc and the second derivative BᵀB at x."""
+    places, n = _places(fit), len(fit.positive)
+    rows = np.zeros((n + 10 * len(places), x.size))
+    rows[np.arange(n), fit.positive] = 1.0 / x[fit.positive]
+    inner = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(x[places])))[:, None]
+    # for P = S Sᵀ, tr(P⁻¹ Eₐ P⁻¹ E_b) is the product of the symmetric S⁻¹ Eₐ S⁻ᵀ and S⁻¹ E_b S⁻ᵀ,
+    # entry by entry: those above the diagonal count twice
+    above, twice = np.triu_indices(4), np.sqrt(2.0 - np.eye(4))
+    parts = (twice * (inner @ BASIS @ np.swapaxes(inner, -1, -2)))[..., above[0], above[1]]
+    for i, (place, part) in enumerate(zip(places, parts, strict=True)):
+        rows[n + 10 * i : n + 10 * (i + 1), place] = part.T
+    return rows, np.concatenate([np.ones(n), np.tile(np.eye(4)[above], len(places))])
+
+
 def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Floats:
-    """Minimize t f + barrier by Newton steps with backtracking, from x."""
-    H, places = L.T @ L, _places(fit)
-    decrement = np.inf
+    """Minimize t f + barrier by Newton steps with backtracking, from x.
+
+    A step is a least squares problem.  Its normal equations would lose twice as many digits, all
+    of them for recordings without noise.
+    """
+    root, decrement = np.sqrt(t) * L, np.inf
     for _ in range(_MOST_STEPS):
-        slope, curve = t * (L.T @ (L @ (x - best))), t * H
-        slope[fit.positive] -= 1.0 / x[fit.positive]
-        curve[fit.positive, fit.positive] += 1.0 / x[fit.positive] ** 2
-        inverse: Floats = np.linalg.inv(pseudo_inertia(x[places])).astype(np.float64)
-        slope[places] -= np.einsum("bij,aji->ba", inverse, BASIS)
-        curve[places[:, :, None], places[:, None, :]] += _metric(inverse)
-        scale = 1.0 / np.sqrt(np.diag(curve))
-        step = -scale * np.linalg.solve(scale[:, None] * curve * scale, scale * slope)
-        decrement = float(-slope @ step)
+        bent, pull = _barrier_rows(fit, x)
+        rows = np.concatenate([root, bent])
+        scale = 1.0 / np.linalg.norm(rows, axis=0)
+        target = np.concatenate([root @ (best - x), pull])
+        R = np.asarray(np.linalg.qr(np.column_stack([rows * scale, target]), mode="r"))
+        image = R[: x.size, -1]
+        step = scale * np.linalg.solve(R[: x.size, :-1], image)
+        decrement = float(image @ image)
         if decrement < 2.0 * _CENTRED:
             return x
         length, value = 1.0, t * _cost(L, x - best) + _barrier(fit, x)

@@ -49,7 +49,7 @@ def command(inquiry: Request, out: Output) -> None:
     \b
     Examples:
       robolin excite panda -o motion.csv
-      robolin excite ur5 --duration 20 --period 10 --seed 3 -o motion.csv
+      robolin excite ur5 --duration 20 --period 10 --seed 3 -o ur5.csv
       robolin regressor panda --rank --trajectory motion.csv
 
     \b

@@ -160,7 +160,7 @@ WRONG = {
         {"integrator": "rk4", "rtol": 1e-6},
         "rtol: rk4 has fixed steps and no tolerance",
     ),
-    "integrator": ({"integrator": "euler"}, "integrator: unknown integrator 'euler'"),
+    "integrator": ({"integrator": "heun"}, "integrator: unknown integrator 'heun'"),
     "rows": ({"rows": 5}, "rows: rk4 stores steps, not a number of rows"),
     "rows and dt": ({"rows": 5, "rtol": 1e-6}, "rows: dt and rows must not be given together"),
     "every": ({"every": 0}, "every: must be an integer ≥ 1, got 0"),
