@@ -10,6 +10,8 @@ import pytest
 import robolin
 from robolin.analysis.identify.pseudo_inertia import is_possible
 from robolin.analysis.identify.recording import Recording
+from robolin.core.arm import Inertia
+from robolin.core.arm_parameters import OF_LINK, linear_values, parameters
 from robolin.errors import RobolinError, UsageError
 from tests.analysis.identify_recordings import V0, recorded, true_arm
 
@@ -78,10 +80,10 @@ def test_a_load_is_identified_from_recordings_with_and_without_it() -> None:
     """Mass and centre of a load of 1.5 kg, although the links differ from the file."""
     at = (0.02, -0.03, 0.05)
     link = TRUE.links[-1]
-    first = [f"{link.name}/{name}" for name in ("mass", "mx", "my", "mz")]
     Y = robolin.regressor(TRUE, np.zeros(6))
     values = dict(zip(Y.names, Y.parameters, strict=True))
-    added = dict(zip(first, 1.5 * np.array([1.0, *at]), strict=True))
+    load = Inertia(1.5, at, (2e-3, 0.0, 0.0, 2e-3, 0.0, 2e-3))
+    added = {f"{link.name}/{n}": v for n, v in zip(OF_LINK, linear_values(load), strict=True)}
     heavy = TRUE.with_parameters({name: values[name] + extra for name, extra in added.items()})
 
     found = robolin.identify(
@@ -113,6 +115,49 @@ def test_deviations_cover_the_true_values() -> None:
     deviation = (columns @ found.values[chosen] - other.tau) / sigma
 
     assert 0.3 < np.sqrt(np.mean(deviation**2)) < 2.0
+
+
+def base_parameters(names: tuple[str, ...]) -> np.ndarray:
+    """Sums (r, p) of parameters that torques depend on: independent columns and their partners."""
+    motion = recorded(ARM, 8.0, seed=11, exact=True)
+    Y = robolin.regressor(ARM, motion.q, motion.qd, motion.qdd)
+    columns = np.zeros((6 * len(motion.time), len(names)))
+    columns[:, [names.index(n) for n in Y.names]] = Y.matrix.reshape(-1, len(Y.names))
+    for j, joint in enumerate(ARM.joint_names):
+        columns[j::6, names.index(f"{joint}/friction")] = np.tanh(motion.qd[:, j] / V0)
+        columns[j::6, names.index(f"{joint}/offset")] = 1.0
+    length = np.linalg.norm(columns, axis=0)
+    rest, chosen = columns / np.where(length > 0.0, length, 1.0), []
+    while np.linalg.norm(rest, axis=0).max() > 1e-8:
+        chosen.append(int(np.linalg.norm(rest, axis=0).argmax()))
+        unit = rest[:, chosen[-1]] / np.linalg.norm(rest[:, chosen[-1]])
+        for _ in range(2):
+            rest = rest - np.outer(unit, unit @ rest)
+    return np.linalg.lstsq(columns[:, chosen], columns, rcond=None)[0]
+
+
+@pytest.mark.slow
+def test_two_deviations_contain_nine_of_ten_true_values() -> None:
+    """Base parameters of six arms, whose torques have errors that last for 0.3 s."""
+    inside = []
+    for seed in range(6):
+        true = true_arm(ARM, seed)
+        clean = recorded(true, 30.0, seed=seed, coulomb=3.0, offset=0.4, exact=True)
+        rng = np.random.default_rng([seed, 8])
+        error = rng.normal(size=clean.tau.shape)
+        for i in range(1, len(error)):
+            error[i] = 0.967 * error[i - 1] + 0.255 * error[i]
+        tau = clean.tau + 0.02 * np.sqrt(np.mean(clean.tau**2, axis=0)) * error
+        found = robolin.identify(
+            ARM, replace(clean, tau=tau), what="links", friction_velocity=V0, holdout=0.1
+        )
+        known = {each.label: each.value for each in parameters(true)}
+        kinds = {"friction": 3.0, "offset": 0.4}
+        x = np.array([known.get(n, kinds.get(n.rpartition("/")[2])) for n in found.names])
+        K = base_parameters(found.names)
+        sigma = np.sqrt(np.einsum("ra,ab,rb->r", K, found.covariance, K))
+        inside.append(np.abs(K @ (found.values - x)) < 2.0 * sigma)
+    assert 0.85 <= np.mean(inside) <= 0.98, np.mean(inside)
 
 
 @pytest.mark.parametrize(

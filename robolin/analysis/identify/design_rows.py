@@ -2,7 +2,7 @@
 
 The columns are those of `robolin.regressor`, and for every joint
 
-    friction  tanh(q̇ / v₀), with a v₀ of its own
+    friction  tanh(q̇ / v₀), with a v₀ of its own, smoothed as the torques are
     offset    1
 
 Only the triangular factor of all weighted rows is kept, so memory does not grow with the
@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from robolin.analysis.identification import regressor
-from robolin.analysis.identify.recording import SmoothRows
+from robolin.analysis.identify.deviations import BlockSums
+from robolin.analysis.identify.recording import FilterKernel, SmoothRows, filter_kernel
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK, OF_SPRING, parameters
 from robolin.core.arrays import Floats
@@ -109,13 +110,16 @@ class DesignRows:
     """All rows of a fit or of a test.
 
     loaded: (rows,) true for rows with the payload
+    width:  of the filter that smoothed the torques in s; None for rows as they are
     """
 
     arm: Arm
     listed: ParameterList
     rows: SmoothRows
     loaded: Floats | None = None
+    width: float | None = None
     _kept: list[Floats] = field(default_factory=list)
+    _kernels: dict[int, FilterKernel] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -125,16 +129,37 @@ class DesignRows:
         """Row numbers and columns (rows, n, p), with these friction velocities (n,)."""
         keep = self.count * len(self.listed.names) * self.arm.n <= _MOST_NUMBERS
         joints = np.arange(self.arm.n)
-        for number, start in enumerate(range(0, self.count, _ROWS_AT_ONCE)):
-            part = slice(start, min(start + _ROWS_AT_ONCE, self.count))
+        for number, part in enumerate(self.parts()):
             known = number < len(self._kept)
             columns = self._kept[number] if known else self._columns(part)
             if keep and not known:
                 self._kept.append(columns)
-            columns[:, joints, self.listed.friction.start + joints] = np.tanh(
-                self.rows.qd[part] / v0
-            )
+            columns[:, joints, self.listed.friction.start + joints] = self.friction(part, v0)
             yield part, columns
+
+    def parts(self) -> Iterator[slice]:
+        """Row numbers of all blocks."""
+        for start in range(0, self.count, _ROWS_AT_ONCE):
+            yield slice(start, min(start + _ROWS_AT_ONCE, self.count))
+
+    def all_friction(self, v0: Floats) -> Floats:
+        """Columns (rows, n) of Coulomb friction of all rows."""
+        return np.concatenate([self.friction(part, v0) for part in self.parts()])
+
+    def friction(self, part: slice, v0: Floats) -> Floats:
+        """Columns (rows, n) of Coulomb friction.
+
+        Where a joint turns, the filter smooths the friction in the torques; without the same
+        filter here, friction would be too small and damping too large.
+        """
+        time, qd = self.rows.time, self.rows.qd
+        if self.width is None:
+            return np.asarray(np.tanh(qd[part] / v0))
+        first = int(np.searchsorted(time, time[part.start] - self.width))
+        last = int(np.searchsorted(time, time[part.stop - 1] + self.width, side="right"))
+        if part.start not in self._kernels:
+            self._kernels[part.start] = filter_kernel(time[first:last], time[part], self.width)
+        return self._kernels[part.start].smoothed(np.tanh(qd[first:last] / v0))
 
     def _columns(self, part: slice) -> Floats:
         rows, listed = self.rows, self.listed
@@ -151,16 +176,21 @@ class DesignRows:
         """Torques (rows, n) of parameters x."""
         return np.concatenate([columns @ x for _, columns in self.blocks(v0)])
 
-    def compressed(self, v0: Floats, weights: Floats, torques: Floats) -> Floats:
+    def compressed(
+        self, v0: Floats, weights: Floats, torques: Floats, sums: BlockSums | None = None
+    ) -> Floats:
         """Triangular factor (p + 1, p + 1) of the weighted rows, with the torques last.
 
         weights, torques: (rows, n)
+        sums: takes the sums of all blocks of time
         """
         size = len(self.listed.names) + 1
         factor = np.zeros((0, size))
         for part, columns in self.blocks(v0):
             stacked = np.concatenate([columns, torques[part, :, None]], axis=-1)
             stacked *= weights[part, :, None]
+            if sums is not None:
+                sums.add(self.rows.time[part], stacked[..., :-1], stacked[..., -1])
             rows = np.concatenate([factor, stacked.reshape(-1, size)])
             factor = np.asarray(np.linalg.qr(rows, mode="r"))
         square = np.zeros((size, size))

@@ -35,7 +35,8 @@ class Identification(DisplayMixin):
         names: `link/mass`, …, `joint/damping`, `joint/friction`, `joint/offset`, …, (p,)
         before: values of the robot file (p,)
         values: identified values (p,): kg, kg·m, kg·m², N·m·s/rad, N·m
-        deviations: standard deviations (p,), from blocks of one second and the prior
+        deviations: standard deviations (p,), by the scatter of blocks of time and by the prior
+        prior_deviations: the part of `deviations` that is due to the prior (p,)
         covariance: (p, p)
         share: (p,), 1 if the recordings alone determine a parameter, 0 if the file alone does
         stages: errors on held-out rows, `file` first
@@ -66,6 +67,7 @@ class Identification(DisplayMixin):
     before: Floats
     values: Floats
     deviations: Floats
+    prior_deviations: Floats
     covariance: Floats
     share: Floats
     stages: tuple[Stage, ...]

@@ -16,7 +16,7 @@ from robolin.analysis.identify.conditioning import (
     smooth_rows,
     stacked,
 )
-from robolin.analysis.identify.consistent_fit import ConvexFit
+from robolin.analysis.identify.consistent_fit import ConvexFit, prior_weight
 from robolin.analysis.identify.data_checks import (
     excitation_notes,
     load_text,
@@ -33,7 +33,7 @@ from robolin.analysis.identify.design_rows import (
     parameter_list,
     without_known_torques,
 )
-from robolin.analysis.identify.deviations import Uncertainty, uncertainty
+from robolin.analysis.identify.deviations import BlockSums, Prior, Uncertainty, uncertainty
 from robolin.analysis.identify.identification_result import Identification, Stage
 from robolin.analysis.identify.recording import Recording, SmoothRows, checked_recording
 from robolin.analysis.identify.stages import (
@@ -43,7 +43,6 @@ from robolin.analysis.identify.stages import (
     interior_start,
     joint_spreads,
     scored,
-    stage_prior,
 )
 from robolin.core.arm import Arm
 from robolin.core.array_checks import require_arm
@@ -216,7 +215,8 @@ class _Identifier:
         listed = fit.listed
         self.report("weights and friction velocities")
         found = find_weights(fit, velocities, listed.values)
-        factor = fit.compressed(found.v0, found.weights, fit.rows.tau)
+        sums = BlockSums(len(listed.names))
+        factor = fit.compressed(found.v0, found.weights, fit.rows.tau, sums)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
         file_velocity = np.full(self.arm.n, _file_velocity(self.arm))
@@ -228,7 +228,7 @@ class _Identifier:
             x, programme = fit_stage(listed, factor, start, free, spread, trust)
             x = self._with_fixed(listed, _with_untouched(listed, x, start))
             stages.append(Stage(name, scored(test, test.predicted(x, found.v0)), len(free)))
-            known = _uncertainty(fit, found, x, programme, free)
+            known = _uncertainty(sums, x, programme, free)
             if name == "payload":
                 self.findings += payload_change(self.arm, listed, self._carrier, x, known)
         if listed.carrier is not None:
@@ -242,6 +242,7 @@ class _Identifier:
             before=listed.values,
             values=x,
             deviations=known.deviations,
+            prior_deviations=known.prior_deviations,
             covariance=known.covariance,
             share=known.share,
             stages=tuple(stages),
@@ -289,14 +290,18 @@ class _Identifier:
         for each in kept_back:
             rows = without_known_torques(arm, smooth_rows(each, width, lag)[0])
             test_parts.append((rows, 1.0))
-        return self._design(listed, fit_parts), self._design(listed, test_parts)
+        filtered = None if exact else width
+        return self._design(listed, fit_parts, filtered), self._design(listed, test_parts, filtered)
 
     def _design(
-        self, listed: ParameterList, parts: Sequence[tuple[SmoothRows, float]]
+        self,
+        listed: ParameterList,
+        parts: Sequence[tuple[SmoothRows, float]],
+        width: float | None,
     ) -> DesignRows:
         rows = stacked(part for part, _ in parts)
         loaded = np.concatenate([np.full(len(part.time), carries) for part, carries in parts])
-        return DesignRows(self.arm, listed, rows, loaded)
+        return DesignRows(self.arm, listed, rows, loaded, width)
 
     def _end_of_fit(self, rows: SmoothRows, width: float) -> tuple[int, int]:
         """End of the rows of the fit and start of the test; windows of both do not overlap."""
@@ -388,13 +393,12 @@ class _Identifier:
 
 
 def _uncertainty(
-    fit: DesignRows, found: FitWeights, x: Floats, programme: ConvexFit, free: Sequence[int]
+    sums: BlockSums, x: Floats, programme: ConvexFit, free: Sequence[int]
 ) -> Uncertainty:
     """Deviations of the parameters that a stage fits."""
-    residuals = fit.rows.tau - fit.predicted(x, found.v0)
-    prior = stage_prior(programme, free, len(x))
-    indices = np.array(free, dtype=np.intp)
-    return uncertainty(fit, found.v0, found.weights, residuals, prior, indices)
+    bodies = [slice(first, first + 10) for first in programme.bodies]
+    prior = Prior(prior_weight(programme), programme.start, bodies)
+    return uncertainty(sums, x, prior, np.array(free, dtype=np.intp))
 
 
 def _with_untouched(listed: ParameterList, x: Floats, start: Floats) -> Floats:

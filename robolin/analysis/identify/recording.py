@@ -123,7 +123,10 @@ def without_spikes(values: Floats) -> tuple[Floats, Mask]:
     # a signal without noise, or at rest, deviates by rounding alone
     swing = np.nanpercentile(finite, 99.0, axis=0) - np.nanpercentile(finite, 1.0, axis=0)
     scale = np.maximum(scale, 2e-3 * swing)
-    spikes = ~(distance <= MEDIAN_DEVIATIONS * scale + 1e-12)
+    limit = MEDIAN_DEVIATIONS * scale + 1e-12
+    # a step, such as friction of a joint that turns, is far from the median of many rows only
+    near = np.abs(finite - running_median(finite, MEDIAN_ROWS // 2))
+    spikes = ~((distance <= limit) | (near <= limit))
     repaired, rows = finite.copy(), np.arange(len(values))
     for j in np.flatnonzero(spikes.any(axis=0) & ~spikes.all(axis=0)):
         wrong = spikes[:, j]
@@ -232,21 +235,58 @@ def _local_cubics(
 ) -> tuple[Floats, Mask]:
     """Coefficients (m, 4, c) of the powers of (t - at) / half, and whether a window suffices."""
     first, last = firsts[start : start + len(at)], lasts[start : start + len(at)]
+    index, gram, weighted, enough = _windows(time, at, half, first, last)
+    right = np.matmul(weighted.transpose(0, 2, 1), values[index])
+    return np.linalg.solve(gram, right).astype(np.float64, copy=False), enough
+
+
+def _windows(
+    time: Floats, at: Floats, half: float, first: Integers, last: Integers
+) -> tuple[Integers, Floats, Floats, Mask]:
+    """Rows (m, w) of every window, normal equations (m, 4, 4), weighted powers (m, w, 4), mask."""
     width = int((last - first).max(initial=1))
-    index = first[:, None] + np.arange(width)
+    index: Integers = first[:, None] + np.arange(width)
     inside = index < last[:, None]
-    index = np.minimum(index, len(time) - 1)
+    index = np.asarray(np.minimum(index, len(time) - 1))
     x = np.where(inside, (time[index] - at[:, None]) / half, 0.0)
     weight = np.where(inside, np.maximum(1.0 - np.abs(x) ** 3, 0.0) ** 3, 0.0)
     powers = x[..., None] ** np.arange(_ORDER + 1)
-    weighted = weight[..., None] * powers
-    gram = np.einsum("mwa,mwb->mab", weighted, powers)
-    right = np.matmul(weighted.transpose(0, 2, 1), values[index])
+    weighted: Floats = weight[..., None] * powers
+    gram: Floats = np.einsum("mwa,mwb->mab", weighted, powers)
     before, after = np.sum(inside & (x < 0.0), axis=1), np.sum(inside & (x > 0.0), axis=1)
     reach = np.minimum(-x.min(axis=1), x.max(axis=1))
-    enough = (before >= 2) & (after >= 2) & (before + after >= _ORDER + 2) & (reach > 0.6)
+    enough: Mask = (before >= 2) & (after >= 2) & (before + after >= _ORDER + 2) & (reach > 0.6)
     gram[~enough] = np.eye(_ORDER + 1)
-    return np.linalg.solve(gram, right), enough
+    return index, gram, weighted, enough
+
+
+class FilterKernel(NamedTuple):
+    """The filter as sums over neighbours: rows (m, w) and their factors (m, w)."""
+
+    rows: Integers
+    factors: Floats
+
+    def smoothed(self, values: Floats) -> Floats:
+        """Smoothed values (m, c) of all values (rows, c)."""
+        return np.asarray(np.einsum("mw,mwc->mc", self.factors, values[self.rows]))
+
+
+def filter_kernel(time: Floats, at: Floats, width: float) -> FilterKernel:
+    """The filter of `smooth` at the times `at`, which are among `time`.
+
+    A row without enough neighbours keeps its own value.
+    """
+    half = 0.5 * width
+    first = np.searchsorted(time, at - half, side="left")
+    last = np.searchsorted(time, at + half, side="right")
+    rows, gram, weighted, enough = _windows(time, at, half, first, last)
+    unit = np.zeros((len(at), _ORDER + 1, 1))
+    unit[:, 0] = 1.0
+    factors = np.matmul(weighted, np.linalg.solve(gram, unit))[..., 0]
+    own = (rows == np.searchsorted(time, at)[:, None]).astype(np.float64)
+    # a window that is too short repeats the last row
+    own /= own.sum(axis=1, keepdims=True)
+    return FilterKernel(rows, np.where(enough[:, None], factors, own))
 
 
 def rows_per_second(recordings: Sequence[Recording]) -> float:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.analysis.identify.consistent_fit import ConvexFit, prior_weight, solve_consistent
+from robolin.analysis.identify.consistent_fit import ConvexFit, solve_consistent
 from robolin.analysis.identify.design_rows import DesignRows, ParameterList
 from robolin.analysis.identify.pseudo_inertia import prior_of
 from robolin.analysis.identify.recording import ROBUST
@@ -121,19 +121,19 @@ def _scan_velocities(
 ) -> tuple[Floats, Floats]:
     """The friction velocity of every joint that leaves the smallest residual."""
     rows, found, best = design.rows, v0.copy(), residual.copy()
-    start = design.listed.friction.start
-    for j in range(rows.tau.shape[1]):
-        v = rows.qd[:, j]
-        own = residual[:, j] + x[start + j] * np.tanh(v / v0[j])
-        limit = 4.0 * ROBUST * float(np.median(np.abs(residual[:, j]))) + 1e-300
-        smallest = np.inf
-        for candidate in FRICTION_VELOCITIES:
-            columns = np.stack([np.tanh(v / candidate), v, np.ones_like(v)], axis=1)
-            fitted = columns @ np.linalg.lstsq(columns, own, rcond=None)[0]
-            left = own - fitted
-            cost = float(np.sum(np.minimum(np.abs(left), limit) ** 2))
-            if cost < smallest * (1.0 - _CLEARLY):
-                smallest, found[j], best[:, j] = cost, candidate, left
+    start, n = design.listed.friction.start, rows.tau.shape[1]
+    own = residual + x[start : start + n] * design.all_friction(v0)
+    limit = 4.0 * ROBUST * np.median(np.abs(residual), axis=0) + 1e-300
+    smallest = np.full(n, np.inf)
+    for candidate in FRICTION_VELOCITIES:
+        coulomb = design.all_friction(np.full(n, candidate))
+        for j in range(n):
+            v = rows.qd[:, j]
+            columns = np.stack([coulomb[:, j], v, np.ones_like(v)], axis=1)
+            left = own[:, j] - columns @ np.linalg.lstsq(columns, own[:, j], rcond=None)[0]
+            cost = float(np.sum(np.minimum(np.abs(left), limit[j]) ** 2))
+            if cost < smallest[j] * (1.0 - _CLEARLY):
+                smallest[j], found[j], best[:, j] = cost, candidate, left
     return found, best
 
 
@@ -201,10 +201,3 @@ def joint_spreads(design: DesignRows) -> Floats:
         if kind in size:
             spread[i] = size[kind][names.index(owner)] if owner in names else size[kind].max()
     return spread
-
-
-def stage_prior(programme: ConvexFit, free: Sequence[int], p: int) -> Floats:
-    """Second derivative (p, p) of the prior of a stage."""
-    weight = np.zeros((p, p))
-    weight[np.ix_(np.array(free), np.array(free))] = prior_weight(programme)
-    return weight

@@ -416,6 +416,7 @@ def _archive(found: Identification) -> bytes:
         before=found.before,
         values=found.values,
         deviations=found.deviations,
+        prior_deviations=found.prior_deviations,
         covariance=found.covariance,
         share=found.share,
         friction_velocity=found.friction_velocity,
