@@ -8,11 +8,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz.campaign import AT_ONCE, Tally, print_totals, store_failure
 from tests.fuzz.kills import campaign
-from tests.fuzz.long_run import apart, ready
+from tests.fuzz.long_run import Batch, apart, ready
 from tests.fuzz.subjects import SUBJECTS
 
 
@@ -21,6 +22,7 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=10_000, help="how many files in all")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other files")
     parser.add_argument("--kind", action="append", choices=list(SUBJECTS), help="only these")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at the same time")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     parser.add_argument("--keep", action="store_true", help="put failures into the corpus")
     parser.add_argument("--kills", type=int, help="kill so many writes instead")
@@ -29,21 +31,32 @@ def main() -> int:
         return _kills(options.kills, options.seed)
     kinds, total = options.kind or list(SUBJECTS), Tally()
     end = time.monotonic() + 60 * options.minutes
-    with tempfile.TemporaryDirectory() as folder:
+    # files in memory: a disk would take more time than most commands
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
         os.chdir(folder)
         os.environ["ROBOLIN_CACHE"] = f"{folder}/kernels"
         ready()
+        batches = _batches(kinds, options.seed, options.mutants, Path(folder), end)
         done = 0
-        while done < options.mutants and time.monotonic() < end:
-            kind = kinds[(done // AT_ONCE) % len(kinds)]
-            found = apart(
-                kind, Path(folder), options.seed + done, min(AT_ONCE, options.mutants - done)
-            )
+        for found in apart(batches, options.jobs):
             _add(found, total, options.keep)
-            done += AT_ONCE
+            done += sum(found.codes.values())
             sys.stderr.write(f"\r{done} of {options.mutants}, {len(total.failures)} failures")
     print_totals(total)
     return 1 if total.failures else 0
+
+
+def _batches(
+    kinds: list[str], seed: int, mutants: int, folder: Path, end: float
+) -> Iterator[Batch]:
+    """The kinds in turn, until there are enough files or it is too late."""
+    for done in range(0, mutants, AT_ONCE):
+        if time.monotonic() > end:
+            return
+        kind = kinds[(done // AT_ONCE) % len(kinds)]
+        count = min(AT_ONCE, mutants - done)
+        yield Batch(kind, folder / f"batch{done}", seed + done, count)
 
 
 def _add(found: Tally, total: Tally, keep: bool) -> None:

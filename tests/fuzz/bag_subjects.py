@@ -6,6 +6,7 @@ import io
 import random
 import struct
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -73,13 +74,20 @@ def same_as_rosbags(path: str, out: str) -> None:
     assert rows[:, -4:].tobytes() == truth.reshape(-1, 4).tobytes(), "it is of another motion"
 
 
+@cache
+def _store(ros1: bool) -> Any:
+    """The message types of rosbags, which take longer to define than a bag to read."""
+    from rosbags.typesys import Stores, get_typestore
+
+    return get_typestore(Stores.ROS1_NOETIC if ros1 else Stores.ROS2_HUMBLE)
+
+
 def _decoded(path: Path) -> np.ndarray | None:
     """Return the positions of all messages, decoded by rosbags; None if rosbags fails."""
     from rosbags import rosbag1, rosbag2
-    from rosbags.typesys import Stores, get_typestore
 
     ros1 = path.suffix == ".bag"
-    store = get_typestore(Stores.ROS1_NOETIC if ros1 else Stores.ROS2_HUMBLE)
+    store = _store(ros1)
     decode = store.deserialize_ros1 if ros1 else store.deserialize_cdr
     reader: Any = (rosbag1 if ros1 else rosbag2).Reader(path)
     kind = "sensor_msgs/msg/JointState"

@@ -7,18 +7,27 @@ import os
 import pickle
 import resource
 import select
+import shutil
 import signal
 import sys
 import time
 import traceback
 import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from unittest.mock import patch
 
 import robolin
+from robolin.description import load
+from robolin.description.building.option_texts import ModelOptions
+from robolin.description.model import Reading
+from robolin.description.robot_source import RobotText
 from robolin.errors import UsageError
+from tests.forked_readers import Spent
 from tests.fuzz.campaign import Failure, Tally, TooLongError, mutants, run_mutant
 
 MOST_SECONDS = 5.0
@@ -43,33 +52,98 @@ def ready() -> None:
     ):
         with suppress(ImportError):
             import_module(name)
+    _remember_constant_robots()
     gc.collect()
     gc.freeze()
 
 
-def apart(kind: str, folder: Path, seed: int, count: int) -> Tally:
-    """In a process of its own; one that is stuck is ended and leaves its last file behind."""
+def _remember_constant_robots() -> None:
+    """Parse a robot file that is not itself changed only once: most kinds change other files."""
+    parsed: dict[tuple[object, ...], Reading] = {}
+    original = load._read
+
+    def read(robot: RobotText, options: ModelOptions) -> Reading:
+        if robot.kind not in ("urdf", "yaml") or "changed" in robot.shown:
+            return original(robot, options)
+        key = (robot.text, robot.shown, repr(options))
+        if key not in parsed:
+            parsed[key] = original(robot, options)
+        return parsed[key]
+
+    patch.object(load, "_read", read).start()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Changed files of one kind, in a folder of their own."""
+
+    kind: str
+    folder: Path
+    seed: int
+    count: int
+
+
+@dataclass
+class _Child:
+    batch: Batch
+    pid: int
+    pipe: int
+    end: float
+    data: bytes = b""
+
+
+def apart(batches: Iterable[Batch], jobs: int) -> Iterator[Tally]:
+    """Each batch in a process of its own; one that is stuck is ended and leaves its last file."""
+    waiting, running = iter(batches), dict[int, _Child]()
+    while True:
+        while len(running) < jobs and (batch := next(waiting, None)) is not None:
+            child = _start(batch)
+            running[child.pipe] = child
+        if not running:
+            return
+        ready, _, _ = select.select(list(running), [], [], 0.5)
+        for pipe in ready:
+            piece = os.read(pipe, 1 << 20)
+            running[pipe].data += piece
+            if not piece:
+                yield _finished(running.pop(pipe))
+        for pipe in [each for each, child in running.items() if time.monotonic() > child.end]:
+            child = running.pop(pipe)
+            child.data = b""
+            yield _finished(child)
+
+
+def _start(batch: Batch) -> _Child:
     read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
+    batch.folder.mkdir(exist_ok=True)
+    pid = os.fork()
+    if pid == 0:
         os.close(read)
-        _work(kind, folder, seed, count, write)
+        _work(batch, write)
     os.close(write)
-    data = _everything(read, 4 * MOST_SECONDS + 5 * count)
+    return _Child(batch, pid, read, time.monotonic() + 4 * MOST_SECONDS + 5 * batch.count)
+
+
+def _finished(child: _Child) -> Tally:
     with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    if data:
-        found: Tally = pickle.loads(data)
-        return found
-    tally = Tally()
+        os.kill(child.pid, signal.SIGKILL)
+    os.waitpid(child.pid, 0)
+    os.close(child.pipe)
+    kind, folder = child.batch.kind, child.batch.folder
     last = next(folder.glob("changed.*"), None)
     left = last.read_bytes() if last else b""
+    shutil.rmtree(folder, ignore_errors=True)
+    if child.data:
+        found: Tally = pickle.loads(child.data)
+        return found
+    tally = Tally()
     tally.add(kind, -3, Failure(kind, "stuck, or killed by the system", left))
     return tally
 
 
-def _work(kind: str, folder: Path, seed: int, count: int, write: int) -> None:
+def _work(batch: Batch, write: int) -> None:
+    kind, folder = batch.kind, batch.folder
+    os.chdir(folder)
     warnings.simplefilter("ignore")
     # discard what other programs' parsers print
     sys.stderr = os.fdopen(os.dup(2), "w")
@@ -81,7 +155,7 @@ def _work(kind: str, folder: Path, seed: int, count: int, write: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + 2 * MOST_BYTES, used + 2 * MOST_BYTES))
     tally = Tally()
     try:
-        for data in mutants(kind, folder, seed, count):
+        for data in mutants(kind, folder, batch.seed, batch.count):
             signal.setitimer(signal.ITIMER_PROF, 2 * MOST_SECONDS)
             begin = _used()
             code, failure = run_mutant(kind, data, folder)
@@ -89,9 +163,10 @@ def _work(kind: str, folder: Path, seed: int, count: int, write: int) -> None:
             if failure is None and _used() - begin > MOST_SECONDS:
                 failure = Failure(kind, f"more than {MOST_SECONDS} s", data)
             tally.add(kind, code, failure)
-        grown = 1024 * max(
-            resource.getrusage(who).ru_maxrss
-            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        grown = max(
+            Spent.memory,
+            1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,
         )
         if grown > MOST_BYTES:
             tally.add(kind, -4, Failure(kind, f"{grown >> 20} MiB of memory", data))
@@ -105,21 +180,9 @@ def _work(kind: str, folder: Path, seed: int, count: int, write: int) -> None:
 def _used() -> float:
     """Seconds of the processor, those of processes that were started among them."""
     mine, theirs = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
+    own = mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
+    return own + Spent.seconds
 
 
 def _alarm(*_: object) -> None:
     raise TooLongError
-
-
-def _everything(read: int, seconds: float) -> bytes:
-    end, data = time.monotonic() + seconds, b""
-    with open(read, "rb", buffering=0) as stream:
-        while time.monotonic() < end:
-            ready, _, _ = select.select([stream], [], [], 0.5)
-            if ready:
-                piece = stream.read(1 << 20)
-                if not piece:
-                    return data
-                data += piece
-    return b""

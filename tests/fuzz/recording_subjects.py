@@ -5,23 +5,33 @@ Every result must match the positions that another reader finds.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import json
+import os
+import pickle
 import random
+import shutil
 import struct
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import polars
+from polars.exceptions import PolarsError
 
 import robolin
+from tests.cli.test_datasets import version_2, version_3
 from tests.fuzz import mutators
 from tests.fuzz.bag_subjects import changed
 
 ARM = "two-link"
+JOINTS = ("shoulder", "elbow")
 TABLE = np.random.default_rng(0).uniform(-1, 1, (12, 4))
 TIMES = np.arange(12.0)
 POSITIONS = ["--columns", "position=1:3"]
@@ -105,6 +115,22 @@ def _change_mat(data: bytes, rng: random.Random) -> bytes:
 
 
 def _mat_positions(path: str) -> np.ndarray | None:
+    """Positions by SciPy in a process of its own, which some files crash; None without a result."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException), open(write, "wb") as stream:
+            pickle.dump(_by_scipy(path), stream)
+        os._exit(0)
+    os.close(write)
+    with open(read, "rb") as stream:
+        data = stream.read()
+    os.waitpid(child, 0)
+    found: np.ndarray | None = pickle.loads(data) if data else None
+    return found
+
+
+def _by_scipy(path: str) -> np.ndarray | None:
     """Positions by SciPy; None if it cannot read the file, or names are unexpected."""
     from scipy.io import loadmat
 
@@ -198,6 +224,116 @@ def _second_positions(path: str, by_time: bool) -> np.ndarray | None:
     return np.array([np.interp(at, time, each) for each in q]).T
 
 
+def _currents(_: Path) -> list[bytes]:
+    """Positions at rest, and motor currents."""
+    head = "shoulder/position,elbow/position,shoulder/current,elbow/current\n"
+    return [head.encode() + _lines(",")]
+
+
+def _by_constants(path: str) -> list[str]:
+    flags = ["--torque-constants", "3,-0.5", "--format", "csv"]
+    return ["forward", ARM, "--trajectory", path, *flags]
+
+
+def _currents_checked(path: str, out: str) -> None:
+    """Check accelerations with the efforts that another reader computes from the currents."""
+    text = Path(path).read_bytes().decode("utf-8-sig")
+    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    head = [name.strip() for name in rows[0]]
+    names = [f"{joint}/{word}" for word in ("position", "current") for joint in JOINTS]
+    if any(head.count(name) != 1 for name in names) or {*head} - {*names}:
+        return
+    table = np.array([[float(row[head.index(name)]) for name in names] for row in rows[1:]])
+    tau = table[:, 2:] * [3.0, -0.5]
+    arm = robolin.load(ARM)
+    truth = robolin.forward(arm, table[:, :2], np.zeros_like(tau), tau, engine="python")
+    found = np.array([[float(x) for x in line.split(",")] for line in out.splitlines()[1:]])
+    assert found[:, -2:].tobytes() == truth.tobytes(), "it is of other efforts"
+
+
+def _archives(_: Path) -> list[bytes]:
+    """NPZ files with an array per joint."""
+    files = []
+    arrays = {f"{joint}/position": TABLE[:, i] for i, joint in enumerate(JOINTS)}
+    for write in (np.savez, np.savez_compressed):
+        stream = io.BytesIO()
+        write(stream, time=TIMES, gain=np.eye(3), **arrays)
+        files.append(stream.getvalue())
+    return files
+
+
+def _archive_positions(path: str) -> np.ndarray | None:
+    with np.load(path) as held:
+        names = [f"{joint}/position" for joint in JOINTS]
+        if not {*names} <= {*held} or any(held[name].shape != (12,) for name in names):
+            return None
+        return np.column_stack([np.asarray(held[name], float) for name in names])
+
+
+def _datasets(_: Path) -> list[bytes]:
+    """Folders of LeRobot datasets, as ZIP archives."""
+    files = []
+    for write in (version_2, version_3):
+        with TemporaryDirectory() as folder, contextlib.chdir(folder):
+            root = Path(write())
+            parts = {str(each): each.read_bytes() for each in sorted(root.rglob("*.*"))}
+            files.append(mutators.zipped(parts, zipfile.ZIP_STORED))
+    return files
+
+
+def _parts(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _change_dataset(data: bytes, rng: random.Random) -> bytes:
+    """Change one file of a dataset, or remove it."""
+    parts = _parts(data)
+    name = rng.choice(list(parts))
+    kind = rng.random()
+    if kind < 0.1:
+        del parts[name]
+    elif kind < 0.3:
+        parts[name] = changed(parts[name], rng)
+    elif name.endswith(".parquet"):
+        parts[name] = mutators.parquet(parts[name], rng)
+    else:
+        lines = [json.loads(line) for line in parts[name].splitlines()]
+        i = rng.randrange(len(lines))
+        lines[i] = mutators.tree(lines[i], rng)
+        parts[name] = "\n".join(map(json.dumps, lines)).encode()
+    return mutators.zipped(parts, zipfile.ZIP_STORED)
+
+
+def _all_episodes(path: str) -> list[str]:
+    """Unpack a dataset, and read all its episodes."""
+    folder = Path(path).with_name("dataset")
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, data in _parts(Path(path).read_bytes()).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return words(f"{folder}/set/", "--radians")
+
+
+def _dataset_positions(path: str) -> np.ndarray | None:
+    """Positions by Polars, if only data changed and every episode has all its rows."""
+    parts = _parts(Path(path).read_bytes())
+    about = {name: data for name, data in parts.items() if "/meta/" in name}
+    if about not in [
+        {name: data for name, data in _parts(seed).items() if "/meta/" in name}
+        for seed in _datasets(Path())
+    ]:
+        return None
+    data = [parts[name] for name in sorted(parts) if "/data/" in name]
+    try:
+        frame = polars.concat([polars.read_parquet(io.BytesIO(each)) for each in data])
+        if frame["episode_index"].to_list() != [0] * 4 + [1] * 5:
+            return None
+        return np.array(frame["observation.state"].to_list(), float)
+    except (PolarsError, ValueError):
+        return None
+
+
 def recording_subjects(make: Callable[..., Any]) -> dict[str, Any]:
     """The kinds of recordings, as subjects of a campaign."""
     text = mutators.of_text(mutators.csv)
@@ -215,6 +351,15 @@ def recording_subjects(make: Callable[..., Any]) -> dict[str, Any]:
             *("csv", _second_file, text),
             lambda path: _joined(path, "--join", "time"),
             lambda path, out: _same(out, _second_positions(path, True), exact=False),
+        ),
+        "currents": make("csv", _currents, text, _by_constants, _currents_checked),
+        "npz-joints": make(
+            *("npz", _archives, mutators.npz, words),
+            lambda path, out: _same(out, _archive_positions(path)),
+        ),
+        "lerobot": make(
+            *("zip", _datasets, _change_dataset, _all_episodes),
+            lambda path, out: _same(out, _dataset_positions(path)),
         ),
         "npy": make(
             *("npy", _npy, changed, lambda path: words(path, *POSITIONS)),

@@ -320,6 +320,10 @@ if find_spec("xacro"):
         *("xacro", lambda _: [XACRO], mutators.of_text(mutators.xacro)),
         *(_matrix, arm_checked, forked_readers),
     )
+    ROBOTS["xacro-urdf"] = Subject(
+        *("urdf", lambda _: [XACRO], mutators.of_text(mutators.xacro)),
+        *(_matrix, arm_checked, forked_readers),
+    )
 if find_spec("mujoco"):
     ROBOTS["mjcf"] = Subject(
         *("xml", lambda _: [MJCF], mutators.of_text(mutators.urdf)),
