@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.control.poles import Poles, poles_of
-from robolin.control.regulator import solve_gains
+from robolin.control.regulator import require_solved, solve_gains
 from robolin.control.riccati import Weights, require_weights, weight_matrix
 from robolin.control.state_space import StateSpace, iter_models, require_model
 from robolin.core.arrays import Floats
@@ -76,5 +76,7 @@ def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike =
     weights = Weights(W, V, np.zeros((len(model.states), len(model.outputs))))
     T = {name: np.moveaxis(getattr(model, name), -1, -2) for name in "ABCD"}
     dual = replace(model, A=T["A"], B=T["C"], C=T["B"], D=T["D"])
-    K, P, residual = solve_gains(dual, [weights] * len(iter_models(model)))
+    every = [weights] * len(iter_models(model))
+    K, P, residual = solve_gains(dual, every)
+    require_solved(dual, every, residual, poles_of(replace(dual, A=dual.A - dual.B @ K)))
     return Estimator(np.moveaxis(K, -1, -2), P, residual, model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,10 @@ from robolin.control.riccati import (
     Weights,
     one_blas_thread,
     require_scipy,
-    riccati,
     weights_of,
     with_integrals,
 )
+from robolin.control.riccati_doubling import Solutions, solve_riccati
 from robolin.control.state_space import (
     StateSpace,
     as_complexes,
@@ -28,6 +29,7 @@ from robolin.control.state_space import (
     dominant_joints,
     iter_models,
     joint_shares,
+    model_at,
     require_model,
     stack_models,
 )
@@ -80,7 +82,7 @@ class Regulator(DisplayMixin):
         A = self.model.A - self.model.B @ self.K
         return replace(self.model, A=A, C=self.model.C - self.model.D @ self.K)
 
-    @property
+    @cached_property
     def poles(self) -> Poles:
         """Poles of the closed loop."""
         return poles_of(self.closed_loop)
@@ -261,34 +263,35 @@ def lqr(
     """
     require_model(model)
     model = with_integrals(model, integral)
-    models = iter_models(model)
     if model.basis is None:
         # the weights depend on names and limits only, so all models share them
-        weights = [weights_of(models[0], Q, R, N, bryson)] * len(models)
+        count = int(np.prod(model.batch))
+        weights = [weights_of(model_at(model, 0), Q, R, N, bryson)] * count
     else:
-        weights = [weights_of(each, Q, R, N, bryson) for each in models]
+        weights = [weights_of(each, Q, R, N, bryson) for each in iter_models(model)]
     K, P, residual = solve_gains(model, weights)
     matrices = [stack_models(parts, model.batch) for parts in zip(*weights, strict=True)]
-    return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
-
-
-def solve_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floats, Floats]:
-    """K, P and residuals of all models; raise unless each is solved and stable."""
-    models, solutions = iter_models(model), []
+    regulator = Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
     with one_blas_thread():
-        for index, (each, own) in enumerate(zip(models, weights, strict=True)):
-            try:
-                solutions.append(riccati(each.A, each.B, own, model.dt is not None))
-            except np.linalg.LinAlgError as error:
-                raise lqr_failure(each, own, index) from error
-        K, P, residual = (
-            stack_models(parts, model.batch) for parts in zip(*solutions, strict=True)
-        )
-        stable = poles_of(replace(model, A=model.A - model.B @ K)).stable
-    bad = np.flatnonzero(~(stable & (residual <= SOLVED)))
+        require_solved(model, weights, residual, regulator.poles)
+    return regulator
+
+
+def solve_gains(model: StateSpace, weights: Sequence[Weights]) -> Solutions:
+    """K, P and residuals of all models; `require_solved` checks them."""
+    A, B = (each.reshape(-1, *each.shape[-2:]) for each in (model.A, model.B))
+    with one_blas_thread():
+        flat = solve_riccati(A, B, weights, model.dt is not None)
+    return Solutions(*(each.reshape(*model.batch, *each.shape[1:]) for each in flat))
+
+
+def require_solved(
+    model: StateSpace, weights: Sequence[Weights], residual: Floats, poles: Poles
+) -> None:
+    """Raise the failure of the first model without a solution or with an unstable closed loop."""
+    bad = np.flatnonzero(~(poles.stable & (residual <= SOLVED)))
     if len(bad):
-        raise lqr_failure(models[bad[0]], weights[bad[0]], int(bad[0]))
-    return K, P, residual
+        raise lqr_failure(model_at(model, int(bad[0])), weights[bad[0]], int(bad[0]))
 
 
 # a relative distance to uncontrollability below this counts as zero

@@ -379,11 +379,16 @@ def _as_array(name: str, value: object, kind: type) -> Numbers:
 
 def iter_models(model: StateSpace) -> list[StateSpace]:
     """The single models of a batch in order; an empty batch is an error."""
+    return [model_at(model, index) for index in range(max(1, int(np.prod(model.batch))))]
+
+
+def model_at(model: StateSpace, index: int) -> StateSpace:
+    """One model of a batch, counted along its flattened axes; an empty batch is an error."""
     if not model.batch:
-        return [model]
+        return model
     if 0 in model.batch:
         raise UsageError(f"the batch of models is empty: its shape is {model.batch}")
-    return [select_models(model, index) for index in np.ndindex(*model.batch)]
+    return select_models(model, np.unravel_index(index, model.batch))
 
 
 def stack_models(parts: Sequence[npt.NDArray[Kind]], batch: tuple[int, ...]) -> npt.NDArray[Kind]:
