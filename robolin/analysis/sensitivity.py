@@ -224,21 +224,38 @@ def sensitivity_matrices(
     """
     options = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
-    names = all_parameter_names(arm, geometry)
-    n = arm.n
-    states = [np.eye(2 * n, 3 * n + len(names))]
+    solution = np.concatenate(list(sensitivity_blocks(arm, nominal, geometry, options)))
+    return split_columns(arm, nominal.time, solution, geometry)
+
+
+def sensitivity_blocks(
+    arm: Arm, nominal: NominalMotion, geometry: bool, options: RunOptions
+) -> Iterator[Floats]:
+    """[∂x/∂x(0) ∂x/∂τ ∂x/∂π] of consecutive rows, in blocks of limited memory."""
+    n, names = arm.n, all_parameter_names(arm, geometry)
+    state, first = np.eye(2 * n, 3 * n + len(names)), 1
     for steps in _tracked_slices(nominal, n + len(names)):
         part = nominal.some(steps)
         model = linearize_forward(arm, part.q, part.qd, part.tau, **options)
         by_parameter = -model.dqdd_dtau @ parameter_columns(arm, part, model.qdd, geometry, options)
         forced = np.concatenate([model.dqdd_dtau, by_parameter], axis=-1)
-        for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
-            state = step @ states[-1]
+        block = np.empty((first + len(part.step), *state.shape))
+        # the initial state is the first row of the first block
+        block[:first] = state
+        matrices = step_matrices(model, kinematic_block(arm, part.qd), forced, part.step)
+        for i, (step, more) in enumerate(matrices, first):
+            state = step @ state
             state[:, 2 * n :] += more
-            states.append(state)
-    solution = np.array(states)
+            block[i] = state
+        first = 0
+        yield block
+
+
+def split_columns(arm: Arm, time: Floats, solution: Floats, geometry: bool) -> SensitivityMatrices:
+    """The matrices of the rows of a block."""
+    n, names = arm.n, all_parameter_names(arm, geometry)
     return SensitivityMatrices(
-        time=nominal.time,
+        time=time,
         transition=solution[..., : 2 * n],
         torque=solution[..., 2 * n : 3 * n],
         parameter=solution[..., 3 * n :],

@@ -29,6 +29,7 @@ from robolin.core.results.result import (
     stream_of_one_part,
     validate_result,
 )
+from robolin.core.results.summary import SELECTED, only_arrays
 from robolin.core.threads import result_of
 from robolin.description.load import model_dict, read
 from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, SourceLocation
@@ -168,7 +169,10 @@ def _compared(
     stored: StoredFile, request: RecordedQuestion, settings: Settings, close: Tolerances
 ) -> Comparison:
     """Compute the result and compare it with the stored one."""
-    with run_request(request.inquiry(), settings) as answer:
+    names = tuple(entry.name for entry in stored.entries if entry.name != "time")
+    with run_request(request.inquiry(), replace(settings, arrays=names)) as answer:
+        if SELECTED in stored.meta["contract"]:
+            answer = only_arrays(answer, [*names])
         if isinstance(answer, Result):
             require_finite(answer)
             answer = stream_of_one_part(answer)

@@ -55,6 +55,9 @@ def _respond_with_one(inquiry: Request, out: Output, many: RecordingSet) -> None
 def _respond_with_parts(
     inquiry: Request, out: Output, many: RecordingSet, folder: FileLocation
 ) -> None:
+    if out.arrays:
+        hint = "remove --only, or write one file: -o FILE"
+        raise UsageError("parts contain all arrays", where="--only", hint=hint)
     share = shard(many.shard)
     require_outside(str(folder), many.recordings)
     for path in inquiry.question.files.values():

@@ -282,7 +282,7 @@ def solve_gains(model: StateSpace, weights: Sequence[Weights]) -> Solutions:
     A, B = (each.reshape(-1, *each.shape[-2:]) for each in (model.A, model.B))
     with one_blas_thread():
         flat = solve_riccati(A, B, weights, model.dt is not None)
-    return Solutions(*(each.reshape(*model.batch, *each.shape[1:]) for each in flat))
+    return Solutions(*(each.reshape((*model.batch, *each.shape[1:])) for each in flat))
 
 
 def require_solved(

@@ -272,7 +272,7 @@ def silent(kind: str, text: str) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """Evaluation settings; only `former` may change the result.
+    """Evaluation settings; only `former` and `arrays` may change the result.
 
     jobs:       number of threads (default: one per processor)
     chunk_rows: rows of a trajectory per chunk
@@ -281,6 +281,7 @@ class Settings:
     live:       evaluate rows of a pipe as they arrive
     table:      rows of the trajectory that are already in memory
     former:     use the algorithms of `FORMER_ALGORITHMS`
+    arrays:     names of the arrays that are needed; some of them are not computed by default
     """
 
     jobs: int | None = None
@@ -293,6 +294,7 @@ class Settings:
     live: bool = False
     table: TableFile | None = None
     former: bool = False
+    arrays: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require_counts(jobs=self.jobs, chunk_rows=self.chunk_rows)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from robolin.analysis.cost_gradient import cost_gradient
 from robolin.analysis.link_geometry import TURN_PARAMETERS
 from robolin.analysis.link_parameters import joint_slides
-from robolin.analysis.nominal_motion import checked_times, torque_history
-from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
+from robolin.analysis.nominal_motion import checked_times, nominal_motion, torque_history
+from robolin.analysis.sensitivity import (
+    SensitivityMatrices,
+    sensitivity,
+    sensitivity_blocks,
+    split_columns,
+)
+from robolin.api.run_options import run_options
 from robolin.core.arm import Arm, Vector3
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of, units_along
-from robolin.core.results.result import Array, Result
+from robolin.core.results.result import Array, Footer, Result, ResultStream
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_payload
 from robolin.core.threads import threads_for
 from robolin.errors import RobolinError
@@ -35,10 +42,10 @@ from robolin.queries.values import (
 _MATRICES = 10
 
 
-def answer_sensitivity(context: QueryContext) -> Result:
+def answer_sensitivity(context: QueryContext) -> Result | ResultStream:
     """Compute the sensitivity of a trajectory to perturbations."""
     context.emit_arm_notes()
-    arm, path = context.arm, context.states.trajectory
+    path = context.states.trajectory
     assert path is not None, "validated: --trajectory is set"
     motion = _motion(context, path)
     _report_state_warnings(context, motion, display_name(path))
@@ -47,13 +54,16 @@ def answer_sensitivity(context: QueryContext) -> Result:
     nominal["time"] = motion.seconds
     torques = context.question.text("torques") or "continuous"
     along: dict[str, Any] = {**nominal, "torques": torques, "jobs": _threads(context, motion)}
+    lines = _contract_lines(context, motion, torques)
     if context.question.flag("matrices"):
-        arrays = _matrices(arm, along, context.question.flag("geometry"))
-    elif slopes := context.question.text("cost-gradient"):
+        empty = context.result((), lines, inputs)
+        ending = Footer(empty.contract, empty.inputs, empty.model)
+        parts = _parts(context, empty, motion, along)
+        return ResultStream(parts, lambda _: ending, lambda: motion.rows)
+    if slopes := context.question.text("cost-gradient"):
         arrays = _gradient(context, along, slopes, inputs)
     else:
         arrays = _changed(context, motion, along, inputs)
-    lines = _contract_lines(context, motion, torques)
     return context.result((*arrays, *_along(context, motion)), lines, inputs, motion.time)
 
 
@@ -119,19 +129,20 @@ def _threads(context: QueryContext, motion: Trajectory) -> int | None:
     return context.settings.jobs or threads_for(motion.rows * _MATRICES * context.arm.n**2)
 
 
-def _along(context: QueryContext, motion: Trajectory) -> Iterator[Array]:
+def _along(context: QueryContext, motion: Trajectory, rows: slice = slice(None)) -> Iterator[Array]:
     """Return the nominal trajectory, since the linearization holds only near it."""
 
     def run(algorithm: str, values: Values) -> Values:
         return evaluate(context.arm, algorithm, values, jobs=_threads(context, motion))
 
     arrays = {name: getattr(motion, name) for name in POINT}
+    arrays = {name: value if value is None else value[rows] for name, value in arrays.items()}
     if arrays["tau"] is not None:
         # the torques determine the accelerations
         arrays["qdd"] = None
     values = {name: value for name, value in arrays.items() if value is not None}
     return operating_point_arrays(
-        context.arm, complete_operating_point(values, run), (motion.rows,)
+        context.arm, complete_operating_point(values, run), (len(values["q"]),)
     )
 
 
@@ -167,9 +178,25 @@ def _gradient(
     return (*by_joint, Array("dcost_dparameters", gradient.parameter, (gradient.names,), unit))
 
 
-def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, ...]:
+def _parts(
+    context: QueryContext, empty: Result, motion: Trajectory, along: dict[str, Any]
+) -> Iterator[Result]:
+    """Yield the sensitivity matrices of consecutive rows."""
+    arm, geometry, first = context.arm, context.question.flag("geometry"), 0
+    options = run_options("auto", "auto", along["jobs"], None)
+    along = {name: value for name, value in along.items() if name != "jobs"}
+    nominal = nominal_motion(arm, **along, options=options)
+    for block in sensitivity_blocks(arm, nominal, geometry, options):
+        rows = slice(first, first + len(block))
+        first = rows.stop
+        found = split_columns(arm, nominal.time[rows], block, geometry)
+        time = None if motion.time is None else motion.time[rows]
+        arrays = (*_matrices(arm, found), *_along(context, motion, rows))
+        yield replace(empty, arrays=arrays, time=time)
+
+
+def _matrices(arm: Arm, sensitivities: SensitivityMatrices) -> tuple[Array, ...]:
     """Return all sensitivity matrices in every row."""
-    sensitivities = sensitivity_matrices(arm, **along, geometry=geometry)
     words = (COLUMN_WORDS["q"], COLUMN_WORDS["qd"])
     states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
     matrices = {

@@ -85,18 +85,24 @@ def answer_poles(context: QueryContext) -> Result | ResultStream:
     """Compute the poles of the linear model about one state or every row."""
     spec = spec_from_question(context.arm, context.question)
     task = LinearModelTask(spec, lambda values: arrays(values))
+    # each takes longer than the poles of a row
+    all_distances = context.question.flag("distances")
 
     def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         model = spec.model(values, context.settings.jobs)
         poles = model.poles()
-        reached, seen = model.controllability(), model.observability()
+        reached = (model.controllability(), model.observability())
         task.contract_entries.update(model_lines(model))
         if not model.batch:
-            summary = pole_lines(poles) | _reach_lines(reached) | _reach_lines(seen)
+            summary = pole_lines(poles) | _reach_lines(reached[0]) | _reach_lines(reached[1])
             task.contract_entries.update(summary)
             context.settings.notify("summary", stability_note(poles))
-        both = (_reach_arrays(poles, each) for each in (reached, seen))
-        distances, dimensions = zip(*both, strict=True)
+        distances = (
+            _distance_array(poles, each)
+            for each in reached
+            if all_distances or not model.batch or distance_name(each) in context.settings.arrays
+        )
+        dimensions = (_dimension_array(poles, each) for each in reached)
         return (*pole_arrays(poles), *distances, *dimensions, *model_point_arrays(model))
 
     return answer_models(context, task)
@@ -163,16 +169,23 @@ def _rate_text(poles: Poles, mode: int) -> str:
     return f"{'decays' if constant > 0.0 else 'grows'} in {abs(constant):.4g} s"
 
 
-def _reach_arrays(poles: Poles, reach: Reachability) -> tuple[Array, Array]:
-    """Return each pole's distance to uncontrollability (unobservability) and the dimension."""
+def distance_name(reach: Reachability) -> str:
+    """Name of the array of distances."""
+    return f"{reach.kind}_distance"
+
+
+def _distance_array(poles: Poles, reach: Reachability) -> Array:
+    """Return each pole's distance to uncontrollability (unobservability)."""
     # both lists contain the same eigenvalues in different orders
     gaps = np.abs(poles.values[..., :, None] - reach.values[..., None, :])
     distance = np.take_along_axis(reach.distance, gaps.argmin(axis=-1), axis=-1)
+    return model_array(poles.model, distance_name(reach), distance)
+
+
+def _dimension_array(poles: Poles, reach: Reachability) -> Array:
+    """Return the dimension of the controllable (observable) subspace."""
     dimension = np.asarray(reach.dimension, dtype=np.int64)
-    return (
-        model_array(poles.model, f"{reach.kind}_distance", distance),
-        model_array(poles.model, f"{reach.kind}_dimension", dimension),
-    )
+    return model_array(poles.model, f"{reach.kind}_dimension", dimension)
 
 
 def _reach_lines(reach: Reachability) -> dict[str, str]:

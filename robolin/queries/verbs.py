@@ -237,6 +237,8 @@ _DYNAMICS = (
 _POINT = ("q", "qd", "tau", "qdd")
 _OVER_TIME = {"duration": "add a duration in s, for example --duration 2"}
 
+_ONE_STATE_HAS_THEM = "remove --distances: the result of one state has them"
+
 _CONTROL = (
     Verb(
         "state-space",
@@ -256,7 +258,10 @@ _CONTROL = (
         "Compute poles, stability and controllability.",
         states=_POINT,
         states_from=TRAJECTORY,
-        own_options=LINEAR_MODEL_OPTIONS,
+        own_options={
+            **LINEAR_MODEL_OPTIONS,
+            "distances": OptionSpec("switch", modifies={MANY_STATES: _ONE_STATE_HAS_THEM}),
+        },
         answers="robolin.queries.state_space_answer:answer_poles",
         default_plot_arrays=("poles", "mode_shape"),
         linear=True,

@@ -34,19 +34,43 @@ def test_only_some_arrays_are_shown() -> None:
     "args, message",
     [
         (("--only", "tua"), "available arrays: tau"),
-        (("--only", "tau", "-o", "x.npz"), "files contain all arrays"),
+        (("--only", "tua", "-o", "x.npz"), "available arrays: tau"),
         (("--summary", "--format", "csv"), "cannot be used with --format csv"),
     ],
 )
 def test_invalid_options_are_rejected(
     args: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An array that is not there, a file without some arrays and a summary as CSV are rejected."""
+    """An array that is not there and a summary as CSV are rejected, and no file is written."""
     monkeypatch.chdir(tmp_path)
     ran = robolin("inverse", "two-link", *args)
     assert ran.code == library.UsageError.exit_code
     assert message in ran.err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_has_only_the_named_arrays(tmp_path: Path) -> None:
+    """--only with -o writes these arrays of every row, and `check` compares only them."""
+    motion = tmp_path / "motion.csv"
+    q = np.random.default_rng(5).standard_normal((10, 2))
+    lines = [f"{0.1 * i},{a},{b}" for i, (a, b) in enumerate(q)]
+    motion.write_text("\n".join(["time,shoulder/position,elbow/position", *lines]))
+    command = ("poles", "two-link", "--trajectory", motion, "--chunk-rows", "3")
+    full, some, far = (tmp_path / f"{name}.npz" for name in ("full", "some", "far"))
+    run_ok(*command, "--distances", "-o", full)
+    run_ok(*command, "--only", "poles", "--only", "damping", "-o", some)
+    run_ok(*command, "--only", "controllability_distance", "-o", far)
+    found = {}
+    for path in (full, some, far):
+        with np.load(path) as arrays:
+            found[path] = {name: arrays[name] for name in arrays.files}
+    assert set(found[some]) - {"joints", "meta"} == {"poles", "damping", "time"}
+    assert set(found[far]) - {"joints", "meta"} == {"controllability_distance", "time"}
+    for each in (some, far):
+        names = set(found[each]) - {"meta"}
+        assert all(np.array_equal(found[each][name], found[full][name]) for name in names)
+    assert "same" in run_ok("check", some).out
+    assert "same" in run_ok("check", full).out
 
 
 @pytest.mark.parametrize("chunk", ["3", "100"])

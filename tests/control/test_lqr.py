@@ -148,6 +148,39 @@ def test_schedules_are_the_gains_of_each_row() -> None:
     assert np.array_equal(together.K[1], alone.K)
 
 
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_scipy_finds_the_same_for_every_row(dt: float | None) -> None:
+    """P of a batch agrees with SciPy to 1e-12, and the residual is at round-off."""
+    linalg = pytest.importorskip("scipy.linalg")
+    solve = linalg.solve_continuous_are if dt is None else linalg.solve_discrete_are
+    q = np.random.default_rng(1).uniform(-1.0, 1.0, (20, 7))
+    model = robolin.state_space(robolin.load("panda"), q)
+    model = model if dt is None else model.discretize(dt)
+    found = robolin.lqr(model, 10.0, 0.1)
+    assert found.residual.max() < 1e-14
+    for A, B, P in zip(model.A, model.B, found.P, strict=True):
+        expected = solve(A, B, 10.0 * np.eye(14), 0.1 * np.eye(7))
+        assert np.abs(P - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+def test_a_row_without_a_regulator_does_not_change_the_others() -> None:
+    """A singular pencil is solved by SciPy, and the bits of the other rows stay."""
+    from robolin.control import riccati_doubling
+
+    rng = np.random.default_rng(2)
+    A, B = rng.normal(size=(3, 4, 4)), rng.normal(size=(3, 4, 2))
+    weights = [riccati_doubling.Weights(np.eye(4), np.eye(2), np.zeros((4, 2)))] * 3
+    before = riccati_doubling.solve_riccati(A, B, weights, False)
+    # without inputs and with the weight 0, the Hamiltonian of A = 0 is singular
+    A[1], B[1] = 0.0, 0.0
+    weights[1] = riccati_doubling.Weights(np.zeros((4, 4)), np.eye(2), np.zeros((4, 2)))
+    after = riccati_doubling.solve_riccati(A, B, weights, False)
+    for row in (0, 2):
+        assert np.array_equal(before.P[row], after.P[row])
+        assert np.array_equal(before.K[row], after.K[row])
+    assert not after.K[1].any()
+
+
 def sampled_gain_of_many_digits(model: robolin.StateSpace, K: np.ndarray) -> np.ndarray:
     """The gain of a sampled model with one input, Q = R = 1: Newton's steps in 50 digits."""
     mpmath = pytest.importorskip("mpmath")

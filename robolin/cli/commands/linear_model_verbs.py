@@ -47,9 +47,16 @@ def state_space_command(inquiry: Request, out: Output) -> None:
     run_and_write(inquiry, out)
 
 
+_DISTANCES = flag(
+    "--distances",
+    METHOD,
+    "Return both distances for every row of a file\nFor one state they are always computed.",
+)
+
+
 @query_command(
     "poles",
-    LINEAR_MODEL_FLAGS,
+    [*LINEAR_MODEL_FLAGS, _DISTANCES],
     state_help=POINT_HELP,
     short="q qd tau trim actuated outputs dt trajectory only output format",
 )
@@ -64,7 +71,7 @@ def poles_command(inquiry: Request, out: Output) -> None:
       robolin poles acrobot --q 180deg,0
       robolin poles panda --outputs panda_hand
       robolin poles cart-pole --dt 0.01 -o poles.json
-      robolin poles two-link --tau hold --only poles
+      robolin poles panda --trajectory motion.csv --only poles -o poles.npz
 
     \b
     Returns:
@@ -72,7 +79,8 @@ def poles_command(inquiry: Request, out: Output) -> None:
       frequency, damping, decay   [rad/s], damping ratio, [1/s]
       stability (2n)              1 stable, 0 marginally stable, -1 unstable
       mode_shape (2n,n)           eigenvectors, positions only
-      controllability_distance, observability_distance (2n)   0: lost
+      controllability_distance, observability_distance (2n)   0: lost;
+                                  for rows of a file with --distances
       controllability_dimension, observability_dimension      of 2n
       q, qd, qdd, tau (n)         operating point
     """

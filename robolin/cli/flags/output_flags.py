@@ -83,7 +83,7 @@ class Output:
             result: the result, or its parts
         """
         if self.arrays:
-            from robolin.core.results.result import only_arrays
+            from robolin.core.results.summary import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:
@@ -170,7 +170,14 @@ class Output:
         """Settings of the computation, with messages printed by this output."""
         from robolin.queries.request import Settings
 
-        return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify, live=self.live)
+        return Settings(
+            self.jobs,
+            self.chunk_rows,
+            self.verbose,
+            self.notify,
+            live=self.live,
+            arrays=self.arrays,
+        )
 
     def _say(self, kind: str, texts: Iterable[str]) -> None:
         if self.quiet:
@@ -278,10 +285,9 @@ _FLAGS = [
     flag(
         "--only ARRAY",
         OUTPUT,
-        "Show this array only; repeatable\nFiles always contain all arrays.",
+        "Show or write this array only; repeatable",
         into="arrays",
         multiple=True,
-        excludes={"output": "remove --only: files contain all arrays"},
     ),
     flag(
         "--summary",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import product
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.core.arrays import Numbers
-from robolin.core.choices import is_swept
 from robolin.core.notebook import DisplayMixin, equal_values
 from robolin.core.results.table_columns import dict_of, kind_of, pandas_of, polars_of
 from robolin.errors import RobolinError, UsageError
@@ -426,21 +425,3 @@ def require_finite(result: Result) -> None:
             where=", ".join(where),
             hint="check for a state or parameter many orders of magnitude larger than the others",
         )
-
-
-def only_arrays(answer: Result | ResultStream, names: Sequence[str]) -> Result | ResultStream:
-    """The result with only the arrays of these names, in their original order."""
-    if isinstance(answer, Result):
-        return _chosen(answer, names)
-    return replace(answer, parts=(_chosen(part, names) for part in answer.parts))
-
-
-def _chosen(result: Result, names: Sequence[str]) -> Result:
-    known = [array.name for array in result.arrays]
-    for name in names:
-        if name not in known:
-            hint = f"available arrays: {', '.join(known)}"
-            raise UsageError(f"array '{name}' not found", where="--only", hint=hint)
-    axis = result.arrays[:1] if is_swept(result.verb) else ()
-    chosen = (a for a in result.arrays[len(axis) :] if a.name in names)
-    return replace(result, arrays=(*axis, *chosen))

@@ -1,13 +1,15 @@
-"""Summary of a result: minimum and maximum of every array, with entry and row."""
+"""Shorter results: selected arrays, or minimum and maximum of every array with entry and row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.choices import is_swept
+from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -90,3 +92,35 @@ def _both(one: ArraySummary, other: ArraySummary) -> ArraySummary:
         smallest=min(lowest, key=lambda each: each.value, default=None),
         largest=max(highest, key=lambda each: each.value, default=None),
     )
+
+
+def only_arrays(answer: Result | ResultStream, names: Sequence[str]) -> Result | ResultStream:
+    """The result with only the arrays of these names, in their original order."""
+    if isinstance(answer, Result):
+        return replace(_chosen(answer, names), contract={**answer.contract, **_selection(names)})
+
+    def ending(rows: int) -> Footer:
+        footer = answer.ending(rows)
+        return replace(footer, contract={**footer.contract, **_selection(names)})
+
+    parts = (_chosen(part, names) for part in answer.parts)
+    return replace(answer, parts=parts, ending=ending)
+
+
+# contract entry of a result with selected arrays
+SELECTED = "arrays"
+
+
+def _selection(names: Sequence[str]) -> dict[str, str]:
+    return {SELECTED: f"only {', '.join(names)}"}
+
+
+def _chosen(result: Result, names: Sequence[str]) -> Result:
+    known = [array.name for array in result.arrays]
+    for name in names:
+        if name not in known:
+            hint = f"available arrays: {', '.join(known)}"
+            raise UsageError(f"array '{name}' not found", where="--only", hint=hint)
+    axis = result.arrays[:1] if is_swept(result.verb) else ()
+    chosen = (a for a in result.arrays[len(axis) :] if a.name in names)
+    return replace(result, arrays=(*axis, *chosen))

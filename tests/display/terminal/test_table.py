@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.results.result import Array, Result, only_arrays, stream_of_one_part
+from robolin.core.results.result import Array, Result, stream_of_one_part
+from robolin.core.results.summary import only_arrays
 from robolin.display.terminal.numbers import aligned
 from robolin.display.terminal.screen import short_names
 from robolin.display.terminal.shown_rows import spread_rows
