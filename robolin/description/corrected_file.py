@@ -1,211 +1,346 @@
 """Write a robot file with other inertial and joint parameters: edited in place.
 
 Comments, order, meshes and all other elements stay as they are.  The difference of every moving
-link, which includes the links that are fixed to it, goes into the link itself.
+link, which includes the links that are fixed to it, goes into the link itself.  The text is read
+again before it is returned, so a file that would not give the new arm is never written.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from xml.parsers import expat
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from math import nan
+from pathlib import Path
+from typing import Protocol
 
-from robolin.core.arm import Arm, Inertia, Joint
-from robolin.core.arm_parts import merged_inertia
+from robolin.core.arm import Arm, Inertia, Joint, Link
+from robolin.core.arm_parts import inverse_rotation, merged_inertia, placed
 from robolin.core.text import join_and
+from robolin.description.building.option_texts import ModelOptions
 from robolin.description.model import Description
+from robolin.description.robot_source import RobotText, format_of_text
 from robolin.description.validate.validate import possible_inertia
 from robolin.errors import RobolinError, UsageError
 
-_ROTARY = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+# extensions of a corrected file, by the format of the robot file
+CORRECTED_EXTENSIONS: Mapping[str, tuple[str, ...]] = {
+    "urdf": (".urdf", ".xml"),
+    "xacro": (".urdf", ".xml"),
+    "mjcf": (".xml", ".mjcf"),
+    "sdf": (".sdf", ".world"),
+    "yaml": (".yaml", ".yml"),
+}
+# part of the largest value of its kind that a value may differ after reading the file again
+_SAME = 1e-12
 
 
-@dataclass(slots=True)
-class _Node:
-    """An XML element and its byte ranges: its start tag, and the element without its end tag."""
+class RobotFileEditor(Protocol):
+    """A robot file that values are written into."""
 
-    tag: str
-    attributes: Mapping[str, str]
-    start: int
-    content_start: int
-    end: int = 0
-    empty: bool = False
-    children: list[_Node] = field(default_factory=list)
+    @property
+    def missing_hint(self) -> str:
+        """Hint for a link or joint that is not written in the file."""
 
-    def child(self, tag: str) -> _Node | None:
-        return next((node for node in self.children if node.tag == tag), None)
+    @property
+    def mismatch_hint(self) -> str:
+        """Hint for values that the file would change."""
+
+    @property
+    def links(self) -> Collection[str]:
+        """Names of the links that are written in the file."""
+
+    @property
+    def joints(self) -> Collection[str]:
+        """Names of the joints that are written in the file."""
+
+    @property
+    def relative_files(self) -> Sequence[str]:
+        """Other files, named relative to the folder of the file."""
+
+    def set_body(self, link: str, body: Inertia) -> None:
+        """Set the inertia of a link, in its own frame."""
+
+    def set_joint(self, name: str, old: Joint, new: Joint) -> bool:
+        """Set damping, friction and armature; False if the file has no place for armature."""
+
+    def result(self, remarks: Sequence[str]) -> bytes:
+        """The text, with a comment at the end."""
 
 
 @dataclass(frozen=True)
-class Correction:
-    """New values for a robot file.
+class CorrectedFile:
+    """The text of a corrected file, and what belongs to it.
 
-    bodies: link -> its own inertia, without links that are fixed to it
-    joints: joints with new damping or friction
+    armature: joint -> armature that the format cannot hold
+    notes:    remarks about the text
     """
 
-    bodies: Mapping[str, Inertia]
-    joints: Mapping[str, Joint]
+    text: bytes
+    armature: Mapping[str, float]
+    notes: tuple[str, ...] = ()
 
 
-def correction(description: Description, before: Arm, after: Arm) -> Correction:
-    """The changes from one arm to another, as values of the description's links and joints.
+def corrected_file(
+    robot: RobotText,
+    description: Description,
+    options: ModelOptions,
+    before: Arm,
+    after: Arm,
+    output: Path,
+    remarks: Sequence[str] = (),
+) -> CorrectedFile:
+    """The text of a robot file with the values of another arm, in the format of the file.
+
+    description: of the robot file
+    options: with which both arms were built
+    output:  path of the corrected file; names of other files are relative to its folder
+    remarks: lines of a comment at the end, about values that the format cannot hold
 
     Raises:
-        RobolinError: a link whose own part would be impossible, because links that are fixed to
-            it have more than its new inertia
+        RobolinError: values that have no place in the file, or that settings of it would change
     """
-    own = {link.name: link.inertia for link in description.links}
-    bodies: dict[str, Inertia] = {}
-    joints: dict[str, Joint] = {}
-    for old, new in zip(before.links, after.links, strict=True):
-        if old.inertia != new.inertia and old.name in own:
-            bodies[old.name] = _own_part(own[old.name], old.inertia, new.inertia)
-            _require_possible(description, old.name, old.merged, bodies[old.name])
-        if old.joint != new.joint:
-            joints[new.joint.name] = new.joint
-    return Correction(bodies, joints)
-
-
-def _own_part(own: Inertia | None, old: Inertia, new: Inertia) -> Inertia:
-    """own + new - old, as bodies in one frame."""
-    own = own or Inertia()
-    if own == old:
-        return new
-    xx, xy, xz, yy, yz, zz = (0.0 - x for x in old.rotary)
-    try:
-        return merged_inertia([own, new, Inertia(-old.mass, old.com, (xx, xy, xz, yy, yz, zz))])
-    except ZeroDivisionError:
-        return Inertia(0.0)
-
-
-def _require_possible(
-    description: Description, link: str, merged: Sequence[str], body: Inertia
-) -> None:
-    if body.mass > 0.0 and possible_inertia(body.rotary):
-        return
-    heavy = [
-        each.name
-        for each in description.links
-        if each.name in merged and each.inertia and each.inertia.mass > 0.0
-    ]
-    reason = f", because {join_and(heavy)} fixed to it have more" if heavy else ""
-    raise RobolinError(
-        f"link '{link}' itself would have {body.mass:.4g} kg and be impossible{reason}",
-        hint="remove fixed links that were not mounted from the robot file, and identify again",
+    text, kind, notes = robot.text, robot.kind, []
+    # a URDF with macros in it was expanded by its reader
+    if kind == "xacro" or (kind == "urdf" and description.digest != sha256(text).hexdigest()):
+        text, kind = _expanded(robot, options)
+        notes.append(f"{robot.shown} is expanded: macros and arguments are replaced by values")
+    editor = _editor(text, kind, robot.shown, description.name)
+    notes += _moved(editor, kind, robot, output)
+    armature = _Change(editor, description, options, before, after).write()
+    lines = [*remarks, *_armature_remark(armature)]
+    result = editor.result(lines)
+    written = set(_changed_armature(before, after)) - set(armature)
+    kept = {name: value for name, value in options.armature.items() if name not in written}
+    checked = replace(
+        options,
+        armature={**kept, **armature},
+        damping=after.damping,
+        friction_velocity=after.friction_velocity,
+        xacro_args={},
+        packages=options.packages if kind in ("sdf", "mjcf") else {},
+        srdf=None,
+        strict=False,
     )
+    _require_same(_read_again(result, kind, robot, output, checked), after, editor, robot.shown)
+    return CorrectedFile(result, armature, tuple(notes))
 
 
-def corrected_urdf(text: bytes, new: Correction, remarks: Sequence[str] = ()) -> bytes:
-    """A URDF text with new values; all other bytes stay.
-
-    remarks: lines of a comment at the end, about values that a URDF cannot hold
-    """
-    root = _tree(text)
-    if root.tag != "robot":
-        raise UsageError(f"cannot edit <{root.tag}>", hint="use a URDF file")
-    edits: list[tuple[int, int, bytes]] = []
-    for node in root.children:
-        name = node.attributes.get("name", "")
-        if node.tag == "link" and name in new.bodies:
-            edits += _inertial_edits(text, node, new.bodies[name])
-        elif node.tag == "joint" and name in new.joints:
-            edits += _dynamics_edits(text, node, new.joints[name])
-    if remarks:
-        # a comment may not contain two hyphens: name options without them
-        lines = "".join(f"  {line}\n" for line in remarks)
-        lines = re.sub(r" --(?=[a-z])", " ", lines).replace("--", "- -")
-        edits.append((root.end, root.end, f"<!--\n{lines}-->\n".encode()))
-    for start, stop, replacement in sorted(edits, reverse=True):
-        text = text[:start] + replacement + text[stop:]
-    return text
-
-
-def _inertial_edits(text: bytes, link: _Node, body: Inertia) -> Iterator[tuple[int, int, bytes]]:
-    values = {
-        "origin": {"xyz": _numbers(body.com), "rpy": "0 0 0"},
-        "mass": {"value": repr(body.mass)},
-        "inertia": dict(zip(_ROTARY, map(repr, body.rotary), strict=True)),
-    }
-    inertial = link.child("inertial")
-    if inertial is None:
-        yield _inserted(
-            text, link, f"<inertial>{''.join(map(_tag, values, values.values()))}</inertial>"
-        )
+def require_extension(output: str, robot: RobotText) -> None:
+    """Reject an output whose extension is not that of the robot file's format."""
+    known = CORRECTED_EXTENSIONS[robot.kind]
+    suffix = Path(output).suffix.lower()
+    if suffix in known:
         return
-    for tag, attributes in values.items():
-        node = inertial.child(tag)
-        if node is None:
-            yield _inserted(text, inertial, _tag(tag, attributes))
-        else:
-            yield _retagged(text, node, attributes)
+    hint = f"use -o {Path(output).stem or 'corrected'}{known[0]}"
+    if robot.kind == "xacro":
+        hint += ": macros of a xacro file cannot be edited, so its expansion is corrected"
+    message = f"the extension must be {known[0]} for a {robot.kind} file, got '{suffix}'"
+    raise UsageError(message, where=output, hint=hint)
 
 
-def _dynamics_edits(text: bytes, node: _Node, joint: Joint) -> Iterator[tuple[int, int, bytes]]:
-    values = {"damping": repr(joint.damping), "friction": repr(joint.friction)}
-    dynamics = node.child("dynamics")
-    if dynamics is None:
-        yield _inserted(text, node, _tag("dynamics", values))
-    else:
-        yield _retagged(text, dynamics, values)
+def _editor(text: bytes, kind: str, shown: str, name: str) -> RobotFileEditor:
+    if kind == "yaml":
+        from robolin.description.yaml.yaml_corrected import YamlEditor
+
+        return YamlEditor(text, shown)
+    if kind == "mjcf":
+        from robolin.description.mjcf.mjcf_corrected import MjcfEditor
+
+        return MjcfEditor(text, shown)
+    if kind == "sdf":
+        from robolin.description.sdf.sdf_corrected import SdfEditor
+
+        return SdfEditor(text, shown, name)
+    from robolin.description.urdf.urdf_corrected import UrdfEditor
+
+    return UrdfEditor(text, shown)
 
 
-def _numbers(values: Sequence[float]) -> str:
-    return " ".join(map(repr, values))
+def _expanded(robot: RobotText, options: ModelOptions) -> tuple[bytes, str]:
+    from robolin.description.xacro.xacro_text import expanded_xacro
+
+    assert robot.path is not None, "xacro files are read from a path"
+    text = expanded_xacro(robot.path, options.xacro_args, options.packages).text
+    return text, "sdf" if format_of_text(text) == "sdf" else "urdf"
 
 
-def _tag(tag: str, attributes: Mapping[str, str]) -> str:
-    texts = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    return f"<{tag}{texts}/>"
+def _moved(editor: RobotFileEditor, kind: str, robot: RobotText, output: Path) -> Iterator[str]:
+    """Notes on other files, whose names are relative to the folder of the robot file."""
+    if robot.path is None or not editor.relative_files:
+        return
+    home = robot.path.absolute().parent
+    if os.path.realpath(home) == os.path.realpath(output.absolute().parent):
+        return
+    first = editor.relative_files[0]
+    message = f"'{first}' in {robot.shown} is relative to the folder {home}"
+    if kind == "mjcf":
+        hint = f"write the corrected file there: -o {home / output.name}"
+        raise UsageError(message, where=str(output), hint=hint)
+    yield f"{message}: copy the corrected file there to keep it"
 
 
-def _inserted(text: bytes, node: _Node, inner: str) -> tuple[int, int, bytes]:
-    """Insert an element as the first child."""
-    if not node.empty:
-        return node.content_start, node.content_start, inner.encode()
-    opened = text[node.start : node.content_start].rstrip()[:-2].rstrip() + b">"
-    return node.start, node.content_start, opened + f"{inner}</{node.tag}>".encode()
+@dataclass(frozen=True)
+class _Change:
+    """The change from one arm to another, as values of links and joints of a file."""
+
+    editor: RobotFileEditor
+    description: Description
+    options: ModelOptions
+    before: Arm
+    after: Arm
+
+    def write(self) -> dict[str, float]:
+        """Write all changes; return the armature that has no place in the file."""
+        for old, new in zip(self.before.links, self.after.links, strict=True):
+            if old.inertia != new.inertia:
+                name = self._carrier(old)
+                self.editor.set_body(name, self._own_part(name, old, new.inertia))
+        armature: dict[str, float] = {}
+        for name, pairs in self._changed_joints().items():
+            if not self.editor.set_joint(name, *_one_value(name, pairs)):
+                armature |= {
+                    new.name: new.armature for old, new in pairs if old.armature != new.armature
+                }
+        return armature
+
+    def _carrier(self, link: Link) -> str:
+        """The link of the file that gets the difference: the moving one, or the body fixed to it.
+
+        Readers add massless links for joints that are not at the origin of a body.
+        """
+        for name in (link.name, *link.merged):
+            if name in self.editor.links:
+                return name
+        raise RobolinError(
+            f"link '{link.name}' is not written in the file, and its inertia changes",
+            where=self.description.source,
+            hint=self.editor.missing_hint,
+        )
+
+    def _own_part(self, name: str, link: Link, new: Inertia) -> Inertia:
+        """The inertia of one link of the file, in its own frame: own + new - old."""
+        own = next(each.inertia for each in self.description.links if each.name == name)
+        pose, old = self.before.frames[name].pose, link.inertia
+        here = placed(own or Inertia(), pose)
+        body = new
+        if here != old:
+            xx, xy, xz, yy, yz, zz = (0.0 - x for x in old.rotary)
+            less = Inertia(-old.mass, old.com, (xx, xy, xz, yy, yz, zz))
+            try:
+                body = merged_inertia([here, new, less])
+            except ZeroDivisionError:
+                body = Inertia(0.0)
+        if not (body.mass > 0.0 and possible_inertia(body.rotary)):
+            self._reject_impossible(name, link, body)
+        return placed(body, inverse_rotation(pose))
+
+    def _reject_impossible(self, name: str, link: Link, body: Inertia) -> None:
+        """Raise an error if other bodies leave an impossible one; a fit gives no other cause."""
+        others = {each for each in (link.name, *link.merged) if each != name}
+        heavy = [
+            each.name
+            for each in self.description.links
+            if each.name in others and each.inertia and each.inertia.mass > 0.0
+        ]
+        heavy += ["--payload" for each in self.options.payload if each.frame in (name, *others)]
+        if heavy:
+            raise RobolinError(
+                f"link '{name}' itself would have {body.mass:.4g} kg and be impossible, "
+                f"because {join_and(heavy)} fixed to it have more",
+                hint="remove fixed links that were not mounted from the robot file, "
+                "and identify again",
+            )
+
+    def _changed_joints(self) -> dict[str, list[tuple[Joint, Joint]]]:
+        """Joints of the file with new values; one of them may have several coordinates."""
+        changed: dict[str, list[tuple[Joint, Joint]]] = {}
+        for old, new in zip(self.before.links, self.after.links, strict=True):
+            if old.joint == new.joint:
+                continue
+            names = (new.joint.name, new.joint.name.rpartition(":")[0])
+            name = next((each for each in names if each in self.editor.joints), None)
+            if name is None:
+                raise RobolinError(
+                    f"joint '{new.joint.name}' is not written in the file, and its values change",
+                    where=self.description.source,
+                    hint=self.editor.missing_hint,
+                )
+            changed.setdefault(name, []).append((old.joint, new.joint))
+        return changed
 
 
-def _retagged(text: bytes, node: _Node, values: Mapping[str, str]) -> tuple[int, int, bytes]:
-    """Set attributes of a start tag; others keep their text."""
-    tag = text[node.start : node.content_start]
-    for name, value in values.items():
-        pattern = re.compile(rb"(\s" + name.encode() + rb"\s*=\s*)(\"[^\"]*\"|'[^']*')")
-        quoted = f'"{value}"'.encode()
-        if found := pattern.search(tag):
-            tag = tag[: found.start(2)] + quoted + tag[found.end(2) :]
-        else:
-            ends = len(tag) - (2 if node.empty else 1)
-            tag = tag[:ends].rstrip() + f" {name}={quoted.decode()}".encode() + tag[ends:]
-    return node.start, node.content_start, tag
+def _one_value(name: str, pairs: Sequence[tuple[Joint, Joint]]) -> tuple[Joint, Joint]:
+    """The old and new values of a joint of the file, which has one value for all coordinates."""
+    values = {(new.damping, new.friction_sides, new.armature) for _, new in pairs}
+    if len(values) > 1:
+        message = f"joint '{name}' has one damping and friction in the file, and the fit has "
+        raise RobolinError(
+            f"{message}{len(values)} different ones",
+            hint="use --npz, or one joint per coordinate in the robot file",
+        )
+    return pairs[0]
 
 
-_TAG_END = re.compile(rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
+def _changed_armature(before: Arm, after: Arm) -> Iterator[str]:
+    for old, new in zip(before.links, after.links, strict=True):
+        if old.joint.armature != new.joint.armature:
+            yield new.joint.name
 
 
-def _tree(text: bytes) -> _Node:
-    """All elements of a text with their byte ranges."""
-    open_nodes: list[_Node] = []
-    roots: list[_Node] = []
-    parser = expat.ParserCreate()
+def _armature_remark(armature: Mapping[str, float]) -> Iterator[str]:
+    if armature:
+        values = ",".join(f"{name}={value!r}" for name, value in armature.items())
+        yield f"armature is applied with --armature {values}"
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        first = parser.CurrentByteIndex
-        found = _TAG_END.match(text, first)
-        inner = found.end() if found else first
-        node = _Node(tag, attributes, first, inner, empty=text[inner - 2 : inner] == b"/>")
-        (open_nodes[-1].children if open_nodes else roots).append(node)
-        open_nodes.append(node)
 
-    def end(_: str) -> None:
-        node = open_nodes.pop()
-        node.end = node.content_start if node.empty else parser.CurrentByteIndex
+def _read_again(
+    text: bytes, kind: str, robot: RobotText, output: Path, options: ModelOptions
+) -> Arm:
+    """The arm in a corrected text; formats that include files are read next to the output."""
+    from robolin.description.load import load_with
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
+    if kind not in ("mjcf", "sdf"):
+        return load_with(text, options)
+    name = f".robolin-{os.getpid()}-{output.stem}{output.suffix}"
+    path = output.absolute().with_name(name)
     try:
-        parser.Parse(text, True)
-    except expat.ExpatError as error:
-        raise RobolinError(f"is not valid XML: {error}") from error
-    return roots[0]
+        path.write_bytes(text)
+        return load_with(f"{path}:{robot.part}" if robot.part else path, options)
+    except OSError as error:
+        raise RobolinError(f"cannot be written: {error.strerror}", where=str(output)) from error
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _require_same(again: Arm, after: Arm, editor: RobotFileEditor, shown: str) -> None:
+    """Reject a text that does not give the values of the new arm."""
+    found, expected = _values(again), _values(after)
+    largest: dict[str, float] = {}
+    for label, value in expected.items():
+        largest[_kind(label)] = max(largest.get(_kind(label), 0.0), abs(value))
+    for label, value in expected.items():
+        read = found.get(label, nan)
+        if not abs(read - value) <= _SAME * largest[_kind(label)]:
+            message = f"{label} would be {read:.6g} in the corrected file, not {value:.6g}"
+            hint = editor.mismatch_hint
+            raise RobolinError(f"{message}; nothing is written", where=shown, hint=hint)
+
+
+def _values(arm: Arm) -> dict[str, float]:
+    """All parameters by name; friction has two directions, also where both are equal."""
+    from robolin.core.arm_parameters import parameters
+
+    values = {x.label: x.value for x in parameters(arm) if not x.name.startswith("friction")}
+    for link in arm.links if arm.friction_velocity is not None else ():
+        positive, negative = link.joint.friction_sides
+        values[f"{link.joint.name}/friction"] = positive
+        values[f"{link.joint.name}/friction of negative velocities"] = negative
+    return values
+
+
+def _kind(label: str) -> str:
+    """Kind of a parameter; mass and first moments are one kind, and all inertias are one."""
+    name = label.rpartition("/")[2]
+    return name[:1] if name[:1] in ("m", "i") else name

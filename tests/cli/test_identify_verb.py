@@ -10,19 +10,23 @@ import pytest
 
 import robolin as library
 from robolin.analysis.identify.recording import Recording
+from robolin.core.arm_parameters import parameters
 from tests.analysis.identify_recordings import recorded, true_arm
 from tests.cli.command import robolin, run_ok
+from tests.description.test_corrected_file import FILES
 
 ARM = library.load("ur5")
 TRUE = true_arm(ARM)
 
 
-def write_csv(path: Path, recording: Recording, *, header: bool = True) -> Path:
+def write_csv(
+    path: Path, recording: Recording, arm: library.Arm = ARM, *, header: bool = True
+) -> Path:
     """Time, positions, velocities and efforts as CSV."""
     names = ["time"] + [
         f"{joint}/{word}"
         for word in ("position", "velocity", "effort")
-        for joint in ARM.joint_names
+        for joint in arm.joint_names
     ]
     columns = [recording.time[:, None], recording.q, recording.qd, recording.tau]
     text = "\n".join(",".join(map(repr, row)) for row in np.hstack(columns).tolist())
@@ -113,3 +117,31 @@ def test_a_file_that_ends_in_the_middle_of_a_row(log: Path, tmp_path: Path) -> N
 
     assert run.code == 0, run.err
     assert "incomplete" in run.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_a_corrected_file_in_the_format_of_the_input(name: str, tmp_path: Path) -> None:
+    """The file predicts the recording with the flags of the notes, and passes validate."""
+    if name.endswith(".xml"):
+        pytest.importorskip("mujoco")
+    source, output = tmp_path / name, tmp_path / f"new{Path(name).suffix}"
+    source.write_text(FILES[name])
+    arm = library.load(source)
+    recording = recorded(true_arm(arm), 10.0, coulomb=0.5, offset=0.1, noise=0.002)
+    log, npz = tmp_path / "log.csv", tmp_path / "found.npz"
+    write_csv(log, recording, arm)
+
+    run = run_ok("identify", source, "--trajectory", log, "-o", output, "--npz", npz)
+
+    assert "torque offsets, which no file holds" in run.err
+    assert ("--armature" in run.err) == (name in ("arm.urdf", "arm.sdf"))
+    found = np.load(npz)
+    again = library.load(output, friction_velocity=float(np.median(found["friction_velocity"])))
+    expected = dict(zip(found["names"].tolist(), found["values"].tolist(), strict=True))
+    for each in parameters(again):
+        if each.name != "armature" or name in ("arm.xml", "arm.yaml"):
+            assert each.value == pytest.approx(expected[each.label], rel=1e-9, abs=1e-12)
+    before, after = (robolin("validate", file).out for file in (source, output))
+    assert after.count("warning ") <= before.count("warning ")
+    assert "error" not in after

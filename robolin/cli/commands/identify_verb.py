@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,8 +21,14 @@ from robolin.cli.flags.flag import (
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.flags.state_flags import READING_FLAGS
+from robolin.cli.identify_report import (
+    identification_archive,
+    identification_document,
+    identification_sections,
+    percentage,
+)
 from robolin.cli.main import say
-from robolin.cli.report import ALL_FLAG, FORMS, Report, ReportSection, ReportTable, TextLines
+from robolin.cli.report import ALL_FLAG, FORMS, Report
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import extensions, trajectory_formats
 from robolin.queries.request import ArmSource, arm_source
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
     from robolin.analysis.identify.identification_result import Identification
     from robolin.core.arm import Arm
     from robolin.core.arrays import Floats
+    from robolin.description.corrected_file import CorrectedFile
+    from robolin.description.model import Reading
 
 _WHATS = ("friction", "payload", "links", "all")
 _TEXTS: dict[str, Any] = {"multiple": True}
@@ -86,7 +94,9 @@ _OWN = [
     flag(
         "-o --output FILE",
         OUTPUT,
-        "Write the corrected robot file\nARM is edited in place: comments and meshes stay.",
+        "Write the corrected robot file\n"
+        "It has the format of ARM (URDF, SDF, MJCF or YAML) and differs only in values: comments, "
+        "order and meshes stay. A xacro file is expanded to URDF.",
         into="path",
     ),
     flag("--npz FILE", OUTPUT, "Write values, covariance, shares and settings", into="npz"),
@@ -123,17 +133,25 @@ def command(**values: Any) -> None:
         _model_options(click.get_current_context()),
         VERBS["identify"],
     )
-    _require_extensions(values)
-    arm = source.arm()
+    _require_extensions(source, values)
+    reading = source.reading()
+    arm = source.arm(reading)
     found = _identified(arm, values)
     if not values["quiet"]:
         for note in found.notes:
             say("note", note)
     report = Report(None, values["form"] or "table", values["color"], values["everything"])
-    sections = list(_sections(arm, found))
-    report.write(sections, _document(found), sections)
+    sections = list(identification_sections(arm, found))
+    report.write(sections, identification_document(found), sections)
     _require_improvement(found)
-    _write(source, arm, found, values)
+    contents, notes = {}, []
+    if values["path"] is not None:
+        corrected = _corrected(source, reading, arm, found, values["path"])
+        contents[values["path"]] = corrected.text
+        notes = [*corrected.notes, *_remarks(found), *_armature_note(corrected.armature)]
+    if values["npz"] is not None:
+        contents[values["npz"]] = identification_archive(found)
+    _write(contents, notes, values["quiet"])
 
 
 def _model_options(ctx: click.Context) -> dict[str, Any]:
@@ -143,10 +161,16 @@ def _model_options(ctx: click.Context) -> dict[str, Any]:
     return {name: value for name, value in explicit_options(ctx).items() if name in MODEL_OPTIONS}
 
 
-def _require_extensions(values: Mapping[str, Any]) -> None:
+def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
     path, npz = values["path"], values["npz"]
-    if path is not None and PurePath(validated_path(path)).suffix.lower() != ".urdf":
-        raise UsageError("the extension must be .urdf", where=path, hint="use -o corrected.urdf")
+    if path is not None:
+        from robolin.description.corrected_file import require_extension
+        from robolin.description.robot_source import robot_text
+
+        if source.path == "-":
+            hint = "give the path of the robot file"
+            raise UsageError("a file on standard input cannot be corrected", where="-o", hint=hint)
+        require_extension(validated_path(path), robot_text(source.path))
     if npz is not None and PurePath(validated_path(npz)).suffix.lower() != ".npz":
         raise UsageError("the extension must be .npz", where=npz, hint="use --npz found.npz")
 
@@ -259,105 +283,12 @@ def _factors(arm: Arm, text: str | None) -> Floats:
     return np.broadcast_to(numbers, (arm.n,)).copy()
 
 
-def _sections(arm: Arm, found: Identification) -> Iterator[ReportSection]:
-    first, last = found.stages[0], found.stages[-1]
-    yield TextLines([*_verdict(found)])
-    names = [stage.name for stage in found.stages]
-    rows = [
-        (
-            joint,
-            *(_percent(stage.score.moving[j]) for stage in found.stages),
-            _percent(last.score.all_rows[j]),
-            f"{found.friction_velocity[j]:g}",
-        )
-        for j, joint in enumerate(arm.joint_names)
-    ]
-    rows.append(
-        (
-            "mean",
-            *(_percent(stage.score.mean) for stage in found.stages),
-            _percent(last.score.mean_all),
-            "",
-        )
-    )
-    header = ("joint", *names, "all rows", "v0")
-    title = "Error on held-out rows: RMS(measured - predicted) / RMS(measured), moving rows"
-    yield ReportTable(header, rows, frozenset(header[1:]), title)
-    yield TextLines([f"{name}: {text}" for name, text in found.settings.items()], "Settings")
-    yield _parameter_table(found)
-    assert first.name == "file"
-
-
-def _verdict(found: Identification) -> Iterator[str]:
-    """The answer in two to four lines."""
-    first, last = found.stages[0], found.stages[-1]
-    yield (
-        f"error on held-out rows: {_percent(first.score.headline)} with the file, "
-        f"{_percent(last.score.headline)} identified ({found.settings['recordings']})"
-    )
-    yield from found.findings
-    alone, sums, by_file = found.determined
-    yield (
-        f"every body is physically possible; {alone} parameters determined by the data, "
-        f"{sums} in sums, {by_file} by the file alone"
-    )
-
-
-def _parameter_table(found: Identification) -> ReportTable:
-    rows = [
-        (name, f"{before:.4g}", f"{value:.4g}", f"{deviation:.2g}", f"{share:.2f}")
-        for name, before, value, deviation, share in zip(
-            found.names, found.before, found.values, found.deviations, found.share, strict=True
-        )
-    ]
-    header = ("parameter", "file", "identified", "deviation", "share")
-    title = "Parameters; share 1: determined by the data, 0: by the file"
-    return ReportTable(header, rows, frozenset(header[1:]), title)
-
-
-def _percent(value: float) -> str:
-    return "" if value != value else f"{100.0 * value:.3g} %"
-
-
-def _document(found: Identification) -> dict[str, Any]:
-    def clean(values: Any) -> list[float | None]:
-        return [None if v != v else float(v) for v in values]
-
-    return {
-        "improves": found.improves,
-        "stages": [
-            {
-                "name": stage.name,
-                "parameters": stage.parameters,
-                "error": clean([stage.score.headline])[0],
-                "moving": clean(stage.score.moving),
-                "all_rows": clean(stage.score.all_rows),
-            }
-            for stage in found.stages
-        ],
-        "friction_velocity": clean(found.friction_velocity),
-        "settings": dict(found.settings),
-        "findings": list(found.findings),
-        "parameters": {
-            name: {"file": b, "identified": v, "deviation": d, "share": s}
-            for name, b, v, d, s in zip(
-                found.names,
-                clean(found.before),
-                clean(found.values),
-                clean(found.deviations),
-                clean(found.share),
-                strict=True,
-            )
-        },
-    }
-
-
 def _require_improvement(found: Identification) -> None:
     """Reject a result with a larger error than that of the file, or of an earlier stage."""
     if found.improves:
         return
     best = found.best_stage
-    errors = ", ".join(f"{s.name} {_percent(s.score.headline)}" for s in found.stages)
+    errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in found.stages)
     if best.name == "file":
         hint = "record richer motions, or check the efforts and their units"
     else:
@@ -367,63 +298,50 @@ def _require_improvement(found: Identification) -> None:
     )
 
 
-def _write(source: ArmSource, arm: Arm, found: Identification, values: Mapping[str, Any]) -> None:
+def _write(contents: Mapping[str, bytes], notes: Sequence[str], quiet: bool) -> None:
     """Write the corrected robot file and the numbers, both complete or neither."""
     from robolin.io.atomic import atomic_write_all
 
-    contents: dict[str, bytes] = {}
-    if values["path"] is not None:
-        contents[values["path"]] = _corrected(source, arm, found)
-    if values["npz"] is not None:
-        contents[values["npz"]] = _archive(found)
     if not contents:
         return
     with atomic_write_all(list(contents)) as streams:
         for stream, content in zip(streams, contents.values(), strict=True):
             stream.write(content)
-    if not values["quiet"]:
+    if not quiet:
         for path in contents:
             say("note", f"{path}: written")
-        if values["path"] is not None:
-            for line in found.model_flags:
-                say("note", line)
+        for note in notes:
+            say("note", note)
 
 
-def _corrected(source: ArmSource, arm: Arm, found: Identification) -> bytes:
-    from robolin.description.corrected_file import corrected_urdf, correction
+def _corrected(
+    source: ArmSource, reading: Reading, arm: Arm, found: Identification, path: str
+) -> CorrectedFile:
+    from robolin.description.corrected_file import corrected_file
     from robolin.description.robot_source import robot_text
 
-    given = robot_text(source.path)
-    if given.kind != "urdf":
-        hint = "convert the robot to URDF first, or use --npz"
-        raise UsageError(f"a corrected file needs a URDF, got {given.kind}", where="-o", hint=hint)
-    reading = source.reading()
     assert reading.description is not None
-    new = correction(reading.description, arm, found.arm)
-    return corrected_urdf(given.text, new, found.model_flags)
-
-
-def _archive(found: Identification) -> bytes:
-    import io
-    import json
-
-    import numpy as np
-
-    stream = io.BytesIO()
-    np.savez(
-        stream,
-        names=np.array(found.names),
-        before=found.before,
-        values=found.values,
-        deviations=found.deviations,
-        prior_deviations=found.prior_deviations,
-        covariance=found.covariance,
-        share=found.share,
-        friction_velocity=found.friction_velocity,
-        time=found.time,
-        measured=found.measured,
-        predicted=found.predicted,
-        predicted_before=found.predicted_before,
-        settings=np.array(json.dumps(_document(found), ensure_ascii=False)),
+    return corrected_file(
+        robot_text(source.path),
+        reading.description,
+        source.options,
+        arm,
+        found.arm,
+        Path(path),
+        _remarks(found),
     )
-    return stream.getvalue()
+
+
+def _remarks(found: Identification) -> list[str]:
+    """Lines about identified values that no robot file holds; armature depends on the format."""
+    lines = [line for line in found.model_flags if not line.startswith("armature")]
+    if "payload/mass" in found.names:
+        mass, _ = found.value("payload/mass")
+        lines.append(f"the load of {mass:.6g} kg is not part of the file: add it with --payload")
+    return lines
+
+
+def _armature_note(armature: Mapping[str, float]) -> Iterator[str]:
+    if armature:
+        values = ",".join(f"{name}={value:.6g}" for name, value in armature.items())
+        yield f"armature is applied with --armature {values} (all digits: end of the file)"

@@ -1,0 +1,170 @@
+"""Edit XML text in place: elements with their byte ranges; all other bytes stay."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from robolin.errors import RobolinError
+
+_ATTRIBUTE = re.compile(rb"\s+([^\s=/>]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
+_TAG_END = re.compile(rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
+_TWO_BYTES = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+
+
+@dataclass(slots=True)
+class XmlNode:
+    """An element with its byte ranges.
+
+    start, content_start: of its start tag
+    end, stop: of its end tag; both are `content_start` for an empty element
+    """
+
+    tag: str
+    attributes: Mapping[str, str]
+    start: int
+    content_start: int
+    end: int = 0
+    stop: int = 0
+    empty: bool = False
+    children: list[XmlNode] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.attributes.get("name", "")
+
+    def child(self, tag: str) -> XmlNode | None:
+        return next((node for node in self.children if node.tag == tag), None)
+
+    def all_nodes(self) -> Iterator[XmlNode]:
+        yield self
+        for node in self.children:
+            yield from node.all_nodes()
+
+
+class XmlEdits:
+    """A text with changes of single elements; all other bytes stay as they are."""
+
+    def __init__(self, text: bytes, shown: str) -> None:
+        if text.startswith(_TWO_BYTES):
+            message = "cannot be edited in place: it is not UTF-8"
+            raise RobolinError(message, where=shown, hint="save the file as UTF-8")
+        self.source, self.shown = text, shown
+        self.root = _tree(text, shown)
+        self._changes: list[tuple[int, int, bytes]] = []
+
+    def content(self, node: XmlNode) -> str:
+        """The text between the tags of an element."""
+        return self.source[node.content_start : node.end].decode(errors="replace")
+
+    def insert(self, node: XmlNode, *elements: str) -> None:
+        """Insert elements before the others inside a node, indented as they are."""
+        inside = self.source[node.content_start : node.end]
+        lead = re.match(rb"\s*", inside)[0] if node.children else b""  # type: ignore[index]
+        inner = b"".join(lead + element.encode() for element in elements)
+        if not node.empty:
+            self._change(node.content_start, node.content_start, inner)
+            return
+        opened = self.source[node.start : node.content_start].rstrip()[:-2].rstrip() + b">"
+        self._change(node.start, node.content_start, opened + inner + f"</{node.tag}>".encode())
+
+    def set_attributes(
+        self, node: XmlNode, values: Mapping[str, str], remove: Sequence[str] = ()
+    ) -> None:
+        """Set and remove attributes of a start tag; all others keep their text."""
+        tag = self.source[node.start : node.content_start]
+        parts, at, left = [], 0, dict(values)
+        for found in _ATTRIBUTE.finditer(tag):
+            name = found[1].decode()
+            if name in remove:
+                parts.append(tag[at : found.start()])
+                at = found.end()
+            elif name in left:
+                parts.append(tag[at : found.start(2)] + f'"{left.pop(name)}"'.encode())
+                at = found.end()
+        last = len(tag) - (2 if node.empty else 1)
+        # a space before the slash stays there
+        ends = len(tag[:last].rstrip())
+        parts.append(tag[at:ends])
+        parts += [f' {name}="{value}"'.encode() for name, value in left.items()]
+        self._change(node.start, node.content_start, b"".join(parts) + tag[ends:])
+
+    def set_content(self, node: XmlNode, content: str, remove: Sequence[str] = ()) -> None:
+        """Replace all that is inside an element, and remove attributes."""
+        tag = self.source[node.start : node.content_start]
+        for found in reversed(list(_ATTRIBUTE.finditer(tag))):
+            if found[1].decode() in remove:
+                tag = tag[: found.start()] + tag[found.end() :]
+        if node.empty:
+            opened = tag.rstrip()[:-2].rstrip() + b">"
+            closed = f"{content}</{node.tag}>".encode()
+            self._change(node.start, node.content_start, opened + closed)
+        else:
+            self._change(node.start, node.end, tag + content.encode())
+
+    def comment(self, lines: Sequence[str]) -> None:
+        """Add a comment at the end of the file's root element."""
+        if not lines:
+            return
+        # a comment may not contain two hyphens: name options without them
+        text = "".join(f"  {line}\n" for line in lines)
+        text = re.sub(r" --(?=[a-z])", " ", text).replace("--", "- -").replace("·", " ")
+        written = f"<!--\n{text}-->\n".encode("ascii", "replace")
+        if b"\r\n" in self.source:
+            written = written.replace(b"\n", b"\r\n")
+        self._change(self.root.end, self.root.end, written)
+
+    def result(self) -> bytes:
+        """The text with all changes."""
+        text = self.source
+        for start, stop, replacement in sorted(self._changes, reverse=True):
+            text = text[:start] + replacement + text[stop:]
+        return text
+
+    def _change(self, start: int, stop: int, replacement: bytes) -> None:
+        self._changes.append((start, stop, replacement))
+
+
+def empty_element(tag: str, attributes: Mapping[str, str]) -> str:
+    """The text of an empty element."""
+    texts = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f"<{tag}{texts}/>"
+
+
+def number_list(values: Sequence[float]) -> str:
+    """Numbers with all digits, separated by spaces."""
+    return " ".join(repr(float(value)) for value in values)
+
+
+def _tree(text: bytes, shown: str) -> XmlNode:
+    """All elements of a text with their byte ranges."""
+    # XML allows no white space before its declaration, the readers do
+    body = text.removeprefix(b"\xef\xbb\xbf")
+    shift = len(text) - len(body.lstrip())
+    open_nodes: list[XmlNode] = []
+    roots: list[XmlNode] = []
+    parser = expat.ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        first = parser.CurrentByteIndex + shift
+        found = _TAG_END.match(text, first)
+        inner = found.end() if found else first
+        node = XmlNode(tag, attributes, first, inner, empty=text[inner - 2 : inner] == b"/>")
+        (open_nodes[-1].children if open_nodes else roots).append(node)
+        open_nodes.append(node)
+
+    def end(_: str) -> None:
+        node = open_nodes.pop()
+        node.end = node.stop = node.content_start
+        if not node.empty:
+            node.end = parser.CurrentByteIndex + shift
+            node.stop = text.index(b">", node.end) + 1
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(text[shift:], True)
+    except expat.ExpatError as error:
+        raise RobolinError(f"is not valid XML: {error}", where=shown) from error
+    return roots[0]
