@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from robolin.cli.report import ReportSection, ReportTable, TextLines
@@ -41,13 +42,30 @@ def identification_sections(arm: Arm, found: Identification) -> Iterator[ReportS
     assert first.name == "file"
 
 
+def identification_screen(
+    sections: Sequence[ReportSection], found: Identification
+) -> list[ReportSection]:
+    """The sections for a terminal: a short verdict, and errors without the mean, which it has."""
+    _, errors, *others = sections
+    assert isinstance(errors, ReportTable)
+    alone, sums, by_file = found.determined
+    counts = f"parameters: {alone} determined by the data, {sums} in sums, {by_file} by the file"
+    short = replace(errors, rows=errors.rows[:-1], title="Error per joint while it moves")
+    return [TextLines([_errors(found), *found.findings, counts]), short, *others]
+
+
+def _errors(found: Identification) -> str:
+    first, last = found.stages[0], found.stages[-1]
+    rows = found.settings["recordings"].rpartition(", ")[2]
+    return (
+        f"error on held-out rows: {percentage(first.score.headline)} with the file, "
+        f"{percentage(last.score.headline)} identified ({rows})"
+    )
+
+
 def _verdict(found: Identification) -> Iterator[str]:
     """The answer in two to four lines."""
-    first, last = found.stages[0], found.stages[-1]
-    yield (
-        f"error on held-out rows: {percentage(first.score.headline)} with the file, "
-        f"{percentage(last.score.headline)} identified ({found.settings['recordings']})"
-    )
+    yield _errors(found)
     yield from found.findings
     alone, sums, by_file = found.determined
     yield (

@@ -1,25 +1,28 @@
-"""Layout of limit margins and of residuals of a motion: a table, CSV or JSON."""
+"""Layout of the limit margins of a motion: a table, CSV or JSON."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from io import StringIO
+from itertools import chain
+from shutil import get_terminal_size
 from typing import Any
 
 import click
 import numpy as np
 
-from robolin.analysis.limits import ClosestApproach, JointLimits, Margin
-from robolin.analysis.residuals import JointResidual, Residuals, ResidualSums, model_terms
+from robolin.analysis.limits import LIMITED_QUANTITIES, ClosestApproach, JointLimits, Margin
 from robolin.cli.flags.output_flags import Output, standard_output
 from robolin.cli.query_command import run_and_write
-from robolin.cli.report import Report, ReportSection, ReportTable, TextLines
+from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, table_fits
 from robolin.core.arm import Arm
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.text import pluralize
+from robolin.display.terminal.screen import ShortNames, short_names
 from robolin.errors import FOUND_SOMETHING
 from robolin.queries.request import Request
 from robolin.queries.values import Values
@@ -55,6 +58,104 @@ def limits_sections(limits: JointLimits, precision: int, one_state: bool) -> lis
             )
         )
     return shown
+
+
+# in place of the margin of an exceeded limit
+_OVER = "OVER"
+# lines of a screen for verdict, heading, legend and prompt
+_OTHER_LINES = 10
+# values below this share of their limit are shown as zero
+_NEGLIGIBLE = 1e-10
+
+
+def limits_screen(limits: JointLimits, precision: int, everything: bool) -> list[ReportSection]:
+    """The verdict, then one line per joint, or per limit if that is too wide for the screen.
+
+    Joints that do not fit the screen are those with the largest margins.
+
+    everything: one line per limit, with row and time
+    """
+    verdict = TextLines([_verdict(limits) + _worst(limits), *unlimited(limits)])
+    if not limits.margins:
+        return [verdict]
+    width, height = get_terminal_size()
+    ordered = sorted(limits.margins, key=_left)
+    joints = list(dict.fromkeys(margin.joint for margin in limits.margins))
+    names = short_names(joints)
+    if everything:
+        table, units = _per_limit(limits.margins, names, precision, True), ""
+    else:
+        many = len(joints) > height - _OTHER_LINES
+        first = list(dict.fromkeys(margin.joint for margin in ordered)) if many else joints
+        table, units = _per_joint(limits, first, names, precision), _units(limits)
+        if not table_fits(table, width):
+            table, units = _per_limit(ordered, names, precision, False), ""
+    return [verdict, table, foot([units, names.legend])]
+
+
+def foot(lines: Iterable[str]) -> TextLines:
+    return TextLines([*filter(None, lines), "More: --all, --precision N, -o FILE"])
+
+
+def _per_joint(
+    limits: JointLimits, joints: Sequence[str], names: ShortNames, precision: int
+) -> ReportTable:
+    found = {(each.joint, each.quantity): each for each in limits.margins}
+    rows = []
+    for joint in joints:
+        margins = [found.get((joint, quantity)) for quantity in LIMITED_QUANTITIES]
+        cells = [_screen_cells(each, precision) if each else ("", "", "") for each in margins]
+        rows.append((names.of(joint), *chain.from_iterable(cells)))
+    header = [(quantity, "limit", "left") for quantity in LIMITED_QUANTITIES]
+    columns = tuple(chain.from_iterable(header))
+    return ReportTable(("joint", *columns), rows, frozenset(columns))
+
+
+def _per_limit(
+    margins: Sequence[Margin], names: ShortNames, precision: int, everything: bool
+) -> ReportTable:
+    header = ("joint", "quantity", "value", "limit", "left", "unit", *("row", "time") * everything)
+    rows = []
+    for each in margins:
+        row = (names.of(each.joint), each.quantity, *_screen_cells(each, precision), each.unit)
+        time = "" if each.time is None else _time_text(each.time)
+        rows.append((*row, *(str(each.row + 1), time) * everything))
+    return ReportTable(header, rows, frozenset(header[2:]) - {"unit"}, keys=2)
+
+
+def _left(margin: Margin) -> float:
+    return margin.margin if margin.share is None else margin.share
+
+
+def _screen_cells(margin: Margin, precision: int) -> tuple[str, str, str]:
+    small = 0.0 < abs(margin.value) < _NEGLIGIBLE * abs(margin.limit)
+    value = ROUNDED_ZERO if small else f"{margin.value:.{precision}g}"
+    left = "" if margin.share is None else f"{100.0 * margin.share:.1f}%".replace("100.0", "100")
+    return value, f"{margin.limit:.{precision}g}", _OVER if margin.exceeded else left
+
+
+def _worst(limits: JointLimits) -> str:
+    """The limit that is exceeded most, after the verdict."""
+    if not limits.exceeded:
+        return ""
+    worst = min(limits.exceeded, key=_left)
+    at = f"row {worst.row + 1}" if worst.time is None else f"{_time_text(worst.time)}"
+    where = f" at {at}" if limits.rows > 1 else ""
+    of_limit = f"{worst.value:.4g} {worst.unit}, limit {worst.limit:.4g}{where}"
+    return f"; worst: {worst.joint} {worst.quantity} {of_limit}"
+
+
+def _time_text(time: float | str) -> str:
+    return f"{time:.7g} s" if isinstance(time, float | int) else time
+
+
+def _units(limits: JointLimits) -> str:
+    """The units of the three quantities, in the order of their columns."""
+    units = [
+        " or ".join(dict.fromkeys(each.unit for each in limits.margins if each.quantity == name))
+        for name in LIMITED_QUANTITIES
+    ]
+    return f"Units: {', '.join(filter(None, units))}. left: of the range (position) or of the limit"
 
 
 def _hidden(limits: JointLimits, one_state: bool) -> set[str]:
@@ -161,9 +262,10 @@ def run_with_limits(inquiry: Request, out: Output) -> None:
         )
         approach.add(q, qd, tau, part.time)
 
-    _run_watched(inquiry, out, arm, watch)
-    limits = approach.result()
-    _show(limits, out, inquiry.states.trajectory is None)
+    with verdict_first(out):
+        run_watched(inquiry, out, arm, watch)
+        limits = approach.result()
+        _show(limits, out, inquiry.states.trajectory is None)
     if limits.exceeded:
         click.get_current_context().exit(FOUND_SOMETHING)
 
@@ -176,69 +278,39 @@ def drain(answer: Result | ResultStream) -> None:
 
 
 def _show(limits: JointLimits, out: Output, one_state: bool) -> None:
-    form = _form(out)
+    form = form_of(out)
+    digits = out.precision or 4
+    screen = None
     if form == "csv":
         # a table contains it already
         out.note(*unlimited(limits))
-    shown = (
-        csv_section(limits)
-        if form == "csv"
-        else limits_sections(limits, out.precision or 4, one_state)
-    )
-    Report(None, "json" if form == "json" else "table", out.color).write(
-        shown, limits_document(limits)
-    )
-
-
-_EXTERNAL_HEADER = (
-    *("joint", "external RMS", "largest", "row", "time", "threshold", "contact rows", "unit"),
-)
-_HEADER = (
-    *("joint", "measured RMS", "residual RMS", "bias", "largest", "row", "time"),
-    *("correlation", "explained %", "unit"),
-)
-
-
-def run_with_external(inquiry: Request, out: Output) -> None:
-    """Estimate external torques, write them if there is an output file, and show the contacts."""
-    from robolin.analysis.external_torque import ContactSums
-    from robolin.queries.external_answer import thresholds_of
-
-    arm = inquiry.source.arm()
-    sums = ContactSums(arm, thresholds_of(arm, inquiry.question))
-
-    def watch(_: Values, part: Result) -> None:
-        sums.add(part["tau_external"], part.time)
-
-    _run_watched(inquiry, out, arm, watch)
-    found, terms = sums.found(), model_terms(arm)
-    entries = [{**asdict(each), "row": each.row + 1} for each in found.joints]
-    document = {"rows": found.rows, "contact": found.contact, "model": terms, "joints": entries}
-    form = _form(out)
-    if form == "csv":
-        out.note(found.verdict, terms)
-        shown = _csv_lines(entries)
+        shown = csv_section(limits)
+    elif form == "table" and standard_output().isatty():
+        shown = screen = limits_screen(limits, digits, out.everything)
     else:
-        digits = out.precision or 4
-        rows = [[_cell(value, digits) for value in each.values()] for each in entries]
-        timed = any(each.time is not None for each in found.joints)
-        keep = [i for i, name in enumerate(_EXTERNAL_HEADER) if timed or name != "time"]
-        table = ReportTable(
-            tuple(_EXTERNAL_HEADER[i] for i in keep),
-            [tuple(row[i] for i in keep) for row in rows],
-            frozenset(_EXTERNAL_HEADER[1:-1]),
-        )
-        shown = [TextLines([found.verdict, terms]), table]
-    Report(None, "json" if form == "json" else "table", out.color).write(shown, document)
+        shown = limits_sections(limits, digits, one_state)
+    write_report(out, shown, limits_document(limits), screen)
 
 
-def _cell(value: float | str | None, digits: int) -> str:
-    if value is None:
-        return ""
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+def write_report(
+    out: Output,
+    sections: list[ReportSection],
+    document: Any,
+    screen: list[ReportSection] | None,
+) -> None:
+    form = "json" if form_of(out) == "json" else "table"
+    report = Report(None, form, out.color, out.everything)
+    report.write(sections, document, screen, out.message_lines())
 
 
-def _run_watched(
+@contextmanager
+def verdict_first(out: Output) -> Iterator[None]:
+    """Print messages after a table on a terminal, also if the rows are written to a file."""
+    with out.messages_last(standard_output().isatty() and form_of(out) == "table"):
+        yield
+
+
+def run_watched(
     inquiry: Request, out: Output, arm: Arm, watch: Callable[[Values, Result], None]
 ) -> None:
     """Compute all rows; --format applies to the summary, the extension to the output file."""
@@ -248,85 +320,5 @@ def _run_watched(
         run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
 
 
-def _form(out: Output) -> str:
+def form_of(out: Output) -> str:
     return out.form or ("table" if standard_output().isatty() else "csv")
-
-
-def _csv_lines(entries: list[dict[str, Any]]) -> list[ReportSection]:
-    """One line per entry, with all digits."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(entries[0])
-    writer.writerows(
-        ["" if value is None else value for value in each.values()] for each in entries
-    )
-    return [TextLines(text.getvalue().splitlines())]
-
-
-def run_with_residuals(inquiry: Request, out: Output) -> None:
-    """Compute the torques, write them if there is an output file, and show the residuals."""
-    arm = inquiry.source.arm()
-    sums = ResidualSums(arm)
-
-    def watch(_: Values, part: Result) -> None:
-        sums.add(part["tau_measured"], part["tau"], part.time)
-
-    _run_watched(inquiry, out, arm, watch)
-    residuals, terms = sums.result(), model_terms(arm)
-    form = _form(out)
-    if form == "csv":
-        # a table contains them already
-        out.note(residuals.verdict, terms)
-    shown = (
-        residual_csv(residuals)
-        if form == "csv"
-        else residual_sections(residuals, terms, out.precision)
-    )
-    document = {
-        "rows": residuals.rows,
-        "model": terms,
-        "joints": list(map(_residual_entry, residuals.joints)),
-    }
-    Report(None, "json" if form == "json" else "table", out.color).write(shown, document)
-
-
-def residual_sections(
-    residuals: Residuals, terms: str, precision: int | None
-) -> list[ReportSection]:
-    """The verdict, then one line per joint."""
-    rows = [_residual_cells(each, precision or 4) for each in residuals.joints]
-    timed = any(each.time is not None for each in residuals.joints)
-    keep = [i for i, name in enumerate(_HEADER) if timed or name != "time"]
-    table = ReportTable(
-        tuple(_HEADER[i] for i in keep),
-        [tuple(row[i] for i in keep) for row in rows],
-        frozenset(_HEADER[1:-1]),
-    )
-    return [TextLines([residuals.verdict, "residual = measured - model", terms]), table]
-
-
-def _residual_cells(each: JointResidual, precision: int) -> tuple[str, ...]:
-    def number(value: float | str | None) -> str:
-        if value is None:
-            return ""
-        return str(value) if isinstance(value, int | str) else f"{value:.{precision}g}"
-
-    return (
-        each.joint,
-        *map(number, (each.measured, each.rms, each.bias, each.largest)),
-        str(each.row + 1),
-        f"{each.time:.7g}" if isinstance(each.time, float) else number(each.time),
-        "" if each.correlation is None else f"{each.correlation:.3f}",
-        "" if each.explained is None else f"{100.0 * each.explained:.1f}",
-        each.unit,
-    )
-
-
-def residual_csv(residuals: Residuals) -> list[ReportSection]:
-    """One line per joint, with all digits."""
-    return _csv_lines([_residual_entry(each) for each in residuals.joints])
-
-
-def _residual_entry(each: JointResidual) -> dict[str, Any]:
-    """The residual of a joint as plain values; rows are counted from 1, as in messages."""
-    return {**asdict(each), "row": each.row + 1}

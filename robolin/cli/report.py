@@ -82,10 +82,12 @@ class Report:
         sections: Sequence[ReportSection],
         document: Any,
         screen: Sequence[ReportSection] | None = None,
+        lines_after: int = 0,
     ) -> None:
         """Write the sections, or the corresponding document as JSON.
 
-        screen: sections for a terminal in order of importance; those that do not fit are listed
+        screen:      sections for a terminal in order of importance; others are listed
+        lines_after: lines of the screen to leave for messages
         """
         if self.path is not None:
             text = _json(document) if self.form == "json" else plain_text(sections)
@@ -97,7 +99,8 @@ class Report:
             text = _json(document)
         elif terminal or self.color == "always":
             if screen is not None and self.shows_screen:
-                sections = fitting_sections(screen, *shutil.get_terminal_size())
+                width, height = shutil.get_terminal_size()
+                sections = fitting_sections(screen, width, height - lines_after)
             text = render_report(sections, _width(terminal), self._colored(terminal))
         else:
             text = plain_text(sections)
@@ -283,6 +286,13 @@ def fitting_sections(
     left: list[str] = []
     # lines for the list of other sections with a blank one, and for the next prompt
     room = height - 3
+    *sections, last = sections
+    foot = last if isinstance(last, TextLines) and not last.title and sections else None
+    if foot is None:
+        sections.append(last)
+    else:
+        # legends explain the table: they are never left out
+        room -= _lines(foot, width) - 1
     for section in sections:
         needed = _lines(section, width) + bool(shown)
         first = isinstance(section, ReportTable) and not any(
@@ -293,13 +303,13 @@ def fitting_sections(
             shown += pieces
             room -= sum(_lines(piece, width) + 1 for piece in pieces)
         elif needed > room:
-            left += filter(None, [section.title.partition(",")[0].partition(" [")[0]])
+            left += filter(None, [re.split(r"[,;]| \[", section.title)[0]])
         else:
             shown.append(section)
             room -= needed
     if left:
         shown.append(TextLines([f"Also: {', '.join(left)} (--all)"]))
-    return shown
+    return shown if foot is None else [*shown, foot]
 
 
 def _first_rows(table: ReportTable, room: int, width: int) -> list[ReportSection]:
@@ -320,6 +330,12 @@ def _first_rows(table: ReportTable, room: int, width: int) -> list[ReportSection
 
 def _lines(section: ReportSection, width: int) -> int:
     return render_report([section], width, False).count("\n")
+
+
+def table_fits(table: ReportTable, width: int) -> bool:
+    """True if all columns of a table fit the width."""
+    blocks = _blocks(_without_empty_columns(table), width)
+    return len(blocks) == 1 and blocks[0].width <= width
 
 
 def _blocks(table: ReportTable, width: int) -> list[ColumnBlock]:

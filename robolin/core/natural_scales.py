@@ -29,6 +29,9 @@ _DIMENSIONS = {
 _POWERS = {"²": 2, "³": 3}
 # rounding error after many operations, relative to the natural scale
 ROUNDING = 1e-12
+# poles that are slower, in 1/s, depend on rounded numbers: an angle of 90° with nine digits in a
+# robot file adds 1e-8 1/s² to a stiffness that is zero, and moves a double pole at 0 by its root
+UNDECIDED_RATE = 1e-4
 # kinetic energies are quadratic in velocities; work and energy error need few operations
 _OWN_ROUNDING = {
     "kinetic_energy": 1e-24,

@@ -116,6 +116,19 @@ def quote_list(names: Sequence[str], at_most: int = 8) -> str:
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
 
 
+def list_some(names: Sequence[str], at_most: int = 3) -> str:
+    """'a, b, c and 4 more': names without quotes, for messages that must stay short.
+
+    One name more than allowed is listed, too: it is as short as its number.
+
+    >>> list_some(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    if len(names) <= at_most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:at_most])} and {len(names) - at_most} more"
+
+
 def printable(text: str) -> str:
     r"""Escape control characters and line breaks.
 

@@ -17,6 +17,7 @@ from robolin.core.arrays import Floats, Mask
 from robolin.core.natural_scales import natural_scales, rounding_share
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
 from robolin.core.results.result import Array, Result
+from robolin.core.text import list_some
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
 from robolin.queries.request import QueryContext
 
@@ -198,7 +199,7 @@ def _counts(arm: Arm, marked: Mask) -> str:
     rows = marked.reshape(-1, arm.n)
     counts = zip(arm.joint_names, rows.sum(axis=0).tolist(), strict=True)
     joints = [f"{name} {count}" for name, count in counts if count]
-    text = f"{int(rows.any(axis=1).sum())} of {len(rows)} rows: {', '.join(joints)}"
+    text = f"{int(rows.any(axis=1).sum())} of {len(rows)} rows: {list_some(joints)}"
     return text if joints else ""
 
 
@@ -215,7 +216,7 @@ def _position_limits_text(arm: Arm, motion: Simulation) -> str:
         or (joint.limits.upper is not None and most > joint.limits.upper)
     ]
     return (
-        f"position limits are exceeded (the simulation has no end stops): {', '.join(names)}"
+        f"position limits are exceeded (the simulation has no end stops): {list_some(names)}"
         if names
         else ""
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.core.arrays import Floats
+from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.core.text import did_you_mean
 from robolin.core.text_parsing import FREQUENCIES, FlagText, parse_frequencies, parse_names
@@ -152,6 +153,10 @@ def stability_note(poles: Poles) -> str:
     if not unstable:
         return f"{marginal} of {len(words)} poles {_are(marginal)} marginal"
     more = f", {marginal} marginal" * bool(marginal)
+    slow = int(((poles.stability == "unstable") & (poles.frequency < UNDECIDED_RATE)).sum())
+    if slow:
+        rule = f"slower than {UNDECIDED_RATE:g} 1/s, within the rounding of angles in a robot file"
+        more += f"; {slow} of the unstable ones {_are(slow)} {rule}"
     return f"{unstable} of {len(words)} poles {_are(unstable)} unstable{more}"
 
 

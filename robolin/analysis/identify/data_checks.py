@@ -24,6 +24,8 @@ from robolin.errors import RobolinError
 
 # ratio of measured to modelled torques beyond which a unit must be wrong
 _WRONG_UNIT = 6.0
+# relative error of a robot file below which the efforts are computed with it, not measured
+_EXACT_ERROR = 1e-6
 
 
 def require_torques(arm: Arm, recording: Recording) -> None:
@@ -138,3 +140,17 @@ def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
         f"payload {x[i]:.3f} ± {known.deviations[i]:.3f} kg, centre of mass ({centre}) m in "
         f"link '{carrier}'"
     )
+
+
+def require_measured_efforts(error: float) -> None:
+    """Reject efforts that the robot file explains to the last digits.
+
+    Args:
+        error: relative error of the file on held-out rows
+    """
+    if error < _EXACT_ERROR:
+        raise RobolinError(
+            f"the robot file already explains the efforts: error {error:.1g} on held-out rows, "
+            "so there is nothing to identify",
+            hint="the efforts were computed with this file; use measured ones",
+        )

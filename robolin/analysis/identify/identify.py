@@ -21,6 +21,7 @@ from robolin.analysis.identify.data_checks import (
     excitation_notes,
     load_text,
     payload_change,
+    require_measured_efforts,
     require_positions_near_limits,
     require_possible_bodies,
     require_torque_units,
@@ -222,6 +223,8 @@ class _Identifier:
         file_velocity = np.full(self.arm.n, _file_velocity(self.arm))
         before = test.predicted(listed.values, file_velocity)
         stages = [Stage("file", scored(test, before), 0)]
+        if not self.options.unloaded:
+            require_measured_efforts(stages[0].score.headline)
         x = start
         for name, free, trust in self._stages(listed):
             self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")

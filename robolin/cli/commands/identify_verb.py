@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,12 @@ from robolin.cli.flags.flag import (
     validated_path,
 )
 from robolin.cli.flags.model_flags import MODEL_PARAMS
-from robolin.cli.flags.output_flags import color_flag
+from robolin.cli.flags.output_flags import color_flag, one_line_note, wrapped_lines
 from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.identify_report import (
     identification_archive,
     identification_document,
+    identification_screen,
     identification_sections,
     percentage,
 )
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 
 _WHATS = ("friction", "payload", "links", "all")
 _TEXTS: dict[str, Any] = {"multiple": True}
+# relative error of a robot file that needs no correction
+_SMALL_ERROR = 0.01
+# lines of a screen for the error that nothing is written
+_ERROR_LINES = 3
 
 _OWN = [
     flag(
@@ -106,8 +111,8 @@ _OWN = [
     flag("-q --quiet", OUTPUT, "Hide warnings and notes"),
 ]
 _SHORT = (
-    "trajectory holdout unloaded effort-scale columns no-header what payload-link prior fix free "
-    "output npz quiet"
+    "trajectory holdout unloaded effort-scale torque-constants columns no-header what payload-link "
+    "prior fix free output npz quiet"
 )
 
 
@@ -136,22 +141,42 @@ def command(**values: Any) -> None:
     _require_extensions(source, values)
     reading = source.reading()
     arm = source.arm(reading)
-    found = _identified(arm, values)
-    if not values["quiet"]:
-        for note in found.notes:
-            say("note", note)
     report = Report(None, values["form"] or "table", values["color"], values["everything"])
-    sections = list(identification_sections(arm, found))
-    report.write(sections, identification_document(found), sections)
-    _require_improvement(found)
-    contents, notes = {}, []
-    if values["path"] is not None:
+    notes: list[str] = []
+    try:
+        found = _identified(arm, values, notes.append)
+    except RobolinError:
+        _say(notes, values["quiet"], report.shows_screen)
+        raise
+    notes += found.notes
+    contents: dict[str, bytes] = {}
+    remarks: list[str] = []
+    if values["path"] is not None and found.improves:
         corrected = _corrected(source, reading, arm, found, values["path"])
         contents[values["path"]] = corrected.text
-        notes = [*corrected.notes, *_remarks(found), *_armature_note(corrected.armature)]
+        remarks = [*corrected.notes, *_remarks(found), *_armature_note(corrected.armature)]
     if values["npz"] is not None:
         contents[values["npz"]] = identification_archive(found)
-    _write(contents, notes, values["quiet"])
+    written = [*(f"{path}: written" for path in contents), *remarks]
+    sections = list(identification_sections(arm, found))
+    lines = sum(wrapped_lines("note", _shortened(note)) for note in [*notes, *written])
+    lines += 0 if found.improves else _ERROR_LINES
+    screen = identification_screen(sections, found)
+    report.write(sections, identification_document(found), screen, lines)
+    _say(notes, values["quiet"], report.shows_screen)
+    _require_improvement(found)
+    _write(contents)
+    _say(written, values["quiet"], report.shows_screen)
+
+
+def _shortened(note: str) -> str:
+    """A note as one line of a terminal; flags to copy stay complete."""
+    return note if " --" in note else one_line_note("note", note)
+
+
+def _say(notes: Sequence[str], quiet: bool, short: bool) -> None:
+    for note in [] if quiet else notes:
+        say("note", _shortened(note) if short else note)
 
 
 def _model_options(ctx: click.Context) -> dict[str, Any]:
@@ -175,15 +200,13 @@ def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
         raise UsageError("the extension must be .npz", where=npz, hint="use --npz found.npz")
 
 
-def _identified(arm: Arm, values: Mapping[str, Any]) -> Identification:
+def _identified(
+    arm: Arm, values: Mapping[str, Any], notify: Callable[[str], None]
+) -> Identification:
     from robolin.analysis.identify.identify import HOLDOUT, identify
     from robolin.core.progress import running
     from robolin.queries.option_files import column_rules_with_files
     from robolin.queries.recording_files import read_recordings
-
-    def notify(text: str) -> None:
-        if not values["quiet"]:
-            say("note", text)
 
     flags = {name.replace("_", "-"): value for name, value in values.items()}
     flags["columns"] = column_rules_with_files(values["columns"])
@@ -289,7 +312,9 @@ def _require_improvement(found: Identification) -> None:
         return
     best = found.best_stage
     errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in found.stages)
-    if best.name == "file":
+    if best.name == "file" and best.score.headline < _SMALL_ERROR:
+        hint = "keep the file: it already explains these recordings"
+    elif best.name == "file":
         hint = "record richer motions, or check the efforts and their units"
     else:
         hint = f"add --what {best.name}"
@@ -298,7 +323,7 @@ def _require_improvement(found: Identification) -> None:
     )
 
 
-def _write(contents: Mapping[str, bytes], notes: Sequence[str], quiet: bool) -> None:
+def _write(contents: Mapping[str, bytes]) -> None:
     """Write the corrected robot file and the numbers, both complete or neither."""
     from robolin.io.atomic import atomic_write_all
 
@@ -307,11 +332,6 @@ def _write(contents: Mapping[str, bytes], notes: Sequence[str], quiet: bool) -> 
     with atomic_write_all(list(contents)) as streams:
         for stream, content in zip(streams, contents.values(), strict=True):
             stream.write(content)
-    if not quiet:
-        for path in contents:
-            say("note", f"{path}: written")
-        for note in notes:
-            say("note", note)
 
 
 def _corrected(

@@ -86,11 +86,11 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
         if limits and inquiry.question.flag(option):
             raise conflict(option, EXCLUDES, ["limits"], "run the command once for each")
     if inquiry.question.flag("residual"):
-        from robolin.cli.limits_report import run_with_residuals
+        from robolin.cli.residual_report import run_with_residuals
 
         run_with_residuals(inquiry, out)
     elif inquiry.question.flag("external"):
-        from robolin.cli.limits_report import run_with_external
+        from robolin.cli.residual_report import run_with_external
 
         run_with_external(inquiry, out)
     elif limits:

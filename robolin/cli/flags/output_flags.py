@@ -137,7 +137,7 @@ class Output:
             stream=sys.stdout if self.path else standard_output(),
             everything=self.everything,
             contract=self.assumptions,
-            lines_after=self._message_lines,
+            lines_after=self.message_lines,
         )
 
     def note(self, *texts: str) -> None:
@@ -188,33 +188,42 @@ class Output:
         for text in texts:
             say(kind, text)
 
-    def _message_lines(self) -> int:
+    def message_lines(self) -> int:
         """Lines of the screen that the held messages take."""
         return sum(
-            1 if kind == "note" else _wrapped_lines(kind, text) for kind, text in self.messages.held
+            1 if kind == "note" else wrapped_lines(kind, text) for kind, text in self.messages.held
         )
 
     @contextmanager
-    def messages_last(self) -> Iterator[None]:
-        """Print notes and warnings after a table on a terminal, which begins with its numbers."""
-        on_terminal = self.path is None and standard_output().isatty()
-        self.messages.waits = on_terminal and self.resolved_format() == TABLE
+    def messages_last(self, shown: bool | None = None) -> Iterator[None]:
+        """Print notes and warnings after a table on a terminal, which begins with its numbers.
+
+        shown: True if a table is shown (default: if the result is one)
+        """
+        if self.messages.waits:
+            # the outer one prints them
+            yield
+            return
+        if shown is None:
+            on_terminal = self.path is None and standard_output().isatty()
+            shown = on_terminal and self.resolved_format() == TABLE
+        self.messages.waits = shown
         try:
             yield
         finally:
             self.messages.waits = False
             for kind, text in self.messages.held:
                 # --assumptions has the complete notes
-                say(kind, _one_line(kind, text) if kind == "note" else text)
+                say(kind, one_line_note(kind, text) if kind == "note" else text)
             self.messages.held.clear()
 
 
-def _wrapped_lines(kind: str, text: str) -> int:
+def wrapped_lines(kind: str, text: str) -> int:
     """Number of lines that a message takes on a terminal, approximately."""
     return -(-len(f"{kind}: {text}") // (_message_width() - 4))
 
 
-def _one_line(kind: str, text: str) -> str:
+def one_line_note(kind: str, text: str) -> str:
     """As much of a note as fits one line of a terminal, cut after a comma or a word."""
     import re
 

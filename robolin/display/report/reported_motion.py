@@ -13,10 +13,11 @@ from robolin.analysis.residuals import Residuals, ResidualSums
 from robolin.api.mass_matrices import mass_matrix
 from robolin.control.linear_model import state_space
 from robolin.control.operating_point import ALL_JOINTS
+from robolin.control.poles import EDGE
 from robolin.control.state_space import StateSpace
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
-from robolin.core.natural_scales import NaturalScales
+from robolin.core.natural_scales import UNDECIDED_RATE, NaturalScales
 from robolin.core.results.result import Result
 from robolin.display.plots.panels import motion_scales
 from robolin.errors import RobolinError
@@ -168,7 +169,8 @@ class ReportedModel:
 
     rows:      (instants,) rows of the motion
     poles:     (instants, N) complex, in 1/s
-    stability: (instants, N) of each pole, see `Poles.stability`
+    stability: (instants, N) of each pole, see `Poles.stability`; poles that rounded inputs decide
+               are marginally stable
     chosen:    instants whose matrices are stored
     """
 
@@ -196,7 +198,8 @@ def reported_model(
     numbers = model.A[0].size + model.B[0].size
     most = max(FEWEST_MODELS, MOST_PAGE_NUMBERS // numbers)
     chosen = spread_rows(len(rows), most, np.flatnonzero(np.isin(rows, telling)))
-    return ReportedModel(rows, poles.values, poles.stability, chosen, model[chosen])
+    stability = np.where(poles.frequency < UNDECIDED_RATE, EDGE, poles.stability)
+    return ReportedModel(rows, poles.values, stability, chosen, model[chosen])
 
 
 def _model(arm: Arm, q: Floats, qd: Floats, qdd: Floats | None, tau: Floats | str) -> StateSpace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 from robolin.core.notebook import phrase
@@ -16,11 +16,6 @@ _HIDDEN = frozenset(
     | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
     | {"velocities", "start", "fixed", "ignored", "pose", "changed"}
 )
-# an entry whose presence hides others, which the headline states or files keep
-_HIDDEN_WITH = {
-    "replay": {"goal", "method", "cost"},
-    "used limits": {"motion", "identifiable", "condition"},
-}
 # contract entries that describe the model, in the order of the sentence
 _MODEL = (
     *("gravity", "damping", "friction", "armature", "springs", "payload", "wrench", "locked"),
@@ -32,8 +27,11 @@ _LONG = 48
 _NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 
-def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences about the model where it differs from the plain one, and about this result."""
+def assumptions(contract: Mapping[str, Any], hidden: Set[str] = frozenset()) -> Iterator[str]:
+    """Sentences about the model where it differs from the plain one, and about this result.
+
+    hidden: entries that the screen of the command omits
+    """
     phrases = [_model_phrase(key, contract[key]) for key in _MODEL if key in contract]
     parts = [text for text in phrases if text]
     merged = phrase(contract["fixed"]) if "fixed" in contract else ""
@@ -42,12 +40,11 @@ def assumptions(contract: Mapping[str, Any]) -> Iterator[str]:
         if ignored := contract.get("ignored"):
             end += f"; {pluralize(len(ignored), 'kind')} of elements ignored"
         yield f"Assumes {join_and(parts)}{end}."
-    hidden = _HIDDEN.union(*(names for key, names in _HIDDEN_WITH.items() if key in contract))
     for key, value in contract.items():
         text = phrase(value)
         if key == "freedoms":
             yield _multi_dof_joints(text)
-        elif key not in hidden and key not in _MODEL and text and not _PLAIN.match(text):
+        elif key not in _HIDDEN | hidden and key not in _MODEL and text and not _PLAIN.match(text):
             yield f"{key}: {text}"
 
 

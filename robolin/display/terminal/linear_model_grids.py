@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import PER
 from robolin.core.results.result import Array, Result
@@ -14,6 +15,7 @@ from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.numbers import matrix_texts
 from robolin.display.terminal.result_grids import Formatting, row_corner, shown_row_names
 from robolin.display.terminal.screen import units_by_kind
+from robolin.display.terminal.shown_rows import shown_stability
 
 _STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
 # a longer list of poles begins with the least stable ones
@@ -21,8 +23,9 @@ _MANY_POLES = 7
 # joints that move at least this much of the largest one are named in a mode
 _DOMINANT = 0.5
 # columns of an 80-column terminal that the numbers of a pole leave
-_NAMES_WIDTH = 18
+_NAMES_WIDTH = 16
 _FREQUENCY = "omega"
+_SLOW = f"{ROUNDED_ZERO} 1/s: below {UNDECIDED_RATE:g} 1/s, where rounded angles decide"
 # outputs and inputs in a table of responses if no joint has both
 _FEW_PAIRS = 7
 
@@ -34,59 +37,66 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
     """
     poles, shapes = result["poles"], result["mode_shape"]
     joints = next(array for array in result.arrays if array.name == "mode_shape").labels[1]
+    stability = shown_stability(result)
     kept = [i for i, pole in enumerate(poles) if pole.imag >= 0.0]
     if len(kept) > _MANY_POLES:
         # the least stable ones, which the verdict is about, are on the first screen
-        kept.sort(key=lambda i: (result["stability"][i], result["decay"][i]))
-    real = numbers([float(poles[i].real) for i in kept])
-    imaginary = numbers([float(poles[i].imag) for i in kept])
-    times = numbers(
-        [float(1.0 / abs(result["decay"][i])) if result["decay"][i] else np.inf for i in kept]
-    )
+        kept.sort(key=lambda i: (stability[i], result["decay"][i]))
+    # numbers of poles at 0 would set the format of the others
+    still = result["frequency"] < UNDECIDED_RATE
+    moving = np.where(still, 0.0, poles)
+    decays = np.where(stability == 0, 0.0, result["decay"])
+    real = numbers([float(moving[i].real) for i in kept])
+    imaginary = numbers([float(moving[i].imag) for i in kept])
+    times = numbers([float(1.0 / abs(decays[i])) if decays[i] else np.inf for i in kept])
     cells = [
         (
-            _pole_text(re, im, poles[i], result["stability"][i]),
-            frequency,
+            _pole_text(re, im, poles[i], stability[i]),
+            ROUNDED_ZERO if still[i] and poles[i] else frequency,
             # a pole at 0 has no damping ratio
-            damping if poles[i].imag or result["stability"][i] else "",
+            "" if still[i] else damping if stability[i] else ROUNDED_ZERO,
             "" if time.strip() == "inf" else time.strip(),
-            _STABILITY[int(result["stability"][i])],
-            _clipped(" ".join(_dominant(np.abs(shapes[i]), joints))),
+            _STABILITY[int(stability[i])],
+            _dominant(np.abs(shapes[i]), joints),
         )
         for i, re, im, frequency, damping, time in zip(
             kept,
             real,
             imaginary,
-            numbers([float(result["frequency"][i]) for i in kept]),
-            numbers([float(result["damping"][i]) for i in kept]),
+            numbers([float(abs(moving[i])) for i in kept]),
+            numbers([0.0 if still[i] else float(result["damping"][i]) for i in kept]),
             times,
             strict=True,
         )
     ]
     widest = max((len(row[-1]) for row in cells), default=0)
-    joints_column = "joints".ljust(widest)
-    header = ("pole [1/s]", "freq [rad/s]", "damping", "time [s]", "", joints_column)
+    header = ("pole [1/s]", "freq [rad/s]", "damping", "time [s]", "stability")
     cells = [(*row[:-1], row[-1].ljust(widest)) for row in cells]
     rows = tuple(str(i + 1) for i in range(len(kept)))
-    return Grid("", "", rows, header, tuple(cells))
+    note = _SLOW if (still & (poles != 0.0)).any() else ""
+    return Grid("", "", rows, (*header, "joints".ljust(widest)), tuple(cells), note)
 
 
 def _pole_text(real: str, imaginary: str, pole: complex, stability: int) -> str:
     """A pole or a conjugate pair; the real part of a marginal one is round-off."""
+    if not stability and 0.0 < abs(pole) < UNDECIDED_RATE:
+        return ROUNDED_ZERO
     if not stability and pole.real:
         real = ROUNDED_ZERO
     return f"{real} ± {imaginary.strip()}j" if pole.imag else real
 
 
-def _clipped(names: str) -> str:
-    """Joint names that leave room for the numbers; --only mode_shape has all of them."""
-    return names if len(names) <= _NAMES_WIDTH else f"{names[: _NAMES_WIDTH - 1]}…"
-
-
-def _dominant(shape: Any, joints: Sequence[str]) -> list[str]:
+def _dominant(shape: Any, joints: Sequence[str]) -> str:
+    """The joints that move most in a mode, as many as leave room for the numbers."""
     largest = shape.max(initial=0.0)
     order = np.argsort(-shape, kind="stable")
-    return [joints[i] for i in order if shape[i] >= _DOMINANT * largest > 0.0][:3]
+    names = [joints[i] for i in order if shape[i] >= _DOMINANT * largest > 0.0][:3]
+    while len(names) > 1 and len(" ".join(names)) > _NAMES_WIDTH:
+        names.pop()
+    text = " ".join(names)
+    # both ends of a name that is too long: others may differ from it at either
+    half = _NAMES_WIDTH // 2
+    return text if len(text) <= _NAMES_WIDTH else f"{text[: half - 1]}…{text[-half:]}"
 
 
 def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) -> Grid:
@@ -94,7 +104,7 @@ def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) ->
     result = write.result
     joints = next(array for array in result.arrays if array.name == "mode_shape").labels[1]
     count = min(result.batch or 0, write.rows.shown)
-    stability, decay = result["stability"][:count], result["decay"][:count]
+    stability, decay = shown_stability(result)[:count], result["decay"][:count]
     # of a pair of conjugate poles, the one with a positive imaginary part
     rows = zip(stability, decay, result["poles"][:count], strict=True)
     least = [int(np.lexsort((-row.imag, decays, kinds))[0]) for kinds, decays, row in rows]
@@ -106,7 +116,7 @@ def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) ->
             f"{int((stability[row] < 0).sum())} of {stability.shape[1]}",
             _STABILITY.get(int(stability[row, i]), ""),
             _pole_text(re, im, poles[row], stability[row, i]),
-            _clipped(" ".join(_dominant(np.abs(result["mode_shape"][row, i]), joints))),
+            _dominant(np.abs(result["mode_shape"][row, i]), joints),
         )
         for row, (i, re, im) in enumerate(zip(least, real, imaginary, strict=True))
         if np.isfinite(poles[row])
@@ -115,7 +125,7 @@ def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) ->
         name for name, pole in zip(shown_row_names(write), poles, strict=True) if np.isfinite(pole)
     ]
     widest = max((len(row[-1]) for row in cells), default=0)
-    header = ("unstable", "", "least stable pole [1/s]", "joints".ljust(widest))
+    header = ("unstable", "stability", "least stable pole [1/s]", "joints".ljust(widest))
     padded = tuple((*row[:-1], row[-1].ljust(widest)) for row in cells)
     return Grid("", row_corner(result), tuple(names), header, padded, write.rows.note(False))
 

@@ -1,7 +1,8 @@
 """Numbers as text of equal width; entries that are negligible in their table are `~0`.
 
-An entry is negligible below 1e-10 of the largest ones of both its row and its column, if it is
-in a matrix.  Small joints keep their entries, since their own row and column are small too.
+An entry of a matrix is negligible below 1e-10 of the largest ones of both its row and its column,
+or below 1e-11 of the largest of all.  Small joints keep their entries, since their own row and
+column are small too.
 Other entries are negligible as round-off: below 1e-14 of the largest one of the table, or below
 1e-10 of it and below the round-off of the robot, the floor.
 """
@@ -19,8 +20,13 @@ from robolin.core.arrays import Floats
 from robolin.core.notebook import ROUNDED_ZERO
 
 OF_THE_TABLE = 1e-14
+# angles in robot files are rounded, too: π/2 with eleven digits has a cosine of 1e-11
+OF_THE_MATRIX = 1e-11
 OF_ROW_AND_COLUMN = 1e-10
-NEGLIGIBLE_NOTE = f"{ROUNDED_ZERO}: below {OF_ROW_AND_COLUMN:g} of its row and column, or round-off"
+NEGLIGIBLE_NOTE = (
+    f"{ROUNDED_ZERO}: below {OF_THE_MATRIX:g} of the table, {OF_ROW_AND_COLUMN:g} of row and "
+    "column, or round-off"
+)
 # relative to the largest of some numbers
 _ROUND_OFF = 1e-15
 # smaller numbers in a table are written with an exponent
@@ -51,7 +57,7 @@ def _noise(values: Any, floor: float) -> Floats:
     noise = np.full(sizes.shape, floor if largest < floor else round_off)
     if sizes.ndim == 2 and min(sizes.shape) > 1:
         both = np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0)[None, :])
-        noise = np.maximum(noise, OF_ROW_AND_COLUMN * both)
+        noise = np.maximum(noise, np.maximum(OF_ROW_AND_COLUMN * both, OF_THE_MATRIX * largest))
     return noise
 
 

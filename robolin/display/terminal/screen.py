@@ -15,30 +15,59 @@ from robolin.core.quantity_table import OR, PER
 from robolin.core.results.result import Array, Result
 from robolin.core.text import join_and, pluralize
 from robolin.display.terminal.grid import TIE
-from robolin.display.terminal.shown_rows import RowSummary
+from robolin.display.terminal.shown_rows import RowSummary, shown_stability
 
 _POINT = ("q", "qd", "qdd", "tau")
-# words for the headline, and the arrays to show first; the others follow in their own order
-SCREENS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "inverse": ("joint torques", ("tau",)),
-    "forward": ("joint accelerations", ("qdd",)),
-    "mass-matrix": ("mass matrix", ()),
-    "linearize-inverse": ("derivatives of tau", ("dtau_dq", "mass_matrix", "dtau_dqd")),
-    "linearize-forward": ("derivatives of qdd", ("dqdd_dq", "dqdd_dtau", "dqdd_dqd")),
-    "jacobian": ("Jacobian", ("jacobian", "position", "rotation")),
-    "ik": ("inverse kinematics", ("q", "position_error", "orientation_error")),
-    "momentum": ("centre of mass and momentum", ("mass", "com", "com_velocity", "momentum")),
-    "diagonalize": ("diagonalized dynamics", ("nu", "epsilon", "coriolis", "D", "m")),
-    "regressor": ("regressor", ("regressor",)),
-    "excite": ("exciting motion", ("q", "qd", "tau")),
-    "sensitivity": ("sensitivity of the motion", ()),
-    "state-space": ("linear model", ("A", "B", "C", "D")),
-    "poles": ("poles", ("poles", "frequency", "damping", "decay", "stability")),
-    "lqr": ("LQR gains", ("K", "poles")),
-    "response": ("response of the linear model", ()),
-    "optimize": ("optimal motion", ("q",)),
-    "simulate": ("simulated motion", ("q", "qd", "tau")),
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Layout of a command on a terminal.
+
+    what:   words for the headline
+    first:  arrays to show first; the others follow in their own order
+    hidden: contract entries that the headline states, or that only --assumptions shows
+    brief:  further entries that are omitted if all lines have to fit a screen
+    """
+
+    what: str
+    first: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
+    brief: frozenset[str] = frozenset()
+
+
+SCREENS: dict[str, Screen] = {
+    "inverse": Screen("joint torques", ("tau",)),
+    "forward": Screen("joint accelerations", ("qdd",)),
+    "mass-matrix": Screen("mass matrix"),
+    "linearize-inverse": Screen("derivatives of tau", ("dtau_dq", "mass_matrix", "dtau_dqd")),
+    "linearize-forward": Screen("derivatives of qdd", ("dqdd_dq", "dqdd_dtau", "dqdd_dqd")),
+    "jacobian": Screen("Jacobian", ("jacobian", "position", "rotation")),
+    "ik": Screen("inverse kinematics", ("q", "position_error", "orientation_error")),
+    "momentum": Screen("centre of mass and momentum", ("mass", "com", "com_velocity", "momentum")),
+    "diagonalize": Screen("diagonalized dynamics", ("nu", "epsilon", "coriolis", "D", "m")),
+    "regressor": Screen("regressor", ("regressor",)),
+    "excite": Screen(
+        "exciting motion",
+        ("q", "qd", "tau"),
+        frozenset({"motion", "identifiable", "condition"}),
+    ),
+    "sensitivity": Screen("sensitivity of the motion"),
+    "state-space": Screen("linear model", ("A", "B", "C", "D")),
+    "poles": Screen("poles", ("poles", "frequency", "damping", "decay", "stability")),
+    "lqr": Screen("LQR gains", ("K", "poles")),
+    "response": Screen("response of the linear model"),
+    "optimize": Screen("optimal motion", ("q",), frozenset({"goal", "method", "cost"})),
+    "simulate": Screen("simulated motion", ("q", "qd", "tau"), brief=frozenset({"integrator"})),
 }
+_PLAIN_SCREEN = Screen("")
+
+
+def screen_of(result: Result) -> Screen:
+    """The screen of the command of a result."""
+    return SCREENS.get(base_verb(result.verb), _PLAIN_SCREEN)
+
+
 # entries of a vector that are listed instead of its range
 _FEW = 3
 # arrays in the table of poles
@@ -96,7 +125,7 @@ def _common_words(names: Sequence[str]) -> str:
 
 def shortened(result: Result, names: ShortNames) -> Result:
     """The result with short labels, its main arrays first and its operating point last."""
-    _, first = SCREENS.get(base_verb(result.verb), ("", ()))
+    first = screen_of(result).first
     rank = {name: i for i, name in enumerate(first)}
     point = len(rank) + 1
 
@@ -117,7 +146,7 @@ def shortened(result: Result, names: ShortNames) -> Result:
 
 def main_arrays(result: Result) -> frozenset[str]:
     """Names of the arrays to show in full, or else with their range; all others are listed."""
-    _, first = SCREENS.get(base_verb(result.verb), ("", ()))
+    first = screen_of(result).first
     return frozenset(first or (array.name for array in result.arrays if array.name not in _POINT))
 
 
@@ -183,7 +212,7 @@ def headline(result: Result, rows: RowSummary) -> str:
     arm = str(result.contract.get("arm", "")).partition(" (")[0]
     batch = result.batch is not None
     verdict = VERDICTS[verb](result, rows) if verb in VERDICTS else ""
-    what = verdict or SCREENS.get(verb, (verb, ()))[0]
+    what = verdict or screen_of(result).what or verb
     if verb == "jacobian" and "frame" in result.contract:
         what = f"Jacobian of {str(result.contract['frame']).replace(chr(39), '')}"
     where = _rows(result, rows.total) if batch else _state(result)
@@ -228,7 +257,7 @@ def _of_poles(result: Result, rows: RowSummary) -> str:
         return ""
     if result.batch is not None:
         return _of_pole_rows(rows)
-    stability, decay = result["stability"], result["decay"]
+    stability, decay = shown_stability(result), result["decay"]
     unstable, marginal = int((stability < 0).sum()), int((stability == 0).sum())
     count = len(stability)
     if not unstable and not marginal:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from robolin.core.choices import base_verb
+from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.results.result import Result, ResultStream
 
 SHOWN = 10
@@ -78,13 +79,19 @@ class RowSummary:
         return "; ".join([*parts, "-o FILE keeps them all"])
 
 
+def shown_stability(result: Result) -> Any:
+    """Stability of each pole: 1, 0 or -1; 0 for slow poles, which rounded inputs decide."""
+    slow = result["frequency"] < UNDECIDED_RATE
+    return np.where(slow & np.isfinite(result["stability"]), 0, result["stability"])
+
+
 def _least_stable(part: Result) -> list[int]:
     """Stability of the least stable pole of each row: -1, 0 or 1; empty without poles."""
     if part.batch is None:
         return []
     if "stability" in part:
         # NaN stands for a row without a result
-        return [int(least) for least in part["stability"].min(axis=1) if least == least]
+        return [int(least) for least in shown_stability(part).min(axis=1) if least == least]
     if base_verb(part.verb) != "lqr" or "poles" not in part:
         return []
     poles = part["poles"]

@@ -36,6 +36,7 @@ from robolin.display.terminal.screen import (
     main_arrays,
     name_and_shape,
     one_line,
+    screen_of,
     short_names,
     shortened,
 )
@@ -133,6 +134,8 @@ def _arranged(sections: Sequence[ArrayTables], ink: Ink, room: int | None) -> _A
             legends += more
             rounded = rounded or drawn.is_rounded
             room = None if room is None else room - needed
+        elif section.summary.endswith(": zero"):
+            others.append(re.sub(r"( \[[^]]*\])?: zero$", " zero", section.summary))
         elif section.is_main and section.pieces:
             lines = ink.text(section.summary)
             # a unit that takes a second line is omitted
@@ -189,7 +192,8 @@ class ArrayTables:
             legend = f"columns: {piece.legend}" if piece.legend else ""
             if not i and room is not None:
                 rows = room - 4 - (len(ink.text(legend)) if legend else 0)
-                fewest = SMALL_MATRIX if len(piece.rows) <= SMALL_MATRIX else _FEWEST_ROWS
+                small = len(piece.rows) <= SMALL_MATRIX and not piece.ends
+                fewest = SMALL_MATRIX if small else _FEWEST_ROWS
                 piece = first_rows(piece, max(rows, fewest))
             more = ["", *(ink.text(piece.title, "bold") if piece.title else [])]
             if piece.rows:
@@ -271,7 +275,9 @@ def _foot(result: Result, names: ShortNames, ink: Ink, contract: bool, screen: b
     if contract and result.contract:
         lines += ink.draw(lambda console: console.print(_contract_block(result.contract)))
     else:
-        lines += [line for text in assumptions(result.contract) for line in ink.text(text, "dim")]
+        own = screen_of(result)
+        texts = assumptions(result.contract, own.hidden | own.brief if screen else own.hidden)
+        lines += [line for text in texts for line in ink.text(text, "dim")]
     if screen and not contract:
         lines += ink.text("More: --all, --only ARRAY, --precision N, --assumptions, -o FILE", "dim")
     return lines

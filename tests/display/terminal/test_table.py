@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.results.result import Array, Result, stream_of_one_part
 from robolin.core.results.summary import only_arrays
 from robolin.display.terminal.numbers import aligned
@@ -300,14 +301,14 @@ def test_every_entry_has_its_digits(seed):
 
 def test_negligible_entries_of_a_matrix_are_judged_by_row_and_column():
     """Noise next to large entries is ~0; the entries of a small joint are kept."""
-    values = np.array([[1.0, 3e-12, 1e-12], [3e-12, 2.0, 5e-7], [1e-12, 5e-7, 1e-11]])
+    values = np.array([[1.0, 3e-12, 1e-10], [3e-12, 2.0, 5e-7], [1e-10, 5e-7, 1e-9]])
     array = Array("mass_matrix", values, (names(3), names(3)), "kg·m²")
     lines = render_table(result_of(array), 80, False).splitlines()
     rows = [line.split()[1:] for line in lines if line.startswith("j")]
 
-    assert rows[0] == ["1.000", "~0", "1.000e-12"]
+    assert rows[0] == ["1.000", "~0", "1.000e-10"]
     assert rows[1] == ["~0", "2.000", "5.000e-07"]
-    assert rows[2] == ["1.000e-12", "5.000e-07", "1.000e-11"]
+    assert rows[2] == ["1.000e-10", "5.000e-07", "1.000e-09"]
 
 
 def test_negligible_complex_entries():
@@ -476,3 +477,25 @@ def test_a_small_screen_shows_fewer_rows_and_both_extremes():
     ]
     shown = first.index("min") - first.index("0")
     assert f"{shown} of 500 rows; min and max are of all rows" in "\n".join(lines)
+
+
+def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
+    """The UR5 at home has one unstable pole; files keep the sign of poles near 0."""
+    arm = robolin.load("ur5")
+    result = robolin.answer(arm, "poles", robolin.States(q="home"))
+    slow = result["frequency"] < UNDECIDED_RATE
+    assert (result["stability"][slow] < 0).any()
+
+    text = render_table(result, 80, False, height=24)
+    assert text.startswith("ur5: 1 of 12 poles unstable, fastest grows with 5.201 1/s; 10 marginal")
+    assert "~0 1/s: below 0.0001 1/s, where rounded angles decide" in text
+
+
+def test_matrices_do_not_show_rounded_angles():
+    """Entries that π/2 with eleven digits leaves in the UR5 are ~0."""
+    result = robolin.answer(robolin.load("ur5"), "linearize-forward", robolin.States(q="home"))
+    sizes = np.abs(result["dqdd_dq"])
+    assert ((sizes > 1e-10) & (sizes < 1e-9)).any()
+
+    text = render_table(result, 80, False, height=24)
+    assert "e-1" not in text.partition("~0: below")[0]
