@@ -24,7 +24,7 @@ from robolin.io.paths import split_part, uncompressed_name
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS
-from robolin.io.trajectories.row_options import RowSlice
+from robolin.io.trajectories.read_options import RowSlice
 from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import Request
 from robolin.queries.states import require_nan_support, rules_of_file

@@ -27,7 +27,6 @@ from robolin.io.paths import file_stamp, is_stored, location_of, split_files, sp
 from robolin.io.provenance_reader import is_size, matches
 from robolin.io.stores import objects
 from robolin.io.table_file import INTEGER_COLUMN, FileIndex, RowOffset, digest_of
-from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.open_table import (
     is_other_programs,
     is_text,
@@ -35,6 +34,7 @@ from robolin.io.trajectories.open_table import (
     recording_bytes,
 )
 from robolin.io.trajectories.read import TrajectoryStream, open_trajectory
+from robolin.io.trajectories.read_options import ReadOptions
 
 # key of the time column: not a possible column name, since a header can be empty
 THE_TIME = "\0time"

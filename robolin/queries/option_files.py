@@ -29,7 +29,7 @@ def is_option_file(text: str) -> bool:
 
 def column_rules_with_files(texts: Sequence[str]) -> tuple[str, ...]:
     """Replace every file among column rules by the rules in it."""
-    from robolin.io.trajectories.column_rules import separate_rules
+    from robolin.io.trajectories.read_options import separate_rules
 
     rules: list[str] = []
     for text in texts:

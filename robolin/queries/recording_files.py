@@ -11,10 +11,10 @@ from robolin.analysis.identify.recording import Recording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.io.trajectories.column_rules import read_options_from
 from robolin.io.trajectories.read import open_trajectory
 from robolin.io.trajectories.trajectory import concat_chunks, require_clock, seconds_since
 from robolin.queries.request import display_name
+from robolin.queries.states import read_options_from
 
 
 def read_recording(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from robolin.description.building.option_texts import ModelOptions
     from robolin.description.model import Description, Reading
     from robolin.io.table_file import FileIndex, TableFile
-    from robolin.io.trajectories.column_rules import ReadOptions
+    from robolin.io.trajectories.read_options import ReadOptions
     from robolin.queries.sweep import SweptOption
 
 ARM_OPTION = "arm"
@@ -349,7 +349,7 @@ class QueryContext:
     @property
     def rules(self) -> ReadOptions:
         """Rules for reading the trajectory, from the states or from the question."""
-        from robolin.io.trajectories.column_rules import read_options_from
+        from robolin.queries.states import read_options_from
 
         of_states = self.states.trajectory is not None
         return read_options_from(

@@ -7,17 +7,22 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
+from robolin.core.arm import Arm
 from robolin.core.choices import Join, OnBadRow, TimeUnit
 from robolin.core.labelled_values import labelled
 from robolin.core.notebook import equal_values
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
-from robolin.core.text_parsing import FlagText, parse_rows, text_of
+from robolin.core.text_parsing import FlagText, parse_per_joint, parse_rows, text_of
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import FORMATS, extensions, with_nan
 from robolin.io.paths import base_name
-from robolin.io.trajectories.column_rules import ReadOptions, read_options_from
-from robolin.io.trajectories.row_options import ALL_ROWS, RowSlice, parse_differentiation
+from robolin.io.trajectories.read_options import (
+    ALL_ROWS,
+    ReadOptions,
+    RowSlice,
+    parse_differentiation,
+)
 from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import (
     EXCLUDES,
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
 
 
 NAN = "nan"
+
 # pose that pictures show if no state is given
 HOME = "home"
 
@@ -350,3 +356,33 @@ def _outside(arm: Arm, positions: tuple[float, ...]) -> Iterator[str]:
         far = joint.limits.far_outside(position, position, turns=joint.turns)
         if text and not far and joint.kind != "continuous":
             yield text
+
+
+def read_options_from(arm: Arm, flags: Mapping[str, Any]) -> ReadOptions:
+    """Options from command-line flags by name."""
+    return ReadOptions(
+        columns=flags.get("columns") or (),
+        time=flags.get("time"),
+        degrees=bool(flags.get("degrees")),
+        turning=tuple(joint.turns for joint in arm.joints),
+        time_unit=flags.get("time-unit"),
+        carry=flags.get("carry") or (),
+        differentiate=flags.get("differentiate"),
+        radians=bool(flags.get("radians")),
+        free_turns=bool(arm.groups),
+        header=not flags.get("no-header"),
+        join=flags.get("join") or "row",
+        torque_constants=_torque_constants(arm, flags.get("torque-constants")),
+    )
+
+
+def _torque_constants(arm: Arm, text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    typed = FlagText("--torque-constants", text)
+    constants = parse_per_joint(typed, arm, angular=False)
+    if 0.0 in constants:
+        joint = arm.joint_names[constants.index(0.0)]
+        hint = "set one number per joint, effort per current in N·m/A or N/A"
+        raise typed.wrong(f"joint '{joint}' has no torque constant", hint)
+    return tuple(constants)

@@ -23,8 +23,8 @@ from robolin.batch.parts_folder import part_states, plan_in
 from robolin.batch.plan_file import PLAN, SURVEY_CACHE, planned_in, read_plan
 from robolin.errors import RobolinError
 from robolin.io.provenance_writer import with_checksum
-from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import open_trajectory
+from robolin.io.trajectories.read_options import ReadOptions
 from tests.batch.sample_recordings import all_recordings, make_plan, make_request, write_recordings
 from tests.cli.command import robolin
 from tests.io.file_damage import mutated

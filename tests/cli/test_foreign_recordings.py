@@ -11,7 +11,8 @@ import pytest
 
 from robolin.errors import RobolinError
 from robolin.io.formats import csv_reader
-from robolin.io.trajectories.column_rules import ReadOptions, canonical_columns
+from robolin.io.trajectories.columns import canonical_columns
+from robolin.io.trajectories.read_options import ReadOptions
 from tests.cli.command import CommandRun, robolin
 
 JOINTS = ("shoulder", "elbow")

@@ -125,9 +125,9 @@ def _torques(
 
     from robolin.analysis.residuals import torque_changes
     from robolin.description.load import load_with
-    from robolin.io.trajectories.column_rules import read_options_from
     from robolin.io.trajectories.read import read_trajectory
     from robolin.queries.option_files import plain_options
+    from robolin.queries.states import read_options_from
 
     arms = [load_with(*each) for each in named]
     rules = read_options_from(arms[0], plain_options(options))

@@ -1,4 +1,4 @@
-"""Detect the layout of a recording of another program from its column names.
+"""Layouts of recordings of other programs, orientations, and hints for missing columns.
 
 A layout is only used if all joints of the robot match it and no other layout; a note reports it.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.text import did_you_mean, quote_list
+from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.errors import RobolinError
 
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}
@@ -213,3 +213,126 @@ def _behind(prefix: str, columns: Sequence[str], joints: Sequence[str]) -> dict[
         for name in columns
         if name.startswith(prefix) and (rest := name.removeprefix(prefix)) in native
     }
+
+
+EULER_ANGLES = ("rx", "ry", "rz")
+
+QUATERNION_PARTS = ("qx", "qy", "qz", "qw")
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """A joint whose angles, at these indices in q, come from the quaternion in these columns."""
+
+    joint: str
+    indices: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+def orientations(
+    columns: Sequence[str], joints: Mapping[int, str], where: str
+) -> tuple[tuple[Orientation, ...], list[RobolinError]]:
+    """Find the quaternions of joints in a file, and problems with them.
+
+    An invalid quaternion is returned without columns, so that its angles are not reported missing.
+    """
+    index = {name: i for i, name in joints.items()}
+    quaternions, problems = [], []
+    for joint in (name.removesuffix(":rx") for name in index if name.endswith(":rx")):
+        angles = [index.get(f"{joint}:{part}") for part in EULER_ANGLES]
+        written = {part: _written(columns, f"{joint}:{part}") for part in QUATERNION_PARTS}
+        if None in angles or not any(written.values()):
+            continue
+        known = tuple(angle for angle in angles if angle is not None)
+        if problem := _problem(joint, written, columns, where):
+            problems.append(problem)
+            quaternions.append(Orientation(joint, known, ()))
+        else:
+            quaternions.append(
+                Orientation(joint, known, tuple(written[part][0] for part in QUATERNION_PARTS))
+            )
+    return tuple(quaternions), problems
+
+
+def _written(columns: Sequence[str], name: str) -> list[int]:
+    spellings = (column_name("q", name), f"q_{name}", f"{name}.q")
+    return [i for i, column in enumerate(columns) if column in spellings]
+
+
+def _problem(
+    joint: str, written: Mapping[str, list[int]], columns: Sequence[str], where: str
+) -> RobolinError | None:
+    if missing := [part for part, indices in written.items() if not indices]:
+        names = ", ".join(column_name("q", f"{joint}:{part}") for part in QUATERNION_PARTS)
+        return RobolinError(
+            f"the quaternion of joint '{joint}' lacks {', '.join(missing)}",
+            where=where,
+            hint=f"provide all of {names}",
+        )
+    if twice := [part for part, indices in written.items() if len(indices) > 1]:
+        message = f"the quaternion of joint '{joint}' has several columns for {', '.join(twice)}"
+        return RobolinError(message, where=where, hint="keep one of them")
+    if both := [part for part in EULER_ANGLES if _written(columns, f"{joint}:{part}")]:
+        return RobolinError(
+            f"joint '{joint}' has both a quaternion and {', '.join(both)}",
+            where=where,
+            hint="keep the quaternion or the angles",
+        )
+    return None
+
+
+def behind_a_prefix(
+    quantity: str, names: Sequence[str], unused: Sequence[str], where: str
+) -> RobolinError | None:
+    """The error if most of the missing names exist with a common prefix, else None."""
+    before = [c.removesuffix(name) for name in names for c in unused if c.endswith(f"/{name}")]
+    prefix = max(before, key=before.count, default="")
+    absent = [name for name in names if f"{prefix}{name}" not in unused]
+    if not prefix or not 0 < 2 * len(absent) < len(names):
+        return None
+    missing = listed_names([f"{prefix}{name}" for name in absent])
+    hint = _rules_behind(prefix, quantity, names, absent[0], unused)
+    message = f"columns with the prefix '{prefix}' lack {missing}"
+    return RobolinError(message, where=where, hint=hint)
+
+
+def _rules_behind(
+    prefix: str, quantity: str, names: Sequence[str], absent: str, unused: Sequence[str]
+) -> str:
+    """A hint with the --columns options, and the most similar column of an unknown joint."""
+    word = COLUMN_WORDS[quantity]
+    hint = f"add --columns '{word}={prefix}{{joint}}/{word}' --columns '{absent}=COLUMN'"
+    ending, known = f"/{word}", {f"{prefix}{name}" for name in names}
+    others = {
+        column.removeprefix(prefix).removesuffix(ending): column
+        for column in unused
+        if column.startswith(prefix) and column.endswith(ending) and column not in known
+    }
+    if joint := closest_match(absent.removesuffix(ending), others, cutoff=0.75):
+        near = others[joint]
+        suggestion = f"if '{near}' is '{prefix}{absent}', rename it, or "
+        hint = suggestion + hint.replace("COLUMN'", f"{near}'")
+    return hint
+
+
+def column_styles(quantity: str) -> str:
+    styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
+    known = f"name columns {styles}, or number them {quantity}1 … or {quantity}[0] …"
+    hint = f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"
+    if quantity == "tau":
+        hint += ", motor currents with --columns current=PATTERN --torque-constants VALUES"
+    return hint
+
+
+def similar_column(names: Sequence[str], unused: Sequence[str]) -> str:
+    for name in names:
+        if near := closest_match(name, unused, cutoff=0.75):
+            return f"if '{near}' is '{name}', add --columns '{name}={near}'"
+    return ""
+
+
+_NAMED_AT_MOST = 6
+
+
+def listed_names(names: Sequence[str]) -> str:
+    return quote_list(names, _NAMED_AT_MOST)

@@ -1,5 +1,6 @@
-"""Match the columns of a file to quantities and joints.
+"""Match the columns of a file to quantities and joints, also those of other programs.
 
+Options of the user come first; without any, the layout is detected from the names.
 Joint names may contain '/', '_' and '.', so every spelling is built from the robot's joint names
 and looked up; column names are never split.
 """
@@ -11,78 +12,32 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.text import closest_match, quote_list
-from robolin.errors import RobolinError, raise_all
-
-EULER_ANGLES = ("rx", "ry", "rz")
-
-QUATERNION_PARTS = ("qx", "qy", "qz", "qw")
-
-
-@dataclass(frozen=True)
-class Orientation:
-    """A joint whose angles, at these indices in q, come from the quaternion in these columns."""
-
-    joint: str
-    indices: tuple[int, ...]
-    columns: tuple[int, ...]
-
-
-def orientations(
-    columns: Sequence[str], joints: Mapping[int, str], where: str
-) -> tuple[tuple[Orientation, ...], list[RobolinError]]:
-    """Find the quaternions of joints in a file, and problems with them.
-
-    An invalid quaternion is returned without columns, so that its angles are not reported missing.
-    """
-    index = {name: i for i, name in joints.items()}
-    quaternions, problems = [], []
-    for joint in (name.removesuffix(":rx") for name in index if name.endswith(":rx")):
-        angles = [index.get(f"{joint}:{part}") for part in EULER_ANGLES]
-        written = {part: _written(columns, f"{joint}:{part}") for part in QUATERNION_PARTS}
-        if None in angles or not any(written.values()):
-            continue
-        known = tuple(angle for angle in angles if angle is not None)
-        if problem := _problem(joint, written, columns, where):
-            problems.append(problem)
-            quaternions.append(Orientation(joint, known, ()))
-        else:
-            quaternions.append(
-                Orientation(joint, known, tuple(written[part][0] for part in QUATERNION_PARTS))
-            )
-    return tuple(quaternions), problems
-
-
-def _written(columns: Sequence[str], name: str) -> list[int]:
-    spellings = (column_name("q", name), f"q_{name}", f"{name}.q")
-    return [i for i, column in enumerate(columns) if column in spellings]
-
-
-def _problem(
-    joint: str, written: Mapping[str, list[int]], columns: Sequence[str], where: str
-) -> RobolinError | None:
-    if missing := [part for part, indices in written.items() if not indices]:
-        names = ", ".join(column_name("q", f"{joint}:{part}") for part in QUATERNION_PARTS)
-        return RobolinError(
-            f"the quaternion of joint '{joint}' lacks {', '.join(missing)}",
-            where=where,
-            hint=f"provide all of {names}",
-        )
-    if twice := [part for part, indices in written.items() if len(indices) > 1]:
-        message = f"the quaternion of joint '{joint}' has several columns for {', '.join(twice)}"
-        return RobolinError(message, where=where, hint="keep one of them")
-    if both := [part for part in EULER_ANGLES if _written(columns, f"{joint}:{part}")]:
-        return RobolinError(
-            f"joint '{joint}' has both a quaternion and {', '.join(both)}",
-            where=where,
-            hint="keep the quaternion or the angles",
-        )
-    return None
-
+from robolin.core.text import did_you_mean, quote_list
+from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.io.trajectories.column_layouts import (
+    Orientation,
+    TextsOf,
+    behind_a_prefix,
+    column_styles,
+    detect_layout,
+    listed_names,
+    names_without_case,
+    orientations,
+    similar_column,
+)
+from robolin.io.trajectories.read_options import (
+    CURRENT,
+    INDEX_RANGE,
+    TIME_COLUMN,
+    ReadOptions,
+    add_columns,
+    columns_in_range,
+    columns_of_rule,
+    left_side,
+    quantity_of,
+)
 
 _NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")
-
-_NAMED_AT_MOST = 6
 
 Meaning = tuple[str, int]
 
@@ -238,7 +193,7 @@ def _duplicates(
         if len(names) == 1:
             message = f"column '{names[0]}' occurs {len(group)} times"
         else:
-            message = f"the columns {_listed(names)} have the same meaning"
+            message = f"the columns {listed_names(names)} have the same meaning"
         problems.append(RobolinError(message, where=where, hint="keep one of them"))
     return problems
 
@@ -259,66 +214,16 @@ def _missing(
         ]
         if not names:
             continue
-        if (partly := _behind_a_prefix(quantity, names, unused, where)) is not None:
+        if (partly := behind_a_prefix(quantity, names, unused, where)) is not None:
             problems.append(partly)
             continue
         noun = "column" if len(names) == 1 else "columns"
-        hint = _similar(names, unused) or _styles(quantity)
+        hint = similar_column(names, unused) or column_styles(quantity)
         if quantity in ("qd", "qdd") and by_differences and positions:
             hint = f"compute them from positions with --differentiate savgol; {hint}"
-        message = f"the {noun} {_listed(names)} {'is' if len(names) == 1 else 'are'} missing"
+        message = f"the {noun} {listed_names(names)} {'is' if len(names) == 1 else 'are'} missing"
         problems.append(RobolinError(message, where=where, hint=hint))
     return problems
-
-
-def _behind_a_prefix(
-    quantity: str, names: Sequence[str], unused: Sequence[str], where: str
-) -> RobolinError | None:
-    """The error if most of the missing names exist with a common prefix, else None."""
-    before = [c.removesuffix(name) for name in names for c in unused if c.endswith(f"/{name}")]
-    prefix = max(before, key=before.count, default="")
-    absent = [name for name in names if f"{prefix}{name}" not in unused]
-    if not prefix or not 0 < 2 * len(absent) < len(names):
-        return None
-    missing = _listed([f"{prefix}{name}" for name in absent])
-    hint = _rules_behind(prefix, quantity, names, absent[0], unused)
-    message = f"columns with the prefix '{prefix}' lack {missing}"
-    return RobolinError(message, where=where, hint=hint)
-
-
-def _rules_behind(
-    prefix: str, quantity: str, names: Sequence[str], absent: str, unused: Sequence[str]
-) -> str:
-    """A hint with the --columns options, and the most similar column of an unknown joint."""
-    word = COLUMN_WORDS[quantity]
-    hint = f"add --columns '{word}={prefix}{{joint}}/{word}' --columns '{absent}=COLUMN'"
-    ending, known = f"/{word}", {f"{prefix}{name}" for name in names}
-    others = {
-        column.removeprefix(prefix).removesuffix(ending): column
-        for column in unused
-        if column.startswith(prefix) and column.endswith(ending) and column not in known
-    }
-    if joint := closest_match(absent.removesuffix(ending), others, cutoff=0.75):
-        near = others[joint]
-        suggestion = f"if '{near}' is '{prefix}{absent}', rename it, or "
-        hint = suggestion + hint.replace("COLUMN'", f"{near}'")
-    return hint
-
-
-def _styles(quantity: str) -> str:
-    styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
-    known = f"name columns {styles}, or number them {quantity}1 … or {quantity}[0] …"
-    hint = f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"
-    if quantity == "tau":
-        hint += ", motor currents with --columns current=PATTERN --torque-constants VALUES"
-    return hint
-
-
-def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
-    for name in names:
-        if near := closest_match(name, unused, cutoff=0.75):
-            return f"if '{near}' is '{name}', add --columns '{name}={near}'"
-    return ""
 
 
 def _notes(
@@ -337,14 +242,10 @@ def _notes(
     if any(_NUMBERED.fullmatch(column) for column in read):
         notes.append(f"columns are numbered; order of the joints: {', '.join(joints)}")
     if absent:
-        notes.append(f"missing columns are set to 0: {_listed(absent)}")
+        notes.append(f"missing columns are set to 0: {listed_names(absent)}")
     if unused:
-        notes.append(f"unused columns: {_listed(unused)}")
+        notes.append(f"unused columns: {listed_names(unused)}")
     return notes
-
-
-def _listed(names: Sequence[str]) -> str:
-    return quote_list(names, _NAMED_AT_MOST)
 
 
 def zero_based_columns(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
@@ -373,3 +274,153 @@ def any_native(columns: Sequence[str], joints: Sequence[str], selected: Sequence
             if known & {*spellings, f"{short}{i + 1}", f"{short}[{i}]"}:
                 return True
     return False
+
+
+# new name of a column 'time' if another column is the time
+_NOT_THE_TIME = "time (not used)"
+
+TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s", "times")
+
+
+@dataclass(frozen=True)
+class NativeColumns:
+    """The columns of a file under robolin's names, and what was assumed.
+
+    naming: columns that contain joint names
+    """
+
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
+
+
+def canonical_columns(
+    columns: Sequence[str],
+    joints: Sequence[str],
+    rules: ReadOptions,
+    where: str,
+    texts_of: TextsOf = lambda _: None,
+) -> NativeColumns:
+    """Rename every column of a recording to robolin's name for it."""
+    renamed: dict[str, str] = {}
+    placed: dict[int, str] = {}
+    naming: tuple[str, ...] = ()
+    columns, notes = _without_mark(columns, rules)
+    selected = joints if rules.only is None else rules.only
+    patterns = [text for text in rules.columns if left_side(text) != TIME_COLUMN]
+    _require_each_once([left_side(text) for text in patterns])
+    if patterns:
+        for text in patterns:
+            if by_index := columns_in_range(text, columns, joints, selected, where):
+                add_columns(placed, text, by_index)
+            else:
+                by_name = columns_of_rule(text, columns, joints, selected, where)
+                add_columns(renamed, text, by_name)
+    elif renamed := zero_based_columns(columns, joints):
+        notes.append(f"columns are numbered from 0; order of the joints: {', '.join(joints)}")
+    elif not any_native(columns, joints, selected):
+        columns, note = names_without_case(columns, joints)
+        notes += note
+        if not any_native(columns, joints, selected):
+            renamed, naming, note = detect_layout(columns, joints, selected, texts_of, where)
+            notes += note
+    named = _named_time(rules)
+    taken = {**renamed, **{columns[i]: name for i, name in placed.items()}}
+    time = _time_column(columns, taken, named, where)
+    if time is not None and time in taken:
+        message = f"column '{time}' is mapped to '{taken[time]}' by another rule"
+        raise UsageError(message, where="--columns and --time", hint="keep one of them")
+    if time is not None and time != TIME_COLUMN:
+        renamed = {**renamed, TIME_COLUMN: _NOT_THE_TIME, time: TIME_COLUMN}
+        if named is None:
+            notes.append(f"time is taken from the column '{time}'")
+    names = [placed.get(i, renamed.get(name, name)) for i, name in enumerate(columns)]
+    names = _with_currents(names, selected, rules, where)
+    return NativeColumns(tuple(names), tuple(notes), naming)
+
+
+def _with_currents(
+    names: Sequence[str], joints: Sequence[str], rules: ReadOptions, where: str
+) -> list[str]:
+    """Name columns of motor currents as efforts; the reader multiplies them by the constants."""
+    typed = any(quantity_of(text) == CURRENT for text in rules.columns)
+    native = {f"{joint}/{CURRENT}": column_name("tau", joint) for joint in joints}
+    found = [name for name in names if name in native]
+    if rules.torque_constants is None:
+        if typed:
+            hint = "add --torque-constants with one number per joint in N·m/A, or use effort="
+            raise UsageError("currents require torque constants", where="--columns", hint=hint)
+        return list(names)
+    if not (typed or found):
+        hint = f"name the columns of currents, for example --columns {CURRENT}=PATTERN"
+        raise UsageError("no column has currents", where="--torque-constants", hint=hint)
+    if typed and any(quantity_of(text) == COLUMN_WORDS["tau"] for text in rules.columns):
+        hint = "keep the currents or the efforts"
+        raise UsageError("the file has currents and efforts", where="--columns", hint=hint)
+    if typed:
+        return list(names)
+    if efforts := [name for name in names if name in native.values()]:
+        message = f"'{found[0]}' and '{efforts[0]}' are in the same file"
+        hint = "remove --torque-constants to use the efforts"
+        raise RobolinError(message, where=where, hint=hint)
+    return [native.get(name, name) for name in names]
+
+
+def _without_mark(columns: Sequence[str], rules: ReadOptions) -> tuple[Sequence[str], list[str]]:
+    """Strip a comment sign before the first name, unless an option names the column so."""
+    first = columns[0] if columns else ""
+    plain = first.lstrip("#% ")
+    specified = (*(text.partition("=")[2].strip() for text in rules.columns), rules.time)
+    if plain == first or not plain or first in specified or plain in columns:
+        return columns, []
+    return (plain, *columns[1:]), [f"the first column '{first}' is read as '{plain}'"]
+
+
+def _require_each_once(words: Sequence[str]) -> None:
+    for word in words:
+        if words.count(word) > 1:
+            raise UsageError(f"'{word}' is given twice", where="--columns", hint="keep one of them")
+
+
+def _named_time(rules: ReadOptions) -> str | None:
+    """The column that an option names as the time."""
+    named = [
+        text.partition("=")[2].strip() for text in rules.columns if left_side(text) == TIME_COLUMN
+    ]
+    named += [] if rules.time is None else [rules.time]
+    if len(set(named)) > 1:
+        message, hint = (
+            f"the time column must be unique, got {quote_list(named)}",
+            "keep one of them",
+        )
+        raise UsageError(message, where="--columns and --time", hint=hint)
+    return named[0] if named else None
+
+
+def time_index(names: Sequence[str], rules: ReadOptions) -> int | None:
+    """The time column of one of several files: the one named, else one with a usual name."""
+    usual = [name for name in (TIME_COLUMN, *TIME_NAMES) if name in names]
+    name = named if (named := _named_time(rules)) in names else None
+    name = name or (usual[0] if TIME_COLUMN in usual or len(usual) == 1 else None)
+    return None if name is None else list(names).index(name)
+
+
+def _time_column(
+    columns: Sequence[str], renamed: Mapping[str, str], named: str | None, where: str
+) -> str | None:
+    if named is not None:
+        if named not in columns and INDEX_RANGE.fullmatch(named) and named.isdecimal():
+            named = columns[int(named)] if int(named) < len(columns) else named
+        if named not in columns:
+            hint = did_you_mean(named, columns)
+            raise RobolinError(f"unknown column '{named}'", where=where, hint=hint)
+        return named
+    if TIME_COLUMN in columns:
+        return TIME_COLUMN
+    candidates = [name for name in TIME_NAMES if name in columns and name not in renamed]
+    if len(candidates) > 1:
+        hint = f"choose one: --time {candidates[0]}"
+        raise RobolinError(
+            f"the time column is ambiguous: {quote_list(candidates)}", where=where, hint=hint
+        )
+    return candidates[0] if candidates else None

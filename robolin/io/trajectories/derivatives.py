@@ -12,7 +12,7 @@ from robolin.core.arrays import Floats, Integers, Mask, Numbers
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 from robolin.io.trajectories.local_polynomials import LocalPolynomials, Windows
-from robolin.io.trajectories.row_options import NARROWEST, WIDEST, DerivativeMethod
+from robolin.io.trajectories.read_options import NARROWEST, WIDEST, DerivativeMethod
 from robolin.io.trajectories.trajectory import (
     PER_SECOND,
     Chunk,

@@ -34,8 +34,9 @@ from robolin.io.paths import (
     uncompressed_name,
 )
 from robolin.io.table_file import FileIndex, TableFile, TableSource
-from robolin.io.trajectories.column_rules import AS_IT_IS, ReadOptions, time_index
+from robolin.io.trajectories.columns import time_index
 from robolin.io.trajectories.joined_files import open_joined
+from robolin.io.trajectories.read_options import AS_IT_IS, ReadOptions
 
 _BUFFER = 1 << 20
 

@@ -15,8 +15,12 @@ from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 from robolin.io.paths import base_name
 from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
-from robolin.io.trajectories.column_rules import AS_IT_IS, ReadOptions, canonical_columns
-from robolin.io.trajectories.columns import MatchedColumns, columns_of_joints, match
+from robolin.io.trajectories.columns import (
+    MatchedColumns,
+    canonical_columns,
+    columns_of_joints,
+    match,
+)
 from robolin.io.trajectories.derivatives import (
     DerivationReport,
     JumpCheck,
@@ -33,9 +37,11 @@ from robolin.io.trajectories.open_table import (
     read_errors,
     require_units,
 )
-from robolin.io.trajectories.row_options import (
+from robolin.io.trajectories.read_options import (
     ALL_ROWS,
+    AS_IT_IS,
     CENTRAL,
+    ReadOptions,
     RowSlice,
     chosen_rows,
     no_row,
@@ -326,7 +332,8 @@ def table_trajectory(
     quantities = (*needs, *optional)
     derived: tuple[str, ...] = ()
     if rules.differentiate is not None:
-        useful = columns_of_joints(native.names, joints, rules.selected_joints(joints))
+        selected = joints if rules.only is None else rules.only
+        useful = columns_of_joints(native.names, joints, selected)
         derived = derivable(useful, quantities, rules)
     # derivatives are computed from positions
     needs = needs if not derived or "q" in needs else ("q", *needs)

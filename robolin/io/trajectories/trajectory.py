@@ -10,7 +10,7 @@ import numpy as np
 from robolin.core.arrays import Floats, Mask, Numbers
 from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
 from robolin.errors import RobolinError
-from robolin.io.trajectories.columns import Orientation
+from robolin.io.trajectories.column_layouts import Orientation
 
 
 @dataclass(frozen=True, eq=False)

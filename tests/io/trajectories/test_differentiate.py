@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from robolin.errors import RobolinError, UsageError
-from robolin.io.trajectories.column_rules import ReadOptions
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
-from robolin.io.trajectories.row_options import parse_differentiation
+from robolin.io.trajectories.read_options import ReadOptions, parse_differentiation
 from robolin.io.trajectories.trajectory import from_first_row, increasing_seconds
 
 EVEN = np.arange(60) * 0.01

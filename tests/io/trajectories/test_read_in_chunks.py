@@ -13,7 +13,7 @@ from robolin.errors import FileError, RobolinError
 from robolin.io.formats import csv_reader
 from robolin.io.formats.line_reader import LineReader
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
-from robolin.io.trajectories.row_options import RowSlice
+from robolin.io.trajectories.read_options import RowSlice
 
 ARM = ("shoulder", "elbow")
 

@@ -15,7 +15,7 @@ from robolin.io.formats.line_reader import Lines
 from robolin.io.formats.row_index import row_offsets, slice_lines
 from robolin.io.table_file import FileIndex, RowOffset
 from robolin.io.trajectories.read import read_trajectory
-from robolin.io.trajectories.row_options import RowSlice
+from robolin.io.trajectories.read_options import RowSlice
 
 JOINTS = ("shoulder", "elbow")
 ROWS = 1000
