@@ -19,8 +19,14 @@ from robolin.batch.recordings import NamedRecording
 from robolin.batch.survey import SurveyedRecording, mixed_columns, surveyed_recording
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.io.format_table import FORMATS, RECORDINGS, extensions, format_named
-from robolin.io.paths import split_part, uncompressed_name
+from robolin.io.format_table import (
+    FORMATS,
+    RECORDINGS,
+    extensions,
+    format_named,
+    split_part,
+    uncompressed_name,
+)
 from robolin.io.provenance_writer import to_json_types
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS

@@ -24,8 +24,8 @@ from robolin.core.arrays import Numbers
 from robolin.core.results.result import Array, Footer, Result, ResultStream
 from robolin.core.text import pluralize, quote_list
 from robolin.errors import RobolinError, UsageError
+from robolin.io.format_table import base_name
 from robolin.io.locations import FileLocation, local_copy
-from robolin.io.paths import base_name
 from robolin.io.stored import open_stored
 from robolin.queries.request import Request, Settings, run_request
 from robolin.queries.states import rules_of_file, with_trajectory

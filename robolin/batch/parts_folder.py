@@ -19,9 +19,8 @@ from robolin.batch.recordings import NamedRecording, real_name, recordings, reco
 from robolin.core.results.table_columns import INTEGER
 from robolin.core.text_parsing import FlagText, parse_shard
 from robolin.errors import FileError, RobolinError
-from robolin.io.format_table import FORMATS, format_named
+from robolin.io.format_table import FORMATS, format_named, require_outputs_are_no_inputs
 from robolin.io.locations import FileLocation, exists, local_copy, make_folder
-from robolin.io.paths import require_outputs_are_no_inputs
 from robolin.io.provenance_reader import Meta, open_bytes
 from robolin.io.stored import open_stored
 from robolin.io.stores.objects import StorePath, list_objects, open_object

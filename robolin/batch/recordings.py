@@ -13,17 +13,15 @@ from pathlib import PurePath
 from robolin.errors import FileError, UsageError
 from robolin.io.format_table import (
     RECORDINGS,
+    base_name,
     extensions,
     format_named,
-    recordings_in_folder,
-    trajectory_formats,
-)
-from robolin.io.paths import (
-    base_name,
     is_stored,
+    recordings_in_folder,
     require_utf8_name,
     split_files,
     split_part,
+    trajectory_formats,
     uncompressed_name,
 )
 from robolin.io.stores.objects import list_objects

@@ -22,8 +22,8 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.results.result import Result
 from robolin.errors import RobolinError, raise_all
+from robolin.io.format_table import file_stamp, is_stored, location_of, split_files, split_part
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
-from robolin.io.paths import file_stamp, is_stored, location_of, split_files, split_part
 from robolin.io.provenance_reader import is_size, matches
 from robolin.io.stores import objects
 from robolin.io.table_file import INTEGER_COLUMN, FileIndex, RowOffset, digest_of

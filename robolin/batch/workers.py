@@ -14,7 +14,7 @@ from typing import Any
 
 from robolin.batch.compute import PartDone, PartJob, PartsWork, compute_part
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
-from robolin.io.paths import is_stored
+from robolin.io.format_table import is_stored
 from robolin.queries.request import ArmSource
 from robolin.queries.states import with_trajectory
 from robolin.version import __version__

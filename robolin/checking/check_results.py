@@ -34,9 +34,10 @@ from robolin.core.threads import result_of
 from robolin.description.load import model_dict, read
 from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, SourceLocation
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.io.format_table import FORMATS, format_of
-from robolin.io.paths import (
+from robolin.io.format_table import (
+    FORMATS,
     JOIN,
+    format_of,
     require_output_is_no_input,
     require_target,
     split_files,

@@ -12,7 +12,7 @@ from robolin.core.notebook import DisplayMixin
 from robolin.core.text import printable, printable_lines
 from robolin.description.model import SourceLocation
 from robolin.errors import FOUND_SOMETHING, RobolinError
-from robolin.io.paths import shared_name, shared_text
+from robolin.io.locations import shared_name, shared_text
 
 if TYPE_CHECKING:
     from robolin.checking.compare import Comparison

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.core.choices import base_verb
 from robolin.errors import FileError, RobolinError
-from robolin.io.paths import JOIN, split_part
+from robolin.io.format_table import JOIN, split_part
 from robolin.queries.option_specs import STATES_OPTION
 from robolin.queries.question import answering_verb
 from robolin.queries.request import ARM_OPTION, Request, arm_inputs, request_from_options

@@ -16,8 +16,7 @@ from robolin.checking.recorded_question import Inputs
 from robolin.core.results.result import Result, ResultStream, stream_of_one_part, validate_result
 from robolin.core.threads import close_generator
 from robolin.errors import UsageError
-from robolin.io.format_table import FORMATS, format_of
-from robolin.io.paths import require_output_is_no_input, require_target
+from robolin.io.format_table import FORMATS, format_of, require_output_is_no_input, require_target
 from robolin.io.stored import StoredResult, require_holdable
 from robolin.queries.answer import emit_warning
 from robolin.queries.request import Settings

@@ -21,8 +21,8 @@ from robolin.cli.query_command import tune_malloc
 from robolin.core.text import pluralize
 from robolin.display.terminal.show import stderr_is_terminal
 from robolin.errors import UsageError
+from robolin.io.format_table import require_output_is_no_input
 from robolin.io.locations import FileLocation, parse_location
-from robolin.io.paths import require_output_is_no_input
 from robolin.queries.states import require_nan_support
 
 if TYPE_CHECKING:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from robolin.errors import FileError
 from robolin.io.atomic import as_file_error, atomic_write, remove_leftovers, temporary_folder
-from robolin.io.format_table import with_companion
-from robolin.io.paths import is_stored
+from robolin.io.format_table import base_name, is_stored, with_companion
 from robolin.io.stores import objects
 from robolin.io.stores.objects import StorePath
 
@@ -102,3 +102,27 @@ def local_target(location: FileLocation) -> Iterator[Path]:
         yield folder / location.name
         for name in reversed(with_companion(location.name)):
             objects.put(f"{str(location)[: -len(location.name)]}{name}", folder / name)
+
+
+def shared_name(path: str) -> str:
+    """The name of a file in shared documents: no folder outside the working directory.
+
+    A file below the working directory keeps its relative path, which annotations of repositories
+    need; any other file keeps its name without folders.
+    """
+    if is_stored(path) or path == "-":
+        return path
+    if not os.path.isabs(path) and os.pardir not in PurePath(path).parts:
+        return path
+    inside, here = os.path.relpath(path), Path.cwd()
+    if inside.startswith(os.pardir) or here == here.parent:
+        return base_name(path)
+    return PurePath(inside).as_posix()
+
+
+def shared_text(text: str, paths: Iterable[str], name: Callable[[str], str] = shared_name) -> str:
+    """Replace each of these paths in a text by its name, if the path contains folders."""
+    for path in sorted({*paths}, key=len, reverse=True):
+        if os.sep in path or "/" in path:
+            text = text.replace(path, name(path))
+    return text

@@ -15,7 +15,7 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
-from robolin.io.paths import file_stamp, is_stored
+from robolin.io.format_table import file_stamp, is_stored
 
 _REPORTED_AT_MOST = 20
 # kind of a column that contains only integers; stored in plans

@@ -16,7 +16,7 @@ from robolin.core.results.former_names import FORMER_OPTIONS
 from robolin.core.text import did_you_mean, join_and
 from robolin.core.text_parsing import FlagText, text_of
 from robolin.errors import UsageError
-from robolin.io.paths import base_name
+from robolin.io.format_table import base_name
 from robolin.queries.option_files import column_rules_with_files
 from robolin.queries.option_specs import COLUMNS, OptionSpec, Verb
 from robolin.queries.verbs import VERBS, unknown_verb

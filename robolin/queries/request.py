@@ -14,7 +14,7 @@ from robolin.core.choices import base_verb
 from robolin.core.results.former_names import FORMER_OPTIONS
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.io.paths import base_name
+from robolin.io.format_table import base_name
 from robolin.queries.option_specs import (
     MODEL_OPTIONS,
     REQUIRES,

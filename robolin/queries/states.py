@@ -15,8 +15,7 @@ from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.text import did_you_mean
 from robolin.core.text_parsing import FlagText, parse_per_joint, parse_rows, text_of
 from robolin.errors import RobolinError, UsageError
-from robolin.io.format_table import FORMATS, extensions, with_nan
-from robolin.io.paths import base_name
+from robolin.io.format_table import FORMATS, base_name, extensions, with_nan
 from robolin.io.trajectories.read_options import (
     ALL_ROWS,
     ReadOptions,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.io.paths import base_name, split_files
+from robolin.io.format_table import base_name, split_files
 from robolin.io.trajectories import read
 from tests.cli.command import CommandRun, robolin
 

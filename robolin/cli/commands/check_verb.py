@@ -180,7 +180,7 @@ def _require_inputs_kept(options: CheckOptions) -> None:
     """Reject a report path that is an input of a case or of a stored result."""
     from robolin.checking.suite import nearest_suite, suite_file
     from robolin.cli.report import require_no_robot
-    from robolin.io.paths import require_output_is_no_input
+    from robolin.io.format_table import require_output_is_no_input
 
     if options.path is None or not Path(options.path).exists():
         return

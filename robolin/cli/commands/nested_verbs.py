@@ -92,7 +92,7 @@ def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
 def _draw(inquiry: Request, out: Output, path: str) -> None:
     from robolin.display.plots.draw_panels import figure_of, picture_bytes
     from robolin.io.atomic import atomic_write
-    from robolin.io.paths import require_output_is_no_input
+    from robolin.io.format_table import require_output_is_no_input
     from robolin.queries.sweep import run_sweep
 
     require_output_is_no_input(path, inquiry.files.values())

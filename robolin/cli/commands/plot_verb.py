@@ -70,7 +70,8 @@ def command(
     from robolin.display.plots.draw_panels import drawn_panels, picture_bytes, plot_title
     from robolin.display.plots.style import style_named
     from robolin.io.atomic import atomic_write
-    from robolin.io.paths import require_output_is_no_input, shared_name
+    from robolin.io.format_table import require_output_is_no_input
+    from robolin.io.locations import shared_name
 
     form = PurePath(validated_path(path)).suffix.lower()[1:]
     if form not in PICTURE_FORMATS:

@@ -43,7 +43,6 @@ from robolin.core.text_parsing import parse_names
 from robolin.description.model import Finding
 from robolin.display.report.shared_findings import shared_finding
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
-from robolin.io.paths import shared_name
 from robolin.version import __version__
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def command(options: ValidateOptions) -> None:
 def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
     """Reject an output that is an input; only a baseline may be updated."""
     from robolin.cli.report import require_no_robot
-    from robolin.io.paths import require_output_is_no_input
+    from robolin.io.format_table import require_output_is_no_input
 
     if options.path is not None:
         require_output_is_no_input(options.path, [*sources, *settings.files])
@@ -239,6 +238,8 @@ def _shared(file: ValidatedFile) -> ValidatedFile:
     """The file and its findings without absolute paths."""
     findings = map(shared_finding, file.findings)
     ignored = map(shared_finding, file.ignored)
+    from robolin.io.locations import shared_name
+
     return ValidatedFile(shared_name(file.source), [*findings], [*ignored])
 
 

@@ -333,7 +333,7 @@ def bundled(
 
 def forbid_overwriting_inputs(ctx: click.Context) -> None:
     """Reject a command line whose output file is also an input."""
-    from robolin.io.paths import require_output_is_no_input
+    from robolin.io.format_table import require_output_is_no_input
 
     words: dict[str, list[str]] = {}
     for param in ctx.command.params:
@@ -372,7 +372,7 @@ def _long_name(param: click.Parameter) -> str:
 
 def validated_path(name: str) -> str:
     """The path; rejected if results cannot store it or it cannot be read."""
-    from robolin.io.paths import require_utf8_name
+    from robolin.io.format_table import require_utf8_name
 
     require_utf8_name(name)
     if name == "-" and sys.stdin is None:

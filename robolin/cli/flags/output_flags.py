@@ -57,7 +57,7 @@ class Output:
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Reject an output file that is not writable or is an input, before computing."""
-        from robolin.io.paths import require_output_is_no_input, require_target
+        from robolin.io.format_table import require_output_is_no_input, require_target
 
         if self.path is not None:
             require_target(self.path, self.form)

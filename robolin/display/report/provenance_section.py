@@ -29,7 +29,7 @@ from robolin.display.report.page_markup import (
 from robolin.display.report.reported_arm import ReportedArm
 from robolin.display.report.shared_findings import shared_finding
 from robolin.errors import RobolinError
-from robolin.io.paths import base_name
+from robolin.io.format_table import base_name
 
 _MOST_FINDINGS = 200
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from robolin.description.model import Finding
-from robolin.io.paths import shared_name, shared_text
+from robolin.io.locations import shared_name, shared_text
 
 
 def shared_finding(finding: Finding, name: Callable[[str], str] = shared_name) -> Finding:

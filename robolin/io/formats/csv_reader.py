@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from robolin.core.threads import from_item, prefetch
 from robolin.errors import FileError, RobolinError
+from robolin.io.format_table import is_stored
 from robolin.io.formats.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
@@ -38,7 +39,6 @@ from robolin.io.formats.line_reader import (
     split_at_invalid_utf8,
 )
 from robolin.io.formats.row_index import needs_csv_parser, slice_lines
-from robolin.io.paths import is_stored
 from robolin.io.table_file import (
     INTEGER_COLUMN,
     ReadRequest,

@@ -11,6 +11,7 @@ import numpy as np
 
 from robolin.core.arrays import Integers
 from robolin.errors import RobolinError
+from robolin.io.format_table import is_stored
 from robolin.io.formats.parquet_footer import (
     FooterError,
     ParquetFooter,
@@ -18,7 +19,6 @@ from robolin.io.formats.parquet_footer import (
     require_pages,
 )
 from robolin.io.library_messages import mute_native_stderr
-from robolin.io.paths import is_stored
 from robolin.io.stores.objects import known_problem, polars_options
 from robolin.io.table_file import (
     ReadRequest,

@@ -18,7 +18,7 @@ import numpy as np
 from robolin.core.arrays import Floats, Integers, Numbers
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
-from robolin.io.paths import base_name, location_of
+from robolin.io.format_table import base_name, location_of
 from robolin.io.table_file import ReadRequest, TableBlock, TableFile, digest_of
 
 _ROW, _TIME = "row", "time"

@@ -16,23 +16,21 @@ from robolin.core.text import did_you_mean
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import (
     FORMATS,
+    PACKED,
     PIPED,
     RECORDINGS,
-    extensions,
-    recording_opener,
-    require_known_format,
-    trajectory_formats,
-)
-from robolin.io.formats.line_reader import DelimiterTranslator
-from robolin.io.paths import (
-    PACKED,
     compression,
+    extensions,
     file_stamp,
     is_stored,
+    recording_opener,
+    require_known_format,
     split_files,
     split_part,
+    trajectory_formats,
     uncompressed_name,
 )
+from robolin.io.formats.line_reader import DelimiterTranslator
 from robolin.io.table_file import FileIndex, TableFile, TableSource
 from robolin.io.trajectories.columns import time_index
 from robolin.io.trajectories.joined_files import open_joined

@@ -13,7 +13,7 @@ import numpy as np
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
-from robolin.io.paths import base_name
+from robolin.io.format_table import base_name
 from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
 from robolin.io.trajectories.columns import (
     MatchedColumns,
