@@ -33,6 +33,11 @@ def test_exact_rows_give_the_true_base_parameters() -> None:
 
     assert found.improves
     assert bodies_possible(found)
+    known = {each.label: each.value for each in parameters(TRUE)}
+    kinds = {"friction": 3.0, "offset": 0.4}
+    x = np.array([known.get(n, kinds.get(n.rpartition("/")[2])) for n in found.names])
+    K = base_parameters(found.names)
+    np.testing.assert_allclose(K @ found.values, K @ x, rtol=1e-6, atol=1e-9)
     other = recorded(TRUE, seed=5, exact=True)
     Y = robolin.regressor(ARM, other.q, other.qd, other.qdd)
     fitted = [found.value(name)[0] for name in Y.names]

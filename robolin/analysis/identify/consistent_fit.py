@@ -20,9 +20,9 @@ from robolin.analysis.identify.pseudo_inertia import BASIS, pseudo_inertia
 from robolin.core.arrays import Floats, Integers
 from robolin.errors import RobolinError
 
-# the factor of t from one centre to the next, and the largest duality gap, in units of the cost:
-# half a squared standard deviation
-_GROWTH, _GAP = 20.0, 1e-7
+# the factor of t from one centre to the next, and the largest duality gap as part of the cost,
+# whose unit is half a squared standard deviation
+_GROWTH, _GAP = 20.0, 1e-12
 _MOST_STEPS = 80
 # half the squared Newton decrement at which a point is a centre
 _CENTRED = 1e-6
@@ -107,55 +107,34 @@ def _places(fit: ConvexFit) -> Integers:
     return np.array(fit.bodies, dtype=np.intp)[:, None] + np.arange(10)
 
 
-def _barrier(fit: ConvexFit, x: Floats) -> float:
-    """-Σ log det P - Σ log x, infinite outside."""
-    if (x[fit.positive] <= 0.0).any():
-        return np.inf
-    try:
-        factors = np.linalg.cholesky(pseudo_inertia(x[_places(fit)]))
-    except np.linalg.LinAlgError:
-        return np.inf
-    diagonals = np.diagonal(factors, axis1=-2, axis2=-1)
-    return float(-np.sum(np.log(x[fit.positive])) - 2.0 * np.sum(np.log(diagonals)))
-
-
-def _barrier_rows(fit: ConvexFit, x: Floats) -> tuple[Floats, Floats]:
-    """B and c: the barrier has the slope -Bᵀc and the second derivative BᵀB at x."""
-    places, n = _places(fit), len(fit.positive)
-    rows = np.zeros((n + 10 * len(places), x.size))
-    rows[np.arange(n), fit.positive] = 1.0 / x[fit.positive]
-    inner = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(x[places])))[:, None]
-    # for P = S Sᵀ, tr(P⁻¹ Eₐ P⁻¹ E_b) is the product of the symmetric S⁻¹ Eₐ S⁻ᵀ and S⁻¹ E_b S⁻ᵀ,
-    # entry by entry: those above the diagonal count twice
-    above, twice = np.triu_indices(4), np.sqrt(2.0 - np.eye(4))
-    parts = (twice * (inner @ BASIS @ np.swapaxes(inner, -1, -2)))[..., above[0], above[1]]
-    for i, (place, part) in enumerate(zip(places, parts, strict=True)):
-        rows[n + 10 * i : n + 10 * (i + 1), place] = part.T
-    return rows, np.concatenate([np.ones(n), np.tile(np.eye(4)[above], len(places))])
-
-
 def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Floats:
     """Minimize t f + barrier by Newton steps with backtracking, from x.
 
-    A step is a least squares problem.  Its normal equations would lose twice as many digits, all
-    of them for recordings without noise.
+    Changes along a step are computed from the step itself: differences of values would lose the
+    digits that count near the minimum.
     """
-    root, decrement = np.sqrt(t) * L, np.inf
+    H, places = L.T @ L, _places(fit)
+    decrement = np.inf
     for _ in range(_MOST_STEPS):
-        bent, pull = _barrier_rows(fit, x)
-        rows = np.concatenate([root, bent])
-        scale = 1.0 / np.linalg.norm(rows, axis=0)
-        target = np.concatenate([root @ (best - x), pull])
-        R = np.asarray(np.linalg.qr(np.column_stack([rows * scale, target]), mode="r"))
-        image = R[: x.size, -1]
-        step = scale * np.linalg.solve(R[: x.size, :-1], image)
-        decrement = float(image @ image)
+        image, rates = L @ (x - best), x[fit.positive]
+        slope, curve = t * (L.T @ image), t * H
+        slope[fit.positive] -= 1.0 / rates
+        curve[fit.positive, fit.positive] += 1.0 / rates**2
+        inverse: Floats = np.linalg.inv(pseudo_inertia(x[places])).astype(np.float64)
+        slope[places] -= np.einsum("bij,aji->ba", inverse, BASIS)
+        curve[places[:, :, None], places[:, None, :]] += _metric(inverse)
+        scale = 1.0 / np.sqrt(np.diag(curve))
+        step = -scale * np.linalg.solve(scale[:, None] * curve * scale, scale * slope)
+        decrement = float(-slope @ step)
         if decrement < 2.0 * _CENTRED:
             return x
-        length, value = 1.0, t * _cost(L, x - best) + _barrier(fit, x)
-        while not (
-            t * _cost(L, x + length * step - best) + _barrier(fit, x + length * step)
-            <= value - 0.1 * length * decrement + 1e-13 * abs(value)
+        moved = L @ step
+        linear, square = t * float(moved @ image), t * float(moved @ moved)
+        changes = np.concatenate([_relative_changes(x, step, places), step[fit.positive] / rates])
+        length = min(1.0, 0.99 / max(-float(changes.min(initial=0.0)), 1e-300))
+        while (
+            length * linear + 0.5 * length**2 * square - float(np.log1p(length * changes).sum())
+            > -0.1 * length * decrement
         ):
             length *= 0.5
             if length < 1e-9:
@@ -165,3 +144,15 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
     if decrement > 1.0:
         raise RobolinError("the physically consistent fit did not converge")
     return x
+
+
+def _relative_changes(x: Floats, step: Floats, places: Integers) -> Floats:
+    """Eigenvalues of C⁻¹ P(step) C⁻ᵀ of all bodies, where C Cᵀ = P(x).
+
+    With a step of length l, log det P grows by Σ log(1 + l μ), and P stays positive if all
+    1 + l μ do.
+    """
+    C = np.linalg.cholesky(pseudo_inertia(x[places]))
+    half = np.linalg.solve(C, pseudo_inertia(step[places]))
+    whole = np.linalg.solve(C, np.swapaxes(half, -1, -2))
+    return np.asarray(np.linalg.eigvalsh(0.5 * (whole + np.swapaxes(whole, -1, -2))).ravel())

@@ -126,7 +126,7 @@ def payload_change(
     link = next(each for each in arm.links if each.name == carrier)
     amount = f"link '{link.name}' has {abs(change):.2f} ± {deviation:.2f} kg"
     if change > 0.0:
-        yield f"{amount} more than the file: is a tool or load missing in it?"
+        yield f"{amount} more than the file: a load that the file lacks, or wrong masses in it"
     else:
         parts = f"were {join_and(link.merged)}" if link.merged else "was all of it"
         yield f"{amount} less than the file: {parts} mounted?"
