@@ -154,5 +154,5 @@ def _relative_changes(x: Floats, step: Floats, places: Integers) -> Floats:
     """
     C = np.linalg.cholesky(pseudo_inertia(x[places]))
     half = np.linalg.solve(C, pseudo_inertia(step[places]))
-    whole = np.linalg.solve(C, np.swapaxes(half, -1, -2))
-    return np.asarray(np.linalg.eigvalsh(0.5 * (whole + np.swapaxes(whole, -1, -2))).ravel())
+    scaled = np.linalg.solve(C, np.swapaxes(half, -1, -2))
+    return np.asarray(np.linalg.eigvalsh(0.5 * (scaled + np.swapaxes(scaled, -1, -2))).ravel())
