@@ -418,4 +418,4 @@ def _require_arguments(
         ("seed", seed, 0),
     ):
         if not isinstance(count, int) or count < least:
-            raise UsageError(f"must be an integer from {least} on, got {count!r}", where=name)
+            raise UsageError(f"must be an integer ≥ {least}, got {count!r}", where=name)

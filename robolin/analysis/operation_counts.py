@@ -55,8 +55,8 @@ PUBLISHED: Mapping[str, PublishedCount] = {
     "Algorithm 3": PublishedCount(
         _polynomial(-153, "952/3", "3/2", "1/6"),
         _polynomial(-147, "1805/6", 1, "1/6"),
-        "Cannot hold: less the solve itself it is linear in n, "
-        "so the n² operations that form the mass matrix are missing.",
+        "Impossible: without the solution step the formula is linear in n, "
+        "so it lacks the n² operations that form the mass matrix.",
     ),
     "Algorithm 4": PublishedCount(
         _polynomial(-132, "998/3", "43/2", "17/6"),
@@ -65,8 +65,8 @@ PUBLISHED: Mapping[str, PublishedCount] = {
     "Algorithm 5": PublishedCount(
         _polynomial(-129, 259),
         _polynomial(-123, 232),
-        "Cannot hold: it is below Algorithm 1's count, whose Step 1 it contains, "
-        "and has no room for the two articulated recursions.",
+        "Impossible: the formula gives fewer operations than Algorithm 1, but the algorithm "
+        "contains Step 1 of Algorithm 1 and two more recursions.",
     ),
     "Algorithm 6": PublishedCount(_polynomial(-225, 781, 36), _polynomial(-255, 773, 33)),
 }

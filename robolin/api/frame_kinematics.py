@@ -393,5 +393,5 @@ def require_mass(arm: Arm) -> None:
         raise RobolinError(
             "the centre of mass is undefined: no moving link has mass",
             where=arm.source,
-            hint="give the links an <inertial> (URDF) or a mass (YAML)",
+            hint="add an <inertial> (URDF) or a mass (YAML) to the links",
         )

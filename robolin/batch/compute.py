@@ -294,7 +294,9 @@ def computed_in_this_process(arm: Arm) -> PartsWork:
 def _report_unusable(known: dict[int, PartState], notify: MessageCallback) -> None:
     for state in known.values():
         if state.state in (DAMAGED, FOREIGN):
-            notify("warning", f"{state.name}: {state.state} ({state.why}); it is computed again")
+            notify(
+                "warning", f"{state.name}: {state.state} ({state.why}); the part is computed again"
+            )
 
 
 class MessageDeduplicator:

@@ -58,11 +58,11 @@ def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
     if stored.get("sha256") != meta_digest(stored, strict=True):
         raise ValueError("changed after it was written")
     if not matches(stored, _FIELDS) or not stored["parts"]:
-        raise ValueError("a field is not what it should be")
+        raise ValueError("a field has an invalid value")
     sources = tuple(surveyed_from(each) for each in stored["sources"])
     parts = tuple(PlannedPart(*part) for part in stored["parts"])
     if not all(part.source < len(sources) for part in parts):
-        raise ValueError("a part of no recording")
+        raise ValueError("a part without a recording")
     plan = PartsPlan(stored["asked"], sources, parts, stored["robolin"], tuple(stored["mixed"]))
     if plan.id != stored["id"]:
         raise ValueError("the id of another plan")

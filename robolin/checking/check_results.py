@@ -376,7 +376,7 @@ def _require_repeatable(result: Result) -> None:
             raise RobolinError(f"the {label} was read from standard input", hint=hint)
         for each in split_files(path):
             if not (Path(each).is_file() or (label == ARM_OPTION and _bundled(each))):
-                raise FileError(f"the {label} does not exist any more", where=each)
+                raise FileError(f"the {label} no longer exists", where=each)
 
 
 def _bundled(name: str) -> bool:

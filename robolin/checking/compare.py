@@ -271,7 +271,7 @@ def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
         if now.get(name, digest) != digest:
             yield f"input {name} has changed"
         elif name not in now:
-            yield f"input {name} is not used any more"
+            yield f"input {name} is no longer used"
     yield from (f"input {name} is new" for name in now if name not in meta["inputs"])
 
 

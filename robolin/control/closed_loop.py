@@ -37,7 +37,7 @@ def feedback(regulator: Regulator, allow_mismatch: bool = False) -> FeedbackCont
             hint="select one operating point, or use tvlqr",
         )
     if model.method not in OWN_STATES:
-        message = f"a model discretized by {model.method} has other states than the robot"
+        message = f"a model discretized by {model.method} has different states from the robot"
         raise UsageError(message, where="method", hint="use zoh or euler")
     return FeedbackControl(
         K=regulator.K,

@@ -158,7 +158,7 @@ def sampled_motion(
     law = feedback(regulator)
     if law.dt is None:
         hint = "use simulate(..., control=regulator.feedback()) for continuous gains"
-        raise UsageError("the gains are for continuous time, not for a zero-order hold", hint=hint)
+        raise UsageError("the gains are for continuous time, not for sampled control", hint=hint)
     for name, count in (("samples", samples), ("steps", steps)):
         if not isinstance(count, int) or count < 1:
             raise UsageError(f"{name}: must be an integer ≥ 1, got {count!r}")

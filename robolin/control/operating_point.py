@@ -64,7 +64,7 @@ def operating_point(
     if not held:
         if qdd is not None:
             hint = "omit qdd, or use tau='hold' to compute the torque for it"
-            raise UsageError("tau and qdd must not be given together", hint=hint)
+            raise UsageError("tau and qdd cannot be combined", hint=hint)
         inputs["tau"] = tau
     elif tau != HOLD_AT_POINT:
         raise UsageError(
@@ -214,7 +214,7 @@ def actuated_indices(arm: Arm, actuated: JointNames, passive: JointNames) -> tup
     The default is the set in the robot file, which is every joint unless the file differs.
     """
     if actuated is not None and passive is not None:
-        raise UsageError("actuated and passive must not be given together", where="passive")
+        raise UsageError("actuated and passive cannot be combined", where="passive")
     if actuated is not None and not _means_all(arm, actuated):
         indices = joint_indices(arm, "actuated", actuated)
     else:

@@ -66,7 +66,7 @@ def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Floats:
     size, d = len(model.states), model.dof
     if Q is not None and not isinstance(Q, Mapping):
         if bryson:
-            raise UsageError("Q and bryson must not be given together", where="Q")
+            raise UsageError("Q and bryson cannot be combined", where="Q")
         return weight_matrix("Q", Q, size)
     joints = _joint_weights(model, Q or {}, bryson)
     matrix = np.zeros((size, size))

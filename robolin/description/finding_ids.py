@@ -14,7 +14,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "error",
         "Joints connect links in a closed loop; the joints of a robot file form a tree.",
     ),
-    "damping-elsewhere": ("note", "Joints have damping, which Pinocchio ignores."),
+    "damping-elsewhere": ("note", "Joints have damping; Pinocchio ignores it."),
     "duplicate-element": (
         "error",
         "An element that is allowed once occurs twice with different content.",
@@ -23,7 +23,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "duplicate-key": ("error", "A key occurs twice in one mapping."),
     "duplicate-link": ("error", "Two links have the same name."),
     "duplicate-loop": ("error", "Two loops have the same name."),
-    "effort-limits-inverted": ("error", "The lower effort limit is above the upper one."),
+    "effort-limits-inverted": ("error", "The lower effort limit is above the upper effort limit."),
     "encoding": ("error", "The bytes do not match the declared encoding, or are not UTF-8."),
     "file-empty": ("error", "The file is empty."),
     "file-too-large": ("error", "The file is larger than the size limit of robot files."),
@@ -54,10 +54,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "limit-missing": ("note", "A revolute or prismatic joint has no limits."),
     "loop-to-itself": ("error", "Both ends of a loop are on the same link."),
     "mimic-cycle": ("error", "Joints mimic each other in a cycle, so none is independent."),
-    "mimic-elsewhere": ("note", "Joints mimic others, which Pinocchio ignores by default."),
+    "mimic-elsewhere": ("note", "Joints mimic other joints; Pinocchio ignores this by default."),
     "mimic-fixed": (
         "error",
-        "A joint that mimics, or is mimicked, has more than one coordinate or none.",
+        "A mimic joint or its leader has no coordinate or more than one.",
     ),
     "mimic-self": ("error", "A joint mimics itself."),
     "mimic-unknown": ("error", "A joint mimics a joint that is not in the file."),
@@ -66,7 +66,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "missing-element": ("error", "A required child element is missing."),
     "missing-key": ("error", "A required key is missing."),
     "missing-value": ("error", "A key has no value."),
-    "misspelt": ("warning", "An ignored element or attribute is probably a misspelt known one."),
+    "misspelt": ("warning", "The name of an ignored element or attribute is probably misspelt."),
     "mjcf-equality": ("error", "A MuJoCo equality constraint is not supported."),
     "mjcf-from-outside": (
         "note",
@@ -74,17 +74,20 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "mjcf-left-out": (
         "warning",
-        "A force or property of a MuJoCo model is not supported and ignored.",
+        "A force or property of a MuJoCo model is not supported and is ignored.",
     ),
     "mjcf-unread": (
         "note",
-        "Meshes or textures of a MuJoCo model cannot be read; no inertia needs them.",
+        "Meshes or textures of a MuJoCo model cannot be read, but no inertia depends on them.",
     ),
     "mjcf-warning": ("warning", "MuJoCo reported a warning when it compiled the file."),
     "name-empty": ("error", "A name is empty."),
     "name-missing": ("error", "A robot, link, joint or reference has no name."),
     "no-links": ("error", "The file has no links."),
-    "not-a-robot": ("error", "The root element is not that of the format, such as <robot>."),
+    "not-a-robot": (
+        "error",
+        "The root element does not match the format, such as <robot> for URDF.",
+    ),
     "not-xml": ("error", "The file is not XML."),
     "number-malformed": ("error", "A value is not a number."),
     "number-not-finite": ("error", "A number is NaN, infinite or too large for double precision."),
@@ -105,11 +108,11 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "sdf-frame": (
         "error",
-        "A frame of an SDF file is unknown, has a name twice, or refers to itself.",
+        "A frame of an SDF file is unknown, has a duplicate name, or refers to itself.",
     ),
     "sdf-include": ("error", "A file that an SDF model includes cannot be read."),
     "sdf-left-out": ("warning", "A part of an SDF file that changes the dynamics is ignored."),
-    "sdf-model": ("error", "An SDF file has no model, several models, or not the chosen one."),
+    "sdf-model": ("error", "An SDF file has no model, several models, or not the chosen model."),
     "sdf-quaternion": ("warning", "A quaternion of an SDF file is not of unit length."),
     "sdf-unsupported": ("error", "A part of an SDF model is not supported."),
     "sdf-world-include": (
@@ -119,9 +122,12 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "several-roots": ("error", "More than one link has no parent joint."),
     "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),
     "shape-size": ("error", "A shape has no size, or no volume for its density."),
-    "shape-twice": ("error", "A link's shape, mass or inertia is given twice, or not at all."),
+    "shape-twice": ("error", "A link has its shape, mass or inertia twice, or not at all."),
     "space-before-xml": ("note", "White space precedes the XML declaration."),
-    "srdf-other-joint": ("note", "A pose of an SRDF file has a joint that the robot lacks."),
+    "srdf-other-joint": (
+        "note",
+        "A pose of an SRDF file has a joint that is not in the robot file.",
+    ),
     "two-parents": ("error", "A link is the child of two joints."),
     "unknown-convention": (
         "error",
@@ -139,11 +145,11 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "xml-doctype": ("error", "The file declares a DOCTYPE, which is rejected."),
     "xml-malformed": ("error", "The XML is malformed at this line."),
     "xml-too-deep": ("error", "Elements are nested too deeply."),
-    "yaml-alias": ("error", "Anchors and aliases are rejected: write the values out."),
+    "yaml-alias": ("error", "Anchors and aliases are rejected: write the values in full."),
     "yaml-documents": ("error", "The file has more than one YAML document."),
     "yaml-key": ("error", "A key is a list or a mapping instead of a word."),
     "yaml-malformed": ("error", "The YAML is malformed at this line."),
-    "yaml-merge": ("error", "Merge keys are rejected: write the keys out."),
+    "yaml-merge": ("error", "Merge keys are rejected: write the keys in full."),
     "yaml-tag": ("error", "Explicit tags are rejected: every key has a fixed type."),
     "yaml-too-deep": ("error", "Values are nested too deeply."),
     "zero-axis": ("error", "The axis of a movable joint is zero."),
@@ -169,15 +175,18 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "mass-without-inertia": ("note", "A link has mass but no moment of inertia: a point mass."),
     "massless-link": (
         "note",
-        "A moving link has no mass, merged links included, but its child links have mass.",
+        "A moving link, with the links merged into it, has no mass, but its child links have mass.",
     ),
-    "mimic-ratio-zero": ("warning", "A joint mimics another with ratio 0, so it does not move."),
+    "mimic-ratio-zero": (
+        "warning",
+        "A joint mimics another joint with ratio 0, so it does not move.",
+    ),
     "negative-armature": ("warning", "A joint's armature is negative."),
     "negative-damping": ("warning", "A joint's damping is negative and adds energy."),
     "negative-friction": ("warning", "A joint's friction is negative and adds energy."),
     "multi-dof-spring": (
         "error",
-        "A multi-DoF joint has a spring; it loads only with --no-springs.",
+        "A multi-DoF joint has a spring; the file loads only with --no-springs.",
     ),
     "negative-mass": ("warning", "A link's mass is negative."),
     "negative-stiffness": (
@@ -199,7 +208,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
         "The radius of gyration of a link is over 1.5 m, or over 0.1 m and 3 times the size "
         "of the link.",
     ),
-    "repeated-inertial": ("note", "Three or more links have the same inertial to the last digit."),
+    "repeated-inertial": ("note", "Three or more links have exactly the same inertial."),
     "rest-outside-limits": (
         "warning",
         "The rest position of a spring is outside the joint limits by more than one revolution, or "

@@ -180,5 +180,5 @@ def test_torques_that_differ_by_rounding_are_counted(tmp_path: Path) -> None:
     ran = robolin("diff", "ur5", heavier, "--torques", motion)
     table = ran.out.partition("Torques along the motion")[2]
     assert "shoulder_lift_joint" in table
-    assert "1 joint differs by rounding only" in table
+    assert "1 joint differs by round-off only" in table
     assert "shoulder_pan" not in table

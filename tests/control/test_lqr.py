@@ -251,7 +251,7 @@ WRONG = [
         "[[Q, N], [Nᵀ, R]]: must be positive semidefinite; its smallest eigenvalue is -199",
     ),
     ({"integral": "tip/x"}, "integral: output 'tip/x' not found"),
-    ({"Q": 1.0, "bryson": True}, "Q: Q and bryson must not be given together"),
+    ({"Q": 1.0, "bryson": True}, "Q: Q and bryson cannot be combined"),
 ]
 
 

@@ -131,7 +131,7 @@ WRONG = [
     ({"passive": "wrist"}, "passive: joint 'wrist' not found", ""),
     (
         {"actuated": "elbow", "passive": "elbow"},
-        "passive: actuated and passive must not be given together",
+        "passive: actuated and passive cannot be combined",
         "",
     ),
     ({"passive": ["shoulder", "elbow"]}, "actuated: no joint is actuated", ""),
@@ -145,7 +145,7 @@ WRONG = [
         "tau: must be torques or 'hold', got 'rest'",
         "give torques, or 'hold' for the torques of qdd",
     ),
-    ({"tau": 0.0, "qdd": 1.0}, "tau and qdd must not be given together", ""),
+    ({"tau": 0.0, "qdd": 1.0}, "tau and qdd cannot be combined", ""),
     (
         {"tau": [1.0, 0.0], "actuated": "elbow"},
         "acrobot: joint 'shoulder' is passive, but equilibrium requires 1 N·m here",

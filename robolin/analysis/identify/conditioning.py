@@ -139,7 +139,7 @@ def stacked(parts: Iterable[SmoothRows]) -> SmoothRows:
     if not shifted:
         raise RobolinError(
             "no row has enough neighbours for the filter",
-            hint="give a wider filter (--width), or a longer recording",
+            hint="set a wider filter (--width), or use a longer recording",
         )
     return SmoothRows(*(np.concatenate(values) for values in zip(*shifted, strict=True)))
 

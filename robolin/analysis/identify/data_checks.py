@@ -80,9 +80,9 @@ def require_torque_units(design: DesignRows) -> None:
     if 1.0 / _WRONG_UNIT < abs(ratio) < _WRONG_UNIT:
         return
     if ratio > 300.0:
-        hint = "if they are in N·mm, give the factor: --effort-scale 0.001"
+        hint = "if they are in N·mm, add the factor: --effort-scale 0.001"
     else:
-        hint = "motor currents need the gain of every joint: --torque-constants JOINT=K,…"
+        hint = "set the torque constants of motor currents: --torque-constants JOINT=K,…"
     raise RobolinError(f"measured torques are {ratio:.3g} times those of the robot file", hint=hint)
 
 
@@ -111,7 +111,7 @@ def excitation_notes(fit: DesignRows) -> Iterator[str]:
     if rank < possible:
         yield (
             f"the motion excites {rank} of {possible} identifiable combinations; the robot file "
-            "determines the others"
+            "determines the other combinations"
         )
 
 

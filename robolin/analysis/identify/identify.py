@@ -104,7 +104,7 @@ def identify(
             "all" (the stages friction, payload and all links, one after the other)
         holdout: the part at the end of each recording that is kept back as test, or other
             `Recording`s
-        payload_link: the link of the payload stage; default the last one.  With `unloaded`, the
+        payload_link: the link of the payload stage; default the last link.  With `unloaded`, the
             link that carries the load
         unloaded: `Recording`s without the load that `recordings` have: its ten parameters are
             identified as `payload/mass`, …
@@ -263,7 +263,7 @@ class _Identifier:
         """Rows of the fit and of the test."""
         options, arm = self.options, self.arm
         if not recordings:
-            raise UsageError("recordings: none given", hint="give at least one recording")
+            raise UsageError("recordings: must not be empty", hint="pass at least one recording")
         others = () if isinstance(options.holdout, float) else options.holdout
         groups = [
             [self._cleaned(each) for each in group]

@@ -155,7 +155,7 @@ def clock(recording: Recording, choice: str | float = "auto") -> Clock:
     positive = steps[steps > 0.0]
     if not positive.size and not isinstance(choice, float):
         message = "all time stamps are equal"
-        raise RobolinError(message, where=recording.name, hint="give the period: --clock 0.001")
+        raise RobolinError(message, where=recording.name, hint="set the period: --clock 0.001")
     period = choice if isinstance(choice, float) else _rounded(float(np.median(positive)))
     multiples, seen, moving = _steps_of_motion(recording, period)
     at_rest = np.maximum(np.rint(np.where(steps > 0.0, steps, period) / period), 1.0)

@@ -186,7 +186,7 @@ def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
     if any(link.joint.armature for link in arm.links):
         accounted["armature"] = "passed to it"
     if arm.has_mimic:
-        accounted["mimic"] = "its independent joints are coupled afterwards"
+        accounted["mimic"] = "independent joints, coupled afterwards"
     if arm.wrenches:
         accounted["wrench"] = "added to its torques, by virtual work"
     return accounted

@@ -281,7 +281,7 @@ def _singular(on: CheckContext) -> str:
     return (
         f"the mass matrix is nearly singular, cond(M) = {on.condition[worst]:.1e} at q = {q}: "
         "axes of massless links are aligned, or masses differ by orders of magnitude; "
-        "forward results have few correct digits"
+        "results of forward dynamics have few correct digits"
     )
 
 

@@ -185,7 +185,7 @@ def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
     real = [each for each in changed if abs(each.change) > noise]
     rounded = len(changed) - len(real) if real else 0
     joints = "joint differs" if rounded == 1 else "joints differ"
-    counts = [f"{rounded} {joints} by rounding only"] if rounded else []
+    counts = [f"{rounded} {joints} by round-off only"] if rounded else []
     rows = [
         (
             each.joint,
@@ -197,7 +197,7 @@ def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
         )
         for each in sorted(real or changed, key=lambda each: -abs(each.share or 0.0))
     ]
-    title = "Torques along the motion, each joint where it changes most"
+    title = "Torques along the motion, in the row with the largest change of each joint"
     numbers = frozenset(_TORQUES) - {"joint", "unit"}
     return [ReportTable(_TORQUES, rows, numbers, title), *([TextLines(counts)] if counts else [])]
 

@@ -33,7 +33,7 @@ _FORWARD_FLAGS = flags(
         "without gravity.",
         "--tip-acceleration [FRAME]": "Also return the acceleration of a link (default the tip)\n"
         "tip_acceleration and tip_classical_acceleration. Without a tip, the robot must have "
-        "one end only.",
+        "a single end.",
     },
 )
 

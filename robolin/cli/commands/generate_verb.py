@@ -28,7 +28,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--real",
         METHOD,
-        "Number type; double reproduces robolin's results",
+        "Number type; double gives the same bits as robolin",
         choices=REALS,
         default="double",
     ),
@@ -71,7 +71,7 @@ _FLAGS: list[click.Parameter] = [
         "--dt S",
         METHOD,
         "Period of momentum-observer [s]\n"
-        "Period and gain then are constants of the code; else they are arguments.",
+        "With this option, period and gain are constants; otherwise they are arguments.",
         type=float,
     ),
     flag(

@@ -70,7 +70,7 @@ _OWN = [
     flag(
         "--effort-scale FACTORS",
         STATE,
-        "Factors of the efforts, as 0.001 or elbow=10.8\n"
+        "Factors for the efforts, such as 0.001 or elbow=10.8\n"
         "One number, one per joint, or by name. 0.001 converts N mm.",
     ),
     *[each for each in READING_FLAGS if each.name != "differentiate"],
@@ -83,19 +83,24 @@ _OWN = [
         choices=_WHATS,
         default="all",
     ),
-    flag("--payload-link LINK", METHOD, "Link of the payload (default the last one)"),
-    flag("--width S", METHOD, "Width of the smoothing filter in s (default: found)", type=float),
-    flag("--lag S", METHOD, "Lag of the efforts in s (default: found)", type=float),
+    flag("--payload-link LINK", METHOD, "Link of the payload (default the last link)"),
+    flag("--width S", METHOD, "Width of the smoothing filter [s] (default: estimated)", type=float),
+    flag("--lag S", METHOD, "Lag of the efforts [s] (default: estimated)", type=float),
     flag(
         "--clock CLOCK",
         METHOD,
-        "Time of the rows: auto, stamps, or the period in s\n"
+        "Times of the rows: auto, stamps, or the period [s]\n"
         "auto compares the stamps with the motion, and rebuilds them if they are poor.",
         default="auto",
     ),
-    flag("--prior PART", METHOD, "Trust in the robot file, as 0.1 or 10%", default="0.1"),
-    flag("--fix NAME=VALUE", METHOD, "Keep a parameter, as forearm/mass=2.1; repeatable", **_TEXTS),
-    flag("--free LINK", METHOD, "Do not trust a link of the file; repeatable", **_TEXTS),
+    flag("--prior PART", METHOD, "Trust in the robot file, such as 0.1 or 10%", default="0.1"),
+    flag(
+        "--fix NAME=VALUE",
+        METHOD,
+        "Fix a parameter, such as forearm/mass=2.1; repeatable",
+        **_TEXTS,
+    ),
+    flag("--free LINK", METHOD, "Do not use a link of the file as prior; repeatable", **_TEXTS),
     flag(
         "-o --output FILE",
         OUTPUT,

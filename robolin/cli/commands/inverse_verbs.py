@@ -39,19 +39,19 @@ _EXTERNAL = [
         "--settling-time S",
         METHOD,
         "Time until --external has 1 % error [s] (default 0.1)\n"
-        "Of a constant torque; the gain of the observer is 4.6 / S.",
+        "Settling time for a constant torque; the gain of the observer is 4.6 / S.",
     ),
     flag(
         "--threshold VALUES",
         METHOD,
         "Torques that count as contact (default Coulomb friction)\n"
-        "One value per joint [N m or N], or JOINT=VALUE for some of them.",
+        "One value per joint [N m or N], or JOINT=VALUE for some joints.",
     ),
     flag(
         "--dt S",
         METHOD,
         "Period of the rows for --external [s] (default the time column)\n"
-        "For time stamps with jitter; results are then those of the generated C code.",
+        "Use it if time stamps jitter; results then equal those of the generated C code.",
     ),
 ]
 

@@ -12,7 +12,7 @@ from robolin.queries.verbs import VERBS
 _STATE_SPACE_ONLY = flag(
     "--only NAMES",
     METHOD,
-    "Return these of A, B, C, D, drift and y\nThe operating point is always included.",
+    "Return only these arrays of A, B, C, D, drift and y\nThe operating point is always included.",
 )
 
 
@@ -50,7 +50,8 @@ def state_space_command(inquiry: Request, out: Output) -> None:
 _DISTANCES = flag(
     "--distances",
     METHOD,
-    "Return both distances for every row of a file\nFor one state they are always computed.",
+    "Return both distances for every row of a file\n"
+    "For one state, both distances are always computed.",
 )
 
 
@@ -92,7 +93,7 @@ _RESPONSE_FLAGS = flags(
     VERBS["response"].own_options,
     {
         "--frequencies FIRST:LAST:COUNT": "Frequencies [rad/s], on a logarithmic scale\n"
-        "Or single ones, separated by commas. Requires SciPy.",
+        "Or single frequencies, separated by commas. Requires SciPy.",
         "--duration S": "Duration of the step response [s]",
         "--rows N": "Rows of the step response (default 201, or one every --dt)",
         "--impulse": "Return the impulse response instead",
@@ -140,8 +141,8 @@ _LQR_FLAGS = flags(
         "--bryson": "Weights 1/limit^2 (Bryson's rule)\n"
         "Uses the limits of the file; --weight and --effort override them.",
         "--integral NAMES": "Joints or outputs with integral action",
-        "--time-varying": "One regulator along the trajectory (TVLQR)\n"
-        "Requires --trajectory and --dt. Without it, each row has its own regulator.",
+        "--time-varying": "Time-varying gains along the trajectory (TVLQR)\n"
+        "Requires --trajectory and --dt. Without this option, each row has its own constant gains.",
     },
 )
 

@@ -163,7 +163,8 @@ _IK_FLAGS = flags(
         "--goal FRAME=X,Y,Z[,ROLL,PITCH,YAW]": "Goal pose of a link [m, rad]\n"
         "In the axes of the root link. Without angles, any orientation.",
         "--starts N": "Number of starts (default 32)\n"
-        "The first is --q, the others are random. The solution nearest to --q is returned.",
+        "The first start is --q, the other starts are random. The solution nearest to --q is "
+        "returned.",
         "--seed N": "Random seed (default 0)",
         "--ignore-limits": "Ignore the position limits of the file",
     },

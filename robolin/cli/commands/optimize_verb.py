@@ -59,11 +59,11 @@ _FLAGS = [
             "Per second; elbow=0.5 is for one joint; repeatable.",
             "--final WEIGHT": "Weight of the goal, instead of reaching it exactly",
             "--method": "Unknowns of the problem\n"
-            "acceleration: for motors on all joints, with inverse dynamics. torque: for passive "
-            "joints, with RK4 steps.",
+            "acceleration: inverse dynamics, for robots with motors on all joints. torque: RK4 "
+            "steps, also for robots with passive joints.",
             "--starts N": "Number of starts (default 1; 4 for a pose, 8 with passive joints)",
             "--seed N": "Random seed (default 0)",
-            "--iterations N": "Most iterations (default 500)",
+            "--iterations N": "Maximum number of iterations (default 500)",
             "--solver": "Solver\nipopt requires CasADi: pip install casadi.",
         },
         method="auto",

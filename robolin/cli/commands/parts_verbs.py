@@ -93,7 +93,7 @@ def _sections(
     rows = sum((each.entry or {}).get("rows") or 0 for each in states)
     by_state = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
     total = f"{pluralize(len(states), 'part')} of {pluralize(len(plan.sources), 'recording')}"
-    lines = [f"{total}: {by_state}", f"{rows:,} rows done"]
+    lines = [f"{total}: {by_state}", f"{rows:,} rows complete"]
     sections: list[ReportSection] = [TextLines(lines, f"Plan {plan.id[:12]}")]
     unfit = [each for each in states if each.entry is None]
     if unfit:

@@ -30,7 +30,7 @@ _PARAMS = [
         multiple=True,
     ),
     flag("--difference", METHOD, "Plot the first result minus the second"),
-    flag("--own-scales", METHOD, "Scale every panel by itself (default one scale per unit)"),
+    flag("--own-scales", METHOD, "Scale each panel separately (default one scale per unit)"),
     flag(
         "--style",
         METHOD,

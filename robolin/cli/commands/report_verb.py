@@ -40,11 +40,11 @@ _FLAGS = [
     *MODEL_PARAMS[1:],
     *state_flags(_VERB, "", {}),
     CLOSE_FLAG,
-    flag("--residual", METHOD, "Compare measured efforts with the model, as `inverse`"),
+    flag("--residual", METHOD, "Compare measured efforts with the model, like `inverse`"),
     flag(
         "--verify-states N",
         METHOD,
-        "States to verify, as `robolin verify`; 0 for none",
+        "Number of states for `verify` (0 for none)",
         type=click.IntRange(0),
         default=2,
     ),

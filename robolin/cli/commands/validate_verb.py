@@ -99,7 +99,7 @@ class ValidateOptions:
 
 _FLAGS = [
     RobotFile(["arms"], nargs=-1, required=True, metavar="ARM..."),
-    flag("--strict", METHOD, "Exit with code 1 for notes, too"),
+    flag("--strict", METHOD, "Exit with code 1 also for notes"),
     flag(
         "--ignore ID",
         METHOD,
@@ -115,7 +115,7 @@ _FLAGS = [
         "--write-baseline FILE",
         METHOD,
         "Store all findings as known and exit with 0\n"
-        "`baseline` in [validate] names this file; only new findings count afterwards.",
+        "Set `baseline` in [validate] to this file; only new findings count afterwards.",
     ),
     *XACRO_FLAGS,
     *report_flags("Write to a .txt, .json, .xml (JUnit) or .sarif file", VALIDATE_FORMS),

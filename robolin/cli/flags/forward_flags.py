@@ -65,7 +65,7 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
 
 POINT_HELP = {
     "tau": "Torques [N m or N], or 'hold' for qdd = 0 (default hold)",
-    "qdd": "Accelerations; torques then follow by inverse dynamics",
+    "qdd": "Accelerations, from which inverse dynamics gives torques",
 }
 
 LINEAR_MODEL_FLAGS = [
@@ -173,7 +173,7 @@ DRIVE = flags(
         "--allow-model-mismatch": "Accept gains of a model with other parameters\n"
         "For example with another payload.",
         "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
-        "They are not limited, and efforts do not include them.",
+        "Effort limits do not apply to them, and efforts do not include them.",
         "--gain C|VALUES": "Gain c of rate and pose [1/s] (default 1)\n"
         "One number, or one per joint.",
         "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose of --control pose\n"

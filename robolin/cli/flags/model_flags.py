@@ -49,7 +49,7 @@ _FLAGS = [
             "--base LINK": "Lock the joints between the root and this link",
             "--tip LINK": "Lock the joints that do not move this link",
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
-            "Several joints are separated by commas.",
+            "Separate several joints by commas.",
             "--payload LINK:MASS[@X,Y,Z]": "Add a point mass [kg] to a link; repeatable\n"
             "@X,Y,Z is its position [m] in the link frame; without it, the origin.",
             "--wrench LINK=FX,FY,FZ,TX,TY,TZ": "Apply a force and a torque to a link; repeatable",

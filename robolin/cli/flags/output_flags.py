@@ -270,7 +270,7 @@ _FLAGS = [
         OUTPUT,
         "Write to a file\n"
         f"The extension sets the format: {extensions(FORMATS)}. For several recordings, FOLDER/ "
-        "receives one file each.",
+        "receives one file per recording.",
         into="path",
     ),
     flag(

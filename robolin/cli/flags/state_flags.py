@@ -40,21 +40,22 @@ READING_FLAGS = [
             "For example position=/joint_states/{joint}/position. {index} counts joints from "
             "0, {number} from 1. position=2:8 are columns 2 to 7, counted from 0. "
             "Quantities are position, velocity, acceleration, effort and current. "
-            "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all of "
-            "them.",
+            "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all "
+            "patterns.",
             "--time COLUMN": "Column of the time (default time, else t, stamp, timestamp or "
             "__time)",
             "--time-unit": "Unit of the time column (default seconds)\n"
             "Results contain the time unchanged.",
             "--degrees": "Read angles of the file in degrees",
             "--radians": "Read angles in rad, if the file has no units\n"
-            "This is needed for datasets such as those of LeRobot.",
-            "--no-header": "Read a text whose first line is a row\n"
-            "Columns are then given by index from 0: --columns position=1:7,velocity=7:13,time=0.",
+            "Datasets such as those of LeRobot need this option.",
+            "--no-header": "Read a text file without a header line\n"
+            "Then select columns by index, counted from 0: "
+            "--columns position=1:7,velocity=7:13,time=0.",
             "--join": "Join rows of a.csv+b.csv by row or by time (default row)\n"
             "By time, values are linear interpolations at the times of the first file.",
             "--torque-constants VALUES": "Effort per motor current [N m/A or N/A]\n"
-            "Efforts are then read from the columns JOINT/current, or from those of --columns "
+            "The currents are in the columns JOINT/current, or in the columns of --columns "
             "current=PATTERN.",
         },
     ),
@@ -85,8 +86,8 @@ _HELP = {
 
 _STATE_FILE = (
     "Read the state from a .yaml or .toml file\n"
-    "For example 'q: {elbow: 30deg}', also qd, qdd and tau. A quantity is "
-    "either in the file or an option."
+    "For example 'q: {elbow: 30deg}', also qd, qdd and tau. A quantity may be "
+    "in the file or in an option, but not in both."
 )
 
 _TRAJECTORY = [
@@ -134,9 +135,9 @@ _OF_RECORDINGS = {"trajectory": "add --trajectory FILE"}
 _PART_ROWS = flag(
     "--part-rows N",
     OUTPUT,
-    "Rows per part, at most\n"
+    "Maximum number of rows per part\n"
     "Requires -o FOLDER/. Files are part-00000.parquet, part-00001.parquet, ...; a "
-    "part ends with its recording.",
+    "part never spans two recordings.",
     minimum=1,
     modifies=_OF_RECORDINGS,
 )
@@ -153,7 +154,7 @@ _RESUME = flag(
     "--resume",
     OUTPUT,
     "Skip parts that are complete\n"
-    "Requires -o FOLDER/. Parts of another request are computed again.",
+    "Requires -o FOLDER/. Parts of another command are computed again.",
     modifies=_OF_RECORDINGS,
 )
 

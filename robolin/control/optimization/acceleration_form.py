@@ -193,7 +193,7 @@ class AccelerationForm:
             self.damping = 0.0 if self.damping < 1e-12 else 0.1 * self.damping
             progress.costs.append(cost)
             progress.fractions.append(fraction)
-        progress.reason = "the limit of iterations is reached"
+        progress.reason = "the maximum number of iterations is reached"
         return False
 
     def _scale(self) -> float:

@@ -158,7 +158,7 @@ def _require_consistent(schedule: Schedule) -> None:
         hint = "use rows, or dt between rows, for adaptive steps"
         raise UsageError("every: counts the steps of rk4 only", hint=hint)
     if schedule.rows and schedule.dt:
-        raise UsageError("dt and rows must not be given together", where="rows")
+        raise UsageError("dt and rows cannot be combined", where="rows")
     if not schedule.fixed and schedule.relative < _TIGHTEST:
         hint = f"use at least {_TIGHTEST:g}, the limit of double precision"
         raise UsageError(f"rtol: must be ≥ {_TIGHTEST:g}, got {schedule.relative:g}", hint=hint)

@@ -179,9 +179,7 @@ def run_simulation(
     if task.prescribed is not None:
         require_no_closures(task.arm)
         if task.accelerations is not None:
-            raise UsageError(
-                "must not be given together with prescribed accelerations", where="prescribe"
-            )
+            raise UsageError("cannot be combined with prescribed accelerations", where="prescribe")
         if task.form in DIAGONAL_FORMS:
             message = f"prescribed joints are not supported in {task.form}"
             raise UsageError(message, where="prescribe", hint="use the state 'rates'")
@@ -214,9 +212,7 @@ def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
         has_torque = bool(as_joint_array(task.arm, "tau", tau).any())
     if task.control is not None and (task.hold or has_torque):
         hint = "omit them: a control law computes the whole torque, including gravity and friction"
-        raise UsageError(
-            "control must not be given together with tau or hold", where="control", hint=hint
-        )
+        raise UsageError("control cannot be combined with tau or hold", where="control", hint=hint)
 
 
 def _together(

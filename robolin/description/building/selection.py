@@ -233,7 +233,7 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
     if velocity is not None and not (isfinite(velocity) and velocity > 0.0):
         yield UsageError(
             f"friction_velocity: must be > 0, got {velocity}",
-            hint="give the velocity v of the smoothing μ tanh(q̇/v), for example 0.01",
+            hint="set the velocity v of the smoothing μ tanh(q̇/v), for example 0.01",
         )
     for payload in options.payload:
         yield from _payload_problems(tree, payload)

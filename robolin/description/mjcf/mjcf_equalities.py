@@ -33,7 +33,7 @@ JointTerms = dict[int, float]
 _CONNECT, _WELD, _JOINT, _TENDON = range(4)
 _TAGS = {_CONNECT: "connect", _WELD: "weld", _JOINT: "joint", _TENDON: "tendon"}
 _BODY, _SITE = 1, 6
-_OPEN_HINT = "or add --open-loops to leave it out"
+_OPEN_HINT = "or add --open-loops to ignore it"
 
 
 @dataclass

@@ -231,7 +231,7 @@ def _existing(
         tried += [os.path.normpath(plain), plain]
     found = {os.path.realpath(path): path for path in reversed(tried) if os.path.exists(path)}
     if not all(_inside(files, real) for real in found or [os.path.realpath(tried[0])]):
-        hint = "add the folder to the readable ones: --package NAME=FOLDER"
+        hint = "allow the folder with --package NAME=FOLDER"
         raise RobolinError(f"'{name}' is outside the model's package", where=where, hint=hint)
     if not found:
         message = f"'{name}' could not be read: No such file or directory"

@@ -44,7 +44,7 @@ def test_sampled_gains_hold_their_torques() -> None:
     # work accumulates over samples, and so does the energy
     assert motion.energy_drift < 1e-9
     with pytest.raises(
-        robolin.UsageError, match="the gains are for continuous time, not for a zero-order hold"
+        robolin.UsageError, match="the gains are for continuous time, not for sampled control"
     ):
         robolin.lqr(robolin.state_space(arm, 0.0)).sampled_motion([0.0, 0.0], samples=1)
     with pytest.raises(robolin.UsageError, match="samples: must be an integer"):
@@ -179,7 +179,7 @@ def test_regulators_that_cannot_be_simulated_are_rejected() -> None:
     """Gains of several models, and of states that contain torques, are rejected."""
     model = robolin.state_space(ARM, 0.0)
     for method in ("foh", "tustin"):
-        with pytest.raises(robolin.UsageError, match=f"by {method} has other states"):
+        with pytest.raises(robolin.UsageError, match=f"by {method} has different states"):
             robolin.lqr(model.discretize(0.01, method)).feedback()
     with pytest.raises(robolin.UsageError, match=r"the regulator is a batch of \(2,\)"):
         robolin.lqr(robolin.state_space(ARM, np.zeros((2, 2)))).feedback()

@@ -132,7 +132,7 @@ WRONG = {
     "is not a control law": ({"control": "rate"}, "str is not a control law"),
     "both": (
         {"control": robolin.RateControl(), "tau": [1.0, 0.0]},
-        "control: control must not be given together with tau or hold",
+        "control: control cannot be combined with tau or hold",
     ),
     "negative gain": ({"control": robolin.RateControl(-1.0)}, "gains must be finite and ≥ 0"),
     "gains": (
@@ -162,7 +162,7 @@ WRONG = {
     ),
     "integrator": ({"integrator": "heun"}, "integrator: unknown integrator 'heun'"),
     "rows": ({"rows": 5}, "rows: rk4 stores steps, not a number of rows"),
-    "rows and dt": ({"rows": 5, "rtol": 1e-6}, "rows: dt and rows must not be given together"),
+    "rows and dt": ({"rows": 5, "rtol": 1e-6}, "rows: dt and rows cannot be combined"),
     "every": ({"every": 0}, "every: must be an integer ≥ 1, got 0"),
     "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every: counts the steps of rk4 only"),
     "steps": ({"duration": 1e9}, "dt: more than 100000000 steps"),
