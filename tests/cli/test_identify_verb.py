@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -44,14 +45,17 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
     """The verdict is first; the written file loads, passes validate, and predicts better."""
     urdf, npz = tmp_path / "new.urdf", tmp_path / "found.npz"
+    plot = tmp_path / "fit.svg"
+    pictures = ["--plot", str(plot)] if find_spec("matplotlib") else []
 
-    run = run_ok("identify", "ur5", "--trajectory", log, "-o", urdf, "--npz", npz)
+    run = run_ok("identify", "ur5", "--trajectory", log, "-o", urdf, "--npz", npz, *pictures)
 
     assert run.out.startswith("error on held-out rows: ")
     assert "every body is physically possible" in run.out
     assert "mean" in run.out
     assert "--friction-velocity" in run.err
     assert "--armature" in run.err
+    assert plot.exists() == bool(pictures)
     before, after = (robolin("validate", arm).out.count("warning ") for arm in ("ur5", urdf))
     assert after <= before
     stored = np.load(npz)
@@ -76,7 +80,7 @@ def test_recordings_kept_back_may_be_files(log: Path, tmp_path: Path) -> None:
 def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
     """A recording of the file itself leaves nothing to correct; both files stay absent."""
     log = write_csv(tmp_path / "log.csv", recorded(ARM, 12.0, noise=0.05, seed=6))
-    urdf = tmp_path / "new.urdf"
+    urdf, page = tmp_path / "new.urdf", tmp_path / "why.html"
 
     run = robolin("identify", "ur5", "--trajectory", log, "-o", urdf)
 
@@ -84,6 +88,11 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
     assert "does not fall" in run.err
     assert "nothing is written" in run.err
     assert not urdf.exists()
+    run = robolin("identify", "ur5", "--trajectory", log, "-o", urdf, "--report", page)
+    assert run.code != 0
+    assert "no robot file is written" in run.err
+    assert not urdf.exists()
+    assert "Error on held-out rows" in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -91,6 +100,8 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
     [
         (["-o", "new.txt"], "the extension must be .urdf"),
         (["--npz", "found.csv"], "the extension must be .npz"),
+        (["--report", "found.pdf"], "the extension must be .html"),
+        (["--plot", "found.html"], "unknown extension of a plot"),
         (["--prior", "much"], "must be a part or a percentage"),
         (["--clock", "slow"], "must be auto, stamps or a period in s"),
         (["--effort-scale", "1,2"], "must be one number or 6, got 2"),

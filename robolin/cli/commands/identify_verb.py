@@ -30,6 +30,7 @@ from robolin.cli.identify_report import (
 )
 from robolin.cli.main import say
 from robolin.cli.report import ALL_FLAG, FORMS, Report
+from robolin.core.choices import PICTURE_FORMATS
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import extensions, trajectory_formats
 from robolin.queries.request import ArmSource, arm_source
@@ -110,6 +111,18 @@ _OWN = [
         into="path",
     ),
     flag("--npz FILE", OUTPUT, "Write values, covariance, shares and settings", into="npz"),
+    flag(
+        "--report FILE",
+        OUTPUT,
+        "Write an HTML report: torques, residuals, parameters, shares",
+        into="report",
+    ),
+    flag(
+        "--plot FILE",
+        OUTPUT,
+        "Plot torques and residuals: .svg, .png or .pdf\nRequires matplotlib.",
+        into="plot",
+    ),
     flag("--format", OUTPUT, "Output format (default table)", into="form", choices=FORMS),
     color_flag("Colours on standard output"),
     ALL_FLAG,
@@ -117,7 +130,7 @@ _OWN = [
 ]
 _SHORT = (
     "trajectory holdout unloaded effort-scale torque-constants columns no-header what payload-link "
-    "prior fix free output npz quiet"
+    "prior fix free output npz report plot quiet"
 )
 
 
@@ -154,13 +167,15 @@ def command(**values: Any) -> None:
         _say(notes, values["quiet"], report.shows_screen)
         raise
     notes += found.notes
-    contents: dict[str, bytes] = {}
+    # the pages are written in any case: they show why an error does not fall
+    contents = _pages(arm, found, values)
+    written_pages = bool(contents)
     remarks: list[str] = []
     if values["path"] is not None and found.improves:
         corrected = _corrected(source, reading, arm, found, values["path"])
         contents[values["path"]] = corrected.text
         remarks = [*corrected.notes, *_remarks(found), *_armature_note(corrected.armature)]
-    if values["npz"] is not None:
+    if values["npz"] is not None and found.improves:
         contents[values["npz"]] = identification_archive(found)
     written = [*(f"{path}: written" for path in contents), *remarks]
     sections = list(identification_sections(arm, found))
@@ -169,9 +184,10 @@ def command(**values: Any) -> None:
     screen = identification_screen(sections, found)
     report.write(sections, identification_document(found), screen, lines)
     _say(notes, values["quiet"], report.shows_screen)
-    _require_improvement(found)
     _write(contents)
     _say(written, values["quiet"], report.shows_screen)
+    if not found.improves:
+        raise _no_improvement(found, written_pages)
 
 
 def _shortened(note: str) -> str:
@@ -201,8 +217,19 @@ def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
             hint = "give the path of the robot file"
             raise UsageError("a file on standard input cannot be corrected", where="-o", hint=hint)
         require_extension(validated_path(path), robot_text(source.path))
-    if npz is not None and PurePath(validated_path(npz)).suffix.lower() != ".npz":
+    if npz is not None and _suffix(npz) != ".npz":
         raise UsageError("the extension must be .npz", where=npz, hint="use --npz found.npz")
+    report, plot = values["report"], values["plot"]
+    if report is not None and _suffix(report) not in (".html", ".htm"):
+        hint = "use --report found.html"
+        raise UsageError("the extension must be .html", where=report, hint=hint)
+    if plot is not None and _suffix(plot)[1:] not in PICTURE_FORMATS:
+        hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
+        raise UsageError("unknown extension of a plot", where=plot, hint=hint)
+
+
+def _suffix(path: str) -> str:
+    return PurePath(validated_path(path)).suffix.lower()
 
 
 def _identified(
@@ -311,10 +338,26 @@ def _factors(arm: Arm, text: str | None) -> Floats:
     return np.broadcast_to(numbers, (arm.n,)).copy()
 
 
-def _require_improvement(found: Identification) -> None:
-    """Reject a result with a larger error than that of the file, or of an earlier stage."""
-    if found.improves:
-        return
+def _pages(arm: Arm, found: Identification, values: Mapping[str, Any]) -> dict[str, bytes]:
+    """Report and plot by their paths."""
+    pages: dict[str, bytes] = {}
+    name = PurePath(values["arm"]).name
+    if values["report"] is not None:
+        from robolin.display.report.identification_page import identification_page
+
+        pages[values["report"]] = identification_page(name, arm, found).encode()
+    if values["plot"] is not None:
+        from robolin.display.plots.draw_panels import drawn_panels, picture_bytes
+        from robolin.display.plots.result_panels import identification_panels
+
+        title = f"{name}: held-out torques before and after identification"
+        figure = drawn_panels(identification_panels(arm, found), title)
+        pages[values["plot"]] = picture_bytes(figure, _suffix(values["plot"])[1:])
+    return pages
+
+
+def _no_improvement(found: Identification, written: bool) -> RobolinError:
+    """The error of a result that is not better than the file, or than an earlier stage."""
     best = found.best_stage
     errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in found.stages)
     if best.name == "file" and best.score.headline < _SMALL_ERROR:
@@ -323,9 +366,8 @@ def _require_improvement(found: Identification) -> None:
         hint = "record richer motions, or check the efforts and their units"
     else:
         hint = f"add --what {best.name}"
-    raise RobolinError(
-        f"the error on held-out rows does not fall: {errors}; nothing is written", hint=hint
-    )
+    kept = "no robot file is written" if written else "nothing is written"
+    return RobolinError(f"the error on held-out rows does not fall: {errors}; {kept}", hint=hint)
 
 
 def _write(contents: Mapping[str, bytes]) -> None:
@@ -367,6 +409,7 @@ def _remarks(found: Identification) -> list[str]:
 
 
 def _armature_note(armature: Mapping[str, float]) -> Iterator[str]:
-    if armature:
-        values = ",".join(f"{name}={value:.6g}" for name, value in armature.items())
+    sizable = {name: value for name, value in armature.items() if abs(value) > 1e-9}
+    if sizable:
+        values = ",".join(f"{name}={value:.6g}" for name, value in sizable.items())
         yield f"armature is applied with --armature {values} (all digits: end of the file)"

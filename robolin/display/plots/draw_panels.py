@@ -184,8 +184,9 @@ def _draw_legends(figure: Figure, axes: Any) -> None:
     """One legend below all panels if they have the same names, otherwise one right of each."""
     legends = [(axis, *axis.get_legend_handles_labels()) for axis in axes]
     legends = [(axis, handles, names) for axis, handles, names in legends if names]
-    if len({tuple(names) for _, _, names in legends}) == 1:
-        _, handles, names = legends[0]
+    _, handles, names = max(legends, key=lambda each: len(each[2]), default=(None, [], []))
+    # panels with fewer curves have the first names and colours
+    if legends and all(each == names[: len(each)] for _, _, each in legends):
         figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4))
         return
     for axis, handles, names in legends:

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.arrays import Numbers
+from robolin.analysis.identify.identification_result import Identification
+from robolin.core.arm import Arm
+from robolin.core.arrays import Floats, Numbers
 from robolin.core.choices import is_swept
-from robolin.core.quantity_table import entry_units, slides_in, unit_of
+from robolin.core.quantity_table import entry_units, joint_unit, slides_in, unit_of
 from robolin.core.results.result import Array, Result
 from robolin.display.plots.panels import (
     MOST_POINTS,
@@ -271,3 +273,38 @@ def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel
     for row in dict.fromkeys((0, rows // 2, rows - 1)):
         title = f"{array.name}, row {row + 1} of {rows}"
         yield from _slices(title, array, array.values[row], rounding)
+
+
+def identification_panels(arm: Arm, found: Identification) -> tuple[Panel, ...]:
+    """Two panels per joint for held-out rows: torques, and residuals before and after."""
+    time = held_out_time(found)
+    panels = []
+    for j, joint in enumerate(arm.joint_names[: MOST_PANELS // 2]):
+        torques = np.stack(
+            [found.predicted_before[:, j], found.predicted[:, j], found.measured[:, j]], axis=1
+        )
+        residuals = torques[:, 2:] - torques[:, :2]
+        for title, values in (("tau", torques), (RESIDUAL, residuals)):
+            rows = decimate_keep_extremes(values)
+            curves = tuple(
+                Curve(name, time[rows], values[rows, i])
+                for i, name in enumerate(("file", "identified", "measured")[: values.shape[1]])
+            )
+            panels.append(
+                CurvePanel(
+                    f"{title}, {joint}",
+                    "time [s]",
+                    joint_unit("effort", arm.joints[j].turns),
+                    curves,
+                )
+            )
+    return tuple(panels)
+
+
+def held_out_time(found: Identification) -> Floats:
+    """Time of the held-out rows in s, with several recordings one after the other."""
+    steps = np.diff(found.time, prepend=found.time[:1])
+    usual = float(np.median(steps[1:])) if len(steps) > 2 else 0.0
+    # between two recordings
+    steps = np.where((steps < 0.0) | (steps > 100.0 * usual), usual, steps)
+    return np.asarray(np.cumsum(steps))

@@ -179,9 +179,10 @@ def curve_figure(
     figures: PagePlots,
     *,
     rounding: Rounding = NO_ROUNDING,
+    extremes: bool = True,
     **more: Any,
 ) -> Element:
-    """Curves with as many rows as visible, and their extremes as text.
+    """Curves with as many rows as visible, and their extremes as text unless switched off.
 
     Curves that are only round-off are drawn on their reference scale.
     """
@@ -191,7 +192,7 @@ def curve_figure(
         more["reach"] = rounding.reference
     rows = decimate_keep_extremes(np.stack(list(curves.values()), axis=1))
     number = figures.add(time[rows], {k: y[rows] for k, y in curves.items()}, **more)
-    text = "; ".join(_extremes(label, y) for label, y in curves.items())
+    text = "; ".join(_extremes(label, y) for label, y in curves.items()) if extremes else ""
     if rounding.covers(largest):
         text = rounding.words(largest)
     return element(

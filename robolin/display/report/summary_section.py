@@ -61,6 +61,11 @@ def _summary(reported: ReportedArm, several: bool) -> Iterator[Element]:
         yield paragraph(verdict, f"{verdict_class(motion)} verdict")
     elif several:
         yield paragraph(f"{shown_name(reported.name)}:", "verdict")
+    yield number_cards(key_numbers(reported))
+
+
+def number_cards(numbers: Sequence[KeyNumber]) -> Element:
+    """Key numbers in a row of boxes."""
     cards = [
         element(
             "div",
@@ -68,9 +73,9 @@ def _summary(reported: ReportedArm, several: bool) -> Iterator[Element]:
             element("dd", each.value, class_=f"value {each.level}".strip()),
             element("dd", each.detail, class_="detail"),
         )
-        for each in key_numbers(reported)
+        for each in numbers
     ]
-    yield element("dl", *cards, class_="cards")
+    return element("dl", *cards, class_="cards")
 
 
 def key_numbers(reported: ReportedArm) -> list[KeyNumber]:

@@ -2,6 +2,10 @@
 
 const LINE_NAMES = ["first", "second"];
 
+function lineName(curves, i) {
+  return curves.lines ? curves.lines[i] : LINE_NAMES[i % 2];
+}
+
 // repeat every time for all numbers at it
 function repeated(times, count) {
   if (count === 1) return times;
@@ -128,10 +132,10 @@ class Curves {
         { label: this.data.clock, value: number },
         ...curves.series.map((series, i) => ({
           label: series.label,
-          stroke: color(LINE_NAMES[i % 2]),
-          width: curves.points ? 0 : 1.5,
-          dash: i % 2 ? [6, 3] : undefined,
-          points: { show: curves.points ? true : undefined, size: 3, fill: color(LINE_NAMES[i % 2]) },
+          stroke: color(lineName(curves, i)),
+          width: curves.points ? 0 : lineName(curves, i) === "body-dark" ? 3.5 : 1.5,
+          dash: lineName(curves, i) === "second" ? [6, 3] : undefined,
+          points: { show: curves.points ? true : undefined, size: 3, fill: color(lineName(curves, i)) },
           paths: curves.points ? () => null : undefined,
           value: number,
         })),

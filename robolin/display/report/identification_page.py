@@ -1,0 +1,223 @@
+"""Report about an identification: errors, torques, parameters, and what the motion determines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from robolin.analysis.identify.deviations import ALONE, BY_FILE
+from robolin.analysis.identify.identification_result import Identification
+from robolin.core.arm import Arm
+from robolin.core.arm_parameters import OF_LINK
+from robolin.core.arrays import Floats
+from robolin.core.quantity_table import joint_unit
+from robolin.core.text import pluralize
+from robolin.display.plots.result_panels import held_out_time
+from robolin.display.report.page_markup import (
+    PageNumbers,
+    PagePlots,
+    PageTable,
+    cell_text,
+    contract_table,
+    curve_figure,
+    element,
+    figure_cell,
+    markup,
+    paragraph,
+    shown_name,
+    table,
+)
+from robolin.display.report.report_page import Section, assembled_page
+from robolin.display.report.summary_section import KeyNumber, number_cards
+
+_OF_JOINT = ("damping", "friction", "armature", "offset")
+_LEVELS = 5
+# colours of the style sheet
+_LINES = {"measured": "body-dark", "file": "first", "identified": "second"}
+
+
+def identification_page(name: str, arm: Arm, found: Identification) -> str:
+    """Report page about an identification of a robot file.
+
+    name: of the robot file
+    arm:  as the file has it
+    """
+    figures = PagePlots(PageNumbers())
+    sections = [
+        Section("summary", "Summary", _summary(arm, found)),
+        Section("torques", "Measured and predicted torques", _torques(arm, found, figures)),
+        Section("determined", "Parameters that the motion determines", _determined(found)),
+        Section("parameters", "Parameters", markup(_parameters(arm, found))),
+        Section("settings", "Recordings and settings", markup(*_settings(found))),
+        Section(
+            "assumptions",
+            "Model assumptions",
+            markup(contract_table(["identified"], [found.arm.contract])),
+        ),
+    ]
+    data = {
+        "clock": "s",
+        "frames": None,
+        "arms": [],
+        "models": [],
+        "figures": figures.drawn,
+        "count": figures.numbers.count,
+        "arrays": figures.numbers.texts,
+    }
+    title = f"Identification of {shown_name(name)}"
+    return assembled_page(title, f"Recordings: {found.settings['recordings']}.", sections, data, 0)
+
+
+def _summary(arm: Arm, found: Identification) -> str:
+    first, last = found.stages[0].score.headline, found.stages[-1].score.headline
+    fallen = found.improves
+    verdict = (
+        f"Error on held-out rows: {_percent(first)} with the file, {_percent(last)} identified."
+    )
+    alone, sums, by_file = found.determined
+    cards = [
+        KeyNumber("Error with the file", _percent(first), "of held-out torques, moving rows"),
+        KeyNumber("Error identified", _percent(last), "same rows", "within" if fallen else "over"),
+        KeyNumber("Determined by the data", str(alone), f"of {len(found.names)} parameters"),
+        KeyNumber("In sums, or by the file", f"{sums} and {by_file}", "parameters"),
+    ]
+    header = ("joint", *(stage.name for stage in found.stages), "all rows", "v0")
+    rows = [
+        (
+            shown_name(joint),
+            *(_percent(stage.score.moving[j]) for stage in found.stages),
+            _percent(found.stages[-1].score.all_rows[j]),
+            f"{found.friction_velocity[j]:g}",
+        )
+        for j, joint in enumerate(arm.joint_names)
+    ]
+    title = "Error of every stage: RMS(measured − predicted) / RMS(measured) on held-out rows"
+    return markup(
+        paragraph(verdict, f"{'good' if fallen else 'bad'} verdict"),
+        number_cards(cards),
+        *(paragraph(f"{cell_text(each)}") for each in found.findings),
+        table(PageTable(title, header, rows, frozenset(header[1:]))),
+    )
+
+
+def _torques(arm: Arm, found: Identification, figures: PagePlots) -> str:
+    """Torques of every joint, then residuals with the file and identified."""
+    before, after = found.measured - found.predicted_before, found.measured - found.predicted
+    torques = {
+        "measured": found.measured,
+        "file": found.predicted_before,
+        "identified": found.predicted,
+    }
+    residuals = {"file": before, "identified": after}
+    return markup(
+        paragraph("Smoothed torques of held-out rows, which the fit did not use.", "note"),
+        element("div", *_curves(arm, found, torques, "torque", figures), class_="plots"),
+        element("h3", "Residuals: measured minus predicted"),
+        element("div", *_curves(arm, found, residuals, "residual", figures), class_="plots"),
+    )
+
+
+def _curves(
+    arm: Arm, found: Identification, values: Mapping[str, Floats], what: str, figures: PagePlots
+) -> Iterator[Element]:
+    """One plot per joint, with the RMS of every curve."""
+    time = held_out_time(found)
+    for j, joint in enumerate(arm.joint_names):
+        curves = {label: each[:, j] for label, each in values.items()}
+        unit = joint_unit("effort", arm.joints[j].turns)
+        sizes = ", ".join(f"{label} {_rms(y)}" for label, y in curves.items())
+        caption: list[Element | str] = [
+            element("bdi", shown_name(joint)),
+            f": {what} in {unit}; RMS: {sizes}",
+        ]
+        lines = [_LINES[label] for label in curves]
+        yield curve_figure(time, curves, caption, figures, extremes=False, unit=unit, lines=lines)
+
+
+def _rms(values: Floats) -> str:
+    return f"{float(np.sqrt(np.mean(values**2))):.3g}" if values.size else "–"
+
+
+def _determined(found: Identification) -> str:
+    """Share of every parameter, as a coloured table per kind of owner."""
+    shares = dict(zip(found.names, found.share.tolist(), strict=True))
+    text = (
+        f"Share 1: the recordings alone determine the parameter ({ALONE:g} and more count). "
+        f"Share 0: the robot file alone ({BY_FILE:g} and less). "
+        "In between, only sums with other parameters are determined: compare predictions, "
+        "not single values."
+    )
+    tables = [
+        _share_table(title, kinds, shares)
+        for title, kinds in (("Links", OF_LINK), ("Joints", _OF_JOINT))
+    ]
+    return markup(paragraph(text, "note"), element("div", *tables, class_="side"))
+
+
+def _share_table(title: str, kinds: tuple[str, ...], shares: Mapping[str, float]) -> Element:
+    split = {name: name.rpartition("/")[::2] for name in shares}
+    owners = dict.fromkeys(owner for owner, kind in split.values() if kind in kinds)
+    head = element("tr", element("th", title), *(element("th", kind) for kind in kinds))
+    rows = []
+    for owner in owners:
+        cells = [element("th", element("bdi", shown_name(owner)))]
+        for kind in kinds:
+            share = shares.get(f"{owner}/{kind}")
+            level = 0 if share is None else min(int(share * _LEVELS), _LEVELS - 1)
+            text = "" if share is None else f"{share:.2f}"
+            cells.append(element("td", text, class_=f"share{level}"))
+        rows.append(element("tr", *cells))
+    caption = element("caption", f"Shares of {title.lower()}")
+    body = element(
+        "table", caption, element("thead", head), element("tbody", *rows), class_="numbers"
+    )
+    label = f"Table: shares of {title.lower()}"
+    return element("div", body, class_="table", tabindex="0", role="region", aria_label=label)
+
+
+def _parameters(arm: Arm, found: Identification) -> Element:
+    header = ("parameter", "unit", "file", "identified", "deviation", "share", "determined by")
+    rows = [
+        (
+            shown_name(name),
+            _unit(arm, name),
+            *map(figure_cell, (float(before), float(value))),
+            figure_cell(float(deviation), 2),
+            f"{share:.2f}",
+            _source(float(share)),
+        )
+        for name, before, value, deviation, share in zip(
+            found.names, found.before, found.values, found.deviations, found.share, strict=True
+        )
+    ]
+    title = "Identified parameters; inertias are about the origin of the link, in its axes"
+    return table(PageTable(title, header, rows, frozenset(header[2:6])))
+
+
+def _source(share: float) -> str:
+    return "data" if share >= ALONE else "file" if share <= BY_FILE else "sums"
+
+
+def _unit(arm: Arm, name: str) -> str:
+    owner, _, kind = name.rpartition("/")
+    if kind == "mass":
+        return "kg"
+    if kind in OF_LINK:
+        return "kg·m" if kind.startswith("m") else "kg·m²"
+    turns = next((link.joint.turns for link in arm.links if link.joint.name == owner), True)
+    units = {"damping": ("N·m·s/rad", "N·s/m"), "armature": ("kg·m²", "kg")}
+    return units.get(kind, ("N·m", "N"))[0 if turns else 1]
+
+
+def _settings(found: Identification) -> Iterator[Element]:
+    rows = [(name, cell_text(text)) for name, text in found.settings.items()]
+    yield table(PageTable("Recordings and settings", ("setting", "value"), rows))
+    for line in (*found.notes, *found.model_flags):
+        yield paragraph(cell_text(line), "note")
+    yield paragraph(f"{pluralize(len(found.time), 'held-out row')} are drawn.", "note")
+
+
+def _percent(value: float) -> str:
+    return "–" if value != value else f"{100.0 * value:.3g} %"
