@@ -84,7 +84,7 @@ def _list_of_commands() -> str:
         "# Commands",
         "",
         "Find the command for a task; each has a page with its formula, examples and options.",
-        "`robolin COMMAND --help` prints the same.",
+        "`robolin COMMAND --help` prints the same text.",
         "",
         "| command | result |",
         "| --- | --- |",

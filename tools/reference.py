@@ -19,16 +19,16 @@ _INTRO = """\
 # Python reference
 
 Look up arguments, shapes, units, results and errors of every public name.
-On the [site](../index.md#this-site) this page has the docstrings.
-`help(robolin.inverse)` prints the same.
-[Python names](python.md) lists the names by subject.
+On the [site](../index.md#this-site), this page contains the docstrings.
+`help(robolin.inverse)` prints the same text.
+[Python functions and classes](python.md) lists all names by subject.
 """
 _KEYWORDS = """\
 ## Keywords of questions
 
 These are the keywords of `robolin.Question(verb, …)`.
 `robolin.Question.keywords(verb)` returns them.
-`robolin.States` has the keywords of states, and `robolin.load` those of the model.
+The state is in `robolin.States`; model options are arguments of `robolin.load`.
 """
 _CHAPTER = re.compile(r"^## (.+)$")
 _NAME = re.compile(r"[A-Za-z_]\w*")

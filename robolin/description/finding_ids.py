@@ -99,7 +99,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "repeated-element": ("note", "An element occurs twice with the same content."),
     "rest-of-two-units": (
         "error",
-        "The spring of a cylindrical joint has one rest position for m and rad.",
+        "The spring of a cylindrical joint has one rest position for two units, m and rad.",
     ),
     "robot-unnamed": ("warning", "The robot has an empty name."),
     "sdf-default-inertia": (

@@ -63,11 +63,11 @@ def describe_auto(verb: str, change: str = "") -> str:
     """Help text for `auto` of a verb, and of its directional derivative `change`."""
     mimicking = "joints mimic each other"
     if verb not in CONVENTIONAL_UP_TO:
-        return f"auto takes the recursions unless {mimicking}."
+        return f"auto selects the recursions unless {mimicking}."
     joints = f"up to {CONVENTIONAL_UP_TO[verb]} joints"
     if change:
         joints += f" (up to {CONVENTIONAL_UP_TO[change]} for one small change)"
-    return f"auto takes elimination {joints}, where it is faster, and wherever {mimicking}."
+    return f"auto selects elimination {joints}, where it is faster, and if {mimicking}."
 
 
 def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:

@@ -162,7 +162,7 @@ def _gradient(
         raise RobolinError("the cost gradient is missing", where=file, hint=hint)
     if slopes.rows != len(along["time"]):
         message = f"must have {len(along['time'])} rows like the trajectory, got {slopes.rows}"
-        raise RobolinError(message, where=file, hint="write one row per row of the trajectory")
+        raise RobolinError(message, where=file, hint="write one row for each row of the trajectory")
     gradient = cost_gradient(arm, **along, **gradients)
     kinds = [joint.kind for joint in arm.joints]
     by_joint = [

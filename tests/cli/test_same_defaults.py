@@ -146,7 +146,7 @@ MEANT: dict[Any, str] = {
     ("optimize", "Q"): "qd=1/limit^2",
     ("optimize", "R"): "1/limit^2, else 1",
     ("optimize", "starts"): "1; 4 for a pose, 8 with passive joints",
-    ("simulate", "atol"): "that of --rtol",
+    ("simulate", "atol"): "as --rtol",
     ("simulate", "integrator"): "rk4; dop853 with a tolerance",
     ("simulate", "rows"): "101, or one every --dt",
     ("verify", "samples"): "20, fewer for large robots",

@@ -121,7 +121,7 @@ _PARAMS = [
 @click.command("check", cls=VerbCommand)
 @bundled("options", _PARAMS, CheckOptions)
 def command(options: CheckOptions) -> None:
-    """Compute stored results again and compare.
+    """Recompute stored results and compare.
 
     Runs the recorded command with the current model and inputs, and compares all numbers;
     without STORED, for all cases of the suite. Numbers must be equal, unless tolerances are

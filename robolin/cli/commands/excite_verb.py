@@ -40,7 +40,7 @@ _SHORT = (
 
 @query_command("excite", _FLAGS, short=_SHORT)
 def command(inquiry: Request, out: Output) -> None:
-    """Search a motion that identifies the parameters.
+    """Find a motion for parameter identification.
 
     Fourier series from rest to rest, within the limits of position, velocity,
     acceleration and torque, checked between the rows. The search maximizes the

@@ -71,7 +71,7 @@ _OWN = [
     flag(
         "--effort-scale FACTORS",
         STATE,
-        "Factors for the efforts, such as 0.001 or elbow=10.8\n"
+        "Factors for efforts: 0.001 or elbow=10.8\n"
         "One number, one per joint, or by name. 0.001 converts N mm.",
     ),
     *[each for each in READING_FLAGS if each.name != "differentiate"],
@@ -98,10 +98,10 @@ _OWN = [
     flag(
         "--fix NAME=VALUE",
         METHOD,
-        "Fix a parameter, such as forearm/mass=2.1; repeatable",
+        "Fix a parameter: forearm/mass=2.1; repeatable",
         **_TEXTS,
     ),
-    flag("--free LINK", METHOD, "Do not use a link of the file as prior; repeatable", **_TEXTS),
+    flag("--free LINK", METHOD, "Do not trust values of a link; repeatable", **_TEXTS),
     flag(
         "-o --output FILE",
         OUTPUT,

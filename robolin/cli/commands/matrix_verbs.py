@@ -114,13 +114,13 @@ _JACOBIAN_FLAGS = flags(
         "--point X,Y,Z": "Point in the frame [m] (default 0,0,0)",
         "--reference": "Axes in which vectors are expressed\nThe pose is always in world axes.",
         "--derivatives": "Also return derivatives of twist and acceleration\n"
-        "By q and qd: of the moving point (dtwist_..., dclassical_...) and of the spatial "
-        "vectors at its current position (dspatial_...).",
+        "Derivatives with respect to q and qd: at the moving point (dtwist_..., dclassical_...), "
+        "and at a point fixed in space (dspatial_...).",
         "--operational-space": "Also return the operational-space dynamics\n"
         "operational_inertia, bias_wrench, operational_inertia_inverse and free_acceleration "
         "for --tau: operational_inertia a + bias_wrench = F for a wrench F on the frame.",
-        "--operational-space-inverse": "Only the inverse inertia and the free acceleration\n"
-        "They also exist at singular poses.",
+        "--operational-space-inverse": "Return only the inverse inertia and free acceleration\n"
+        "Both also exist at singular poses.",
     },
     reference="world",
 )

@@ -54,7 +54,8 @@ _FLAGS = [
             "--actuated JOINTS": "Actuated joints, or 'all' (default as in the file, else all)",
             "--passive JOINTS": "Unactuated joints, instead of --actuated",
             "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
-            "Per second; elbow/q=5 is for one joint; repeatable. --follow also has q=1e4.",
+            "Per second; elbow/q=5 is for one joint; repeatable. With --follow, the default "
+            "also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
             "Per second; elbow=0.5 is for one joint; repeatable.",
             "--final WEIGHT": "Weight of the goal, instead of reaching it exactly",

@@ -19,7 +19,7 @@ _REGRESSOR_FLAGS = flags(
         "has no effect.",
         "--offsets": "Add a column JOINT/offset per joint: a constant torque",
         "--parameters": "Return the parameter values, one per column",
-        "--geometry": "Return derivatives by geometric parameters\n"
+        "--geometry": "Return derivatives for geometric parameters\n"
         "dtau_dgeometry: by positions and orientations of the joints, axes and "
         "Denavit-Hartenberg parameters.",
         "--slotine-li": "Return the regressor of adaptive control\n"

@@ -56,7 +56,7 @@ _STATUS_FLAGS = [
 )
 @report_options
 def status_command(folder: str, thorough: bool, shards: int | None, report: Report) -> None:
-    """Show which parts of a batch are done.
+    """Show which parts of a batch are complete.
 
     Parts are done, missing, damaged or of another plan. Exits with 1 if a part is not done.
 

@@ -135,7 +135,7 @@ CLOCK = flags(
         "--dt S": "Step [s] (default 0.001)\n"
         "With rk4 and euler the integration step, otherwise the time between rows.",
         "--rtol R": "Relative tolerance: use adaptive steps\nRequires SciPy.",
-        "--atol A": "Absolute tolerance (default that of --rtol)",
+        "--atol A": "Absolute tolerance (default as --rtol)",
         "--integrator NAME": "Integrator (default rk4; dop853 with a tolerance)\n"
         "rk4 and euler (semi-implicit) have fixed steps; dop853, rk45 and radau are adaptive. "
         "radau is for stiff systems, such as strongly damped light links.",
@@ -167,7 +167,7 @@ DRIVE = flags(
         "--kd K|VALUES": "Derivative gain (default 20)\n"
         "[N m s/rad] or [N s/m] for pd, [1/s] for computed-torque.",
         "--feedback FILE": "Use the gains of `robolin lqr`: tau - K x\n"
-        "The result lists the cost of the motion under its assumptions. The simulation starts at "
+        "The assumptions of the result contain the cost of the motion. The simulation starts at "
         "the state for which the gains were computed, unless --q is set. With gains of a "
         "discrete-time model, the torque is constant between samples.",
         "--allow-model-mismatch": "Accept gains of a model with other parameters\n"
