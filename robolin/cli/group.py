@@ -12,11 +12,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from importlib import import_module
+from typing import Any
 
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
-from robolin.core.text import suggest
+from robolin.core.text import closest_match, suggest
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.verbs import (
     TOPICS,
@@ -206,12 +207,20 @@ def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> 
         where = error.param.opts[-1] if isinstance(error.param, click.Option) else path
         where = _typed(error.param, args) or where
         text = _OUT_OF_RANGE.sub(_range, text)
+        hint = hint or _near_choice(error.param.type, text)
     # Click lists choices one per line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
     text = _EXTRA.sub(r"unexpected argument '\1'", text)
     for ours, theirs in _KINDS.items():
         text = text.replace(theirs, ours)
     return UsageError(text, where=where, hint=hint or f"run `{path} --help`")
+
+
+def _near_choice(kind: click.ParamType[Any], text: str) -> str:
+    """A hint with the choice that is closest to the value in click's message; '' without one."""
+    value = re.match(r"'(.*?)' is not one of", text)
+    near = value and isinstance(kind, click.Choice) and closest_match(value[1], kind.choices)
+    return f"did you mean '{near}'?" if near else ""
 
 
 def _example(context: click.Context | None) -> str:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from robolin.control.state_space import StateSpace, as_numbers
 from robolin.core.arm import Limits
 from robolin.core.arrays import Floats
-from robolin.core.text import did_you_mean
+from robolin.core.text import closest_match, did_you_mean
 from robolin.errors import RobolinError, UsageError
 
 Weight = ArrayLike | Mapping[str, float]
@@ -97,9 +97,10 @@ def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) 
         ]
         values_per_quantity.append(np.array(values))
     if unknown := next((name for name in named if name not in known), None):
-        raise UsageError(
-            f"Q: state '{unknown}' not found", hint=did_you_mean(unknown, sorted(known))
-        )
+        common = "use q, qd, JOINT/q or JOINT/qd"
+        near = closest_match(unknown, known) if len(unknown) > 1 else None
+        hint = f"did you mean '{near}'? {common}" if near else common
+        raise UsageError(f"Q: state '{unknown}' not found", hint=hint)
     return values_per_quantity
 
 

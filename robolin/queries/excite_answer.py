@@ -15,6 +15,8 @@ from robolin.queries.question import Question
 from robolin.queries.request import QueryContext
 
 _LIMITED = ("position", "velocity", "acceleration", "effort")
+# condition number of the regressor above which measurement noise spoils the parameters
+_POOR_CONDITION = 100.0
 
 
 def answer_excite(context: QueryContext) -> Result:
@@ -35,6 +37,11 @@ def answer_excite(context: QueryContext) -> Result:
     context.settings.notify("summary", f"{determined}; used limits: {used}")
     if found.rank < motion.possible:
         context.warn("not all parameters are determined: use more --iterations or --harmonics")
+    elif found.condition > _POOR_CONDITION:
+        context.warn(
+            f"condition {found.condition:.3g} is poor (below {_POOR_CONDITION:g} is good): use "
+            "more --iterations, a longer --duration or larger limits"
+        )
     lines = {
         "motion": f"Fourier series of {context.question.count('harmonics') or 5} harmonics, "
         "at rest at the start and the end",

@@ -15,6 +15,7 @@ from robolin.core.text_parsing import text_of
 from robolin.errors import FileError, RobolinError, UsageError
 
 _ENDINGS = (".yaml", ".yml", ".toml")
+_TABLES = (".csv", ".tsv", ".npz", ".parquet", ".mat", ".json")
 _MAX_BYTES = 1 << 20
 _TIME = "time"
 
@@ -62,6 +63,8 @@ def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
     """Read a state file; return each quantity as option text."""
     if not is_option_file(path):
         hint = f"use a file that ends in {', '.join(_ENDINGS)}"
+        if PurePath(path).suffix.lower() in _TABLES:
+            hint = f"use --trajectory {path} for a table with one state per row"
         raise UsageError("not a state file", where=f"--state={path}", hint=hint)
     by_word = {word: short for short, word in COLUMN_WORDS.items()}
     state: dict[str, str] = {}

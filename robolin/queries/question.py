@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from robolin.core.choices import base_verb, is_swept
 from robolin.core.results.former_names import FORMER_OPTIONS
-from robolin.core.text import did_you_mean, join_and
+from robolin.core.text import closest_match, did_you_mean, join_and
 from robolin.core.text_parsing import FlagText, text_of
 from robolin.errors import UsageError
 from robolin.io.format_table import base_name
@@ -256,7 +256,9 @@ def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> Plain
         raise usage_error(verb, message, label) from None
     if spec.kind == "choice" and text not in spec.choices:
         known = ", ".join(f"'{choice}'" for choice in spec.choices)
-        raise usage_error(verb, f"'{text}' is not one of {known}", label)
+        near = closest_match(str(text), spec.choices)
+        hint = f"did you mean '{near}'?" if near else ""
+        raise usage_error(verb, f"'{text}' is not one of {known}", label, hint)
     return text
 
 
@@ -294,13 +296,13 @@ def _path(value: Any) -> str:
     return value if isinstance(value, str) else str(PurePath(value))
 
 
-def usage_error(verb: Verb, message: str, label: str = "") -> UsageError:
-    """Return the error about an option, or about the command, with the command's help page."""
+def usage_error(verb: Verb, message: str, label: str = "", hint: str = "") -> UsageError:
+    """Return the error about an option or the command; the default hint is its help page."""
     where = f"--{label}" if label else ""
     if verb.name not in VERBS:
-        return UsageError(message, where=where)
+        return UsageError(message, where=where, hint=hint)
     command = f"robolin {verb.name}"
-    return UsageError(message, where=where or command, hint=f"run `{command} --help`")
+    return UsageError(message, where=where or command, hint=hint or f"run `{command} --help`")
 
 
 _FLAG = re.compile(r"--([a-z][a-z-]*)")

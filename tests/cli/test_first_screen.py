@@ -36,6 +36,20 @@ COMMANDS: dict[tuple[str, ...], int] = {
     ("excite", "panda", "--max-acceleration", "5,5,5,5,5,5,5", "--iterations", "5"): 40,
     ("optimize", "panda", *POSE, "--goal", "0.2,-0.5,0,-2,0,1.6,0.8", "--duration", "1"): 40,
     ("simulate", "panda", *POSE, "--duration", "0.02", "--dt", "0.002"): 50,
+    # many joints leave their limits: two warnings follow the numbers
+    ("simulate", "panda", *POSE, "--duration", "1", "--dt", "0.01"): 30,
+    ("inverse", "panda", "--trajectory", "MOTION", "--limits", "--differentiate", "central"): 40,
+    (
+        "inverse",
+        "panda",
+        "--trajectory",
+        "MEASURED",
+        "--residual",
+        "--differentiate",
+        "central",
+    ): 30,
+    ("mass-matrix", "ur5", *POSE): 12,
+    ("poles", "ur5", *POSE): 8,
     ("sweep", "inverse", "panda", *POSE, "--payload", "panda_hand_tcp:0,1,2"): 15,
 }
 # runs all commands in one process, each on a cleared page
@@ -101,7 +115,15 @@ def test_the_first_screen_shows_the_main_numbers(tmp_path: Path) -> None:
     header = ",".join(["time", *(f"{name}/position" for name in joints)])
     rows = [f"{0.01 * i},{0.1 * i},-0.8,0,-2.4,0,1.6,0.8" for i in range(6)]
     motion.write_text("\n".join([header, *rows]))
-    commands = [[str(motion) if word == "MOTION" else word for word in each] for each in COMMANDS]
+    measured = tmp_path / "measured.csv"
+    efforts = ",".join(f"{name}/effort" for name in joints)
+    lines = [
+        f"{row},{','.join(f'{0.3 * i * j + 1.1:g}' for j in range(7))}"
+        for i, row in enumerate(rows)
+    ]
+    measured.write_text("\n".join([f"{header},{efforts}", *lines]))
+    files = {"MOTION": str(motion), "MEASURED": str(measured)}
+    commands = [[files.get(word, word) for word in each] for each in COMMANDS]
 
     pages = screens(commands)
 

@@ -44,6 +44,11 @@ TWO_LINK = [
     ("inverse", "--qd x,0", "--qd=x,0: 'x' is not a number", ""),
     ("inverse", "--tau 0,0", "robolin inverse: no such option '--tau'", ""),
     ("inverse", "--q", "--q: requires a value", "--help"),
+    ("inverse", "--format tabel", "--format: 'tabel' is not one of 'table'", "'table'?"),
+    ("inverse", "--state pose.csv", "--state=pose.csv: not a state file", "--trajectory pose.csv"),
+    ("lqr", "--weight q", "--weight=q: 'q' must have the form NAME=WEIGHT", "q=VALUE"),
+    ("lqr", "--weight p=1", "--weight: state 'p' not found", "use q, qd, JOINT/q"),
+    ("identify", "--trajectory x.csv --what frction", "'frction' is not one of", "'friction'?"),
     ("inverse", "--gravity x", "--gravity=x: 'x' is not a number", ""),
     ("inverse", "--gravity 0,1", "--gravity=0,1: must have 1 or 3 numbers, got 2", ""),
     (
@@ -308,3 +313,19 @@ def test_errors_name_the_option_as_typed(typed: str, error: str) -> None:
     """An error has the form `WHERE: rule and value`."""
     ran = robolin(*typed.split())
     assert (ran.code, ran.out, ran.err.splitlines()[0]) == (2, "", f"error: {error}")
+
+
+def test_values_separated_by_spaces_have_a_hint_with_commas() -> None:
+    """The hint has the same values with commas."""
+    ran = robolin("inverse", "two-link", "--q", "0.1 -0.2")
+    assert (ran.code, ran.out) == (2, "")
+    assert "values must be separated by commas" in ran.err
+    assert "hint: write 0.1,-0.2" in ran.err
+
+
+def test_a_start_outside_the_limits_suggests_a_pose() -> None:
+    """The error of an optimization from q = 0 names a pose within the limits."""
+    ran = robolin("optimize", "panda", "--goal", "home", "--duration", "1")
+    assert ran.code == 3
+    assert "the start of joint 'panda_joint4' is 0 rad" in ran.err
+    assert "hint: use --q home within the limits" in ran.err

@@ -189,8 +189,8 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
     chosen = [*options.free, *([options.payload_link] if options.payload_link else [])]
     for link in chosen:
         if link not in arm.frames or arm.frames[link].link == arm.base:
-            hint = did_you_mean(link, arm.link_names, f"links: {', '.join(arm.link_names)}")
-            raise UsageError(f"moving link '{link}' not found", hint=hint)
+            moving = [name for name, frame in arm.frames.items() if frame.link != arm.base]
+            raise UsageError(f"moving link '{link}' not found", hint=did_you_mean(link, moving))
     if options.unloaded and not options.payload_link:
         hint = "name the link that carries the load, for example --payload-link tool0"
         raise UsageError("unloaded recordings require the link of the payload", hint=hint)

@@ -50,11 +50,15 @@ def help_command(words: tuple[str, ...]) -> None:
 
 
 def topic_page(ctx: click.Context, topic: str) -> str:
-    """Text and options of a topic, with all details."""
-    show_details(ctx)
+    """Text and options of a topic, with all details unless there are too many for a page."""
+    if topic != "input":
+        show_details(ctx)
     formatter = ctx.make_formatter()
     formatter.write_text(TOPIC_TEXTS[topic])
     write_options(ctx, formatter, f"Options ({topic})", topic_options(topic))
+    if topic == "input":
+        formatter.write_paragraph()
+        formatter.write_text("Details of each option: robolin inverse --help-all.")
     return formatter.getvalue().rstrip("\n")
 
 

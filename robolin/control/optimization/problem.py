@@ -18,7 +18,7 @@ from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array, is_real_number
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.quantity_table import joint_unit
-from robolin.core.text import did_you_mean
+from robolin.core.text import did_you_mean, list_some
 from robolin.errors import RobolinError, UsageError
 
 Weight = Mapping[str, float] | float
@@ -244,13 +244,15 @@ def require_start(problem: Problem) -> None:
             continue
         outside = (values < ranges.q_lower) | (values > ranges.q_upper)
         if outside.any():
-            i = int(np.argmax(outside))
+            i, *others = np.flatnonzero(outside).tolist()
             unit = joint_unit("position", arm.joints[i].turns)
+            names = list_some([arm.joint_names[j] for j in others])
             raise RobolinError(
                 f"the {what} of joint '{arm.joint_names[i]}' is {values[i]:.6g} {unit}, outside "
-                f"its limits {ranges.q_lower[i]:.6g} to {ranges.q_upper[i]:.6g} {unit}",
+                f"its limits {ranges.q_lower[i]:.6g} to {ranges.q_upper[i]:.6g} {unit}"
+                + (f"; also {names}" if others else ""),
                 where=arm.source,
-                hint=f"move the {what} into the limits, or ignore them with --ignore-limits "
+                hint=f"{_pose_hint(arm, what)}, or ignore the limits with --ignore-limits "
                 "(limits=False)",
             )
     fast = np.abs(qd) > ranges.qd_upper
@@ -265,6 +267,13 @@ def require_start(problem: Problem) -> None:
         )
     if problem.goal is not None and problem.final is None and len(problem.actuated) == arm.n:
         _require_held(problem, problem.goal)
+
+
+def _pose_hint(arm: Arm, what: str) -> str:
+    """How to move a start or a goal into the limits, with a named pose if the arm has one."""
+    option = "--q" if what == "start" else "--goal"
+    name = next((name for name, _ in arm.named_poses), None)
+    return f"use {option} {name or 'VALUES'} within the limits"
 
 
 def _require_held(problem: Problem, q: Floats) -> None:

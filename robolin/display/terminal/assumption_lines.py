@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 from robolin.core.notebook import phrase
-from robolin.core.text import join_and, pluralize
+from robolin.core.results.result import Result
+from robolin.core.text import join_and, list_some, pluralize
 
 # contract entries with their own place on the screen, or of interest with --assumptions only
 _HIDDEN = frozenset(
@@ -46,6 +47,22 @@ def assumptions(contract: Mapping[str, Any], hidden: Set[str] = frozenset()) -> 
             yield _multi_dof_joints(text)
         elif key not in _HIDDEN | hidden and key not in _MODEL and text and not _PLAIN.match(text):
             yield f"{key}: {text}"
+
+
+def zero_outside_limits(result: Result, short: Callable[[str], str]) -> str:
+    """A line about the default position 0 if it is outside the limits of a joint; '' otherwise.
+
+    short: function that shortens the name of a joint
+    """
+    state = str(result.contract.get("state", ""))
+    if result.batch is not None or "q" in result.options or not re.match(r"q\b.*zero", state):
+        return ""
+    outside = [
+        short(name)
+        for name, joint in (result.model or {}).get("joints", {}).items()
+        if joint.get("lower limit", 0.0) > 0.0 or joint.get("upper limit", 0.0) < 0.0
+    ]
+    return f"q = 0 is outside the limits of {list_some(outside)}: set --q" if outside else ""
 
 
 def _model_phrase(key: str, value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.notebook import ROUNDED_ZERO, html_contract, html_table, phrase
 from robolin.core.results.result import Result
 from robolin.core.text import printable
-from robolin.display.terminal.assumption_lines import assumptions
+from robolin.display.terminal.assumption_lines import assumptions, zero_outside_limits
 from robolin.display.terminal.grid import (
     GAP,
     TIE,
@@ -278,6 +278,8 @@ def _foot(result: Result, names: ShortNames, ink: Ink, contract: bool, screen: b
         own = screen_of(result)
         texts = assumptions(result.contract, own.hidden | own.brief if screen else own.hidden)
         lines += [line for text in texts for line in ink.text(text, "dim")]
+    if screen and (outside := zero_outside_limits(result, names.of)):
+        lines += ink.text(outside, "yellow")
     if screen and not contract:
         lines += ink.text("More: --all, --only ARRAY, --precision N, --assumptions, -o FILE", "dim")
     return lines

@@ -315,7 +315,12 @@ def _rules_behind(
     return hint
 
 
-def column_styles(quantity: str) -> str:
+def column_styles(quantity: str, unused: Sequence[str], count: int) -> str:
+    """A hint for missing columns: indices of a file without a header, or known names."""
+    if unused and all(map(str.isdecimal, unused)):
+        first, word = min(map(int, unused)), COLUMN_WORDS[quantity]
+        example = f"--columns {word}={first}:{first + count}"
+        return f"the file has no header: name the columns by index from 0, such as {example}"
     styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
     known = f"name columns {styles}, or number them {quantity}1 … or {quantity}[0] …"
     hint = f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"

@@ -218,7 +218,7 @@ def _missing(
             problems.append(partly)
             continue
         noun = "column" if len(names) == 1 else "columns"
-        hint = similar_column(names, unused) or column_styles(quantity)
+        hint = similar_column(names, unused) or column_styles(quantity, unused, len(names))
         if quantity in ("qd", "qdd") and by_differences and positions:
             hint = f"compute them from positions with --differentiate savgol; {hint}"
         message = f"the {noun} {listed_names(names)} {'is' if len(names) == 1 else 'are'} missing"
@@ -244,8 +244,20 @@ def _notes(
     if absent:
         notes.append(f"missing columns are set to 0: {listed_names(absent)}")
     if unused:
-        notes.append(f"unused columns: {listed_names(unused)}")
+        notes.append(f"unused columns: {_unused_text(unused, joints)}")
     return notes
+
+
+def _unused_text(unused: Sequence[str], joints: Sequence[str]) -> str:
+    """The columns, with a quantity of all joints as one entry."""
+    groups: list[str] = []
+    for short, word in COLUMN_WORDS.items():
+        names = {column_name(short, joint) for joint in joints}
+        if len(joints) > 1 and names <= {*unused}:
+            plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+            groups.append(f"the {plural} of all joints")
+            unused = [column for column in unused if column not in names]
+    return ", ".join([*groups, *([listed_names(unused)] if unused else [])])
 
 
 def zero_based_columns(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
@@ -413,6 +425,8 @@ def _time_column(
             named = columns[int(named)] if int(named) < len(columns) else named
         if named not in columns:
             hint = did_you_mean(named, columns)
+            if " " in named and "=" in named:
+                hint = f"separate the rules by commas: --columns 'time={named.replace(' ', ',')}'"
             raise RobolinError(f"unknown column '{named}'", where=where, hint=hint)
         return named
     if TIME_COLUMN in columns:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from robolin.core.choices import DIFFERENTIATIONS
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.text import did_you_mean, pluralize
+from robolin.core.text import closest_match, did_you_mean, pluralize
 from robolin.core.text_parsing import FlagText
 from robolin.errors import RobolinError, UsageError
 
@@ -148,6 +148,8 @@ def columns_of_rule(
         return {column: column_name(_WORDS[quantity], joint)}
     if not equals or word not in _WORDS:
         hint = f"use {', '.join(_WORDS)} as QUANTITY, or JOINT/QUANTITY=COLUMN, or time=COLUMN"
+        if near := closest_match(quantity, _WORDS):
+            hint = f"did you mean '{joint}{slash}{near}={pattern or 'PATTERN'}'? {hint}"
         raise UsageError("must have the form QUANTITY=PATTERN", where=flag, hint=hint)
     if not any(placeholder in pattern for placeholder in _PLACEHOLDERS):
         hint = "for example position=/joint_states/{joint}/position, or by index position=2:8"
