@@ -177,7 +177,7 @@ def parse_named_numbers(
             name, equals, value = item.rpartition("=")
             name = name.strip()
             if not equals or not name:
-                hint = f"write {item.strip() or form.partition('=')[0]}=VALUE"
+                hint = f"write {item.strip() or 'NAME'}=VALUE"
                 raise typed.wrong(f"'{item.strip()}' must have the form {form}", hint)
             _require_new(typed, name, entries)
             entries[name] = parse_number(typed, value)
@@ -235,26 +235,19 @@ def parse_per_joint(
     return [value for value, _ in parsed]
 
 
-def _require_commas(typed: FlagText) -> None:
-    """Reject numbers that are separated by spaces."""
-    words = typed.text.split()
-    if len(words) > 1 and all(map(is_number, words)):
-        raise typed.wrong("values must be separated by commas", f"write {','.join(words)}")
-
-
 def named_pose(typed: FlagText, arm: Arm) -> tuple[float, ...] | None:
     """The positions (n,) of a named pose; None for numbers, an unknown name is an error."""
     name, poses = typed.text.strip(), dict(arm.named_poses)
     if name in poses or not name or "," in name or "=" in name or is_number(name):
         return poses.get(name)
+    words = name.split()
+    if len(words) > 1 and all(map(is_number, words)):
+        raise typed.wrong("values must be separated by commas", f"write {','.join(words)}")
     if not poses:
-        _require_commas(typed)
         hint = f"'{arm.name}' has no named poses (an SRDF file has some); write 0.5, 30deg or pi/2"
         raise typed.wrong(f"'{name}' is not a number", hint)
     near = closest_match(name, poses)
-    _require_commas(typed)
-    hint = f"the poses are {quote_list(list(poses))}"
-    hint = f"did you mean '{near}'? {hint}" if near else hint
+    hint = f"did you mean '{near}'? " * bool(near) + f"the poses are {quote_list(list(poses))}"
     raise typed.wrong(f"'{name}' is not a number and not a pose of '{arm.name}'", hint)
 
 
