@@ -8,7 +8,13 @@ from math import inf, isfinite, pi
 
 import numpy as np
 
-from robolin.analysis.identification import Identifiable, identifiable, random_motions, regressor
+from robolin.analysis.identification import (
+    RANK_BELOW,
+    Identifiable,
+    identifiable,
+    random_motions,
+    regressor,
+)
 from robolin.api.inverse_and_forward import inverse
 from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array, require_arm, require_tree
@@ -25,6 +31,8 @@ _HALVINGS = 6
 _ROUNDING = 1e-9
 # random motions that show what any motion can determine
 _RANDOM = 100
+# weight of the condition number, compared with the information per parameter
+_CONDITION_WEIGHT = 2.0
 # the search begins with this many random motions
 _BEGINNINGS = 20
 
@@ -166,13 +174,17 @@ class _ExcitationSearch:
         return best
 
     def score(self, candidate: _MotionCandidate) -> float:
-        """Logarithm of the determinant of the information matrix of the base parameters."""
+        """Logarithm of information per base parameter, less that of the condition number."""
         motion = self.motion(candidate)
-        Y = regressor(self.arm, *motion, jobs=1).matrix[..., self._columns]
+        Y = regressor(self.arm, *motion, jobs=1).matrix
+        base = Y[..., self._columns]
         if self._weights is not None:
-            Y = Y * self._weights[:, None]
-        diagonal = np.abs(np.diag(np.linalg.qr(Y.reshape(-1, len(self._columns)), mode="r")))
-        return float(np.log(diagonal).sum()) if (diagonal > 0.0).all() else -inf
+            base = base * self._weights[:, None]
+        diagonal = np.abs(np.diag(np.linalg.qr(base.reshape(-1, self.possible), mode="r")))
+        if not (diagonal > 0.0).all():
+            return -inf
+        condition = _condition(Y.reshape(-1, Y.shape[-1]), self.possible)
+        return float(np.log(diagonal).mean() - _CONDITION_WEIGHT * np.log(condition))
 
     def random(self, rng: np.random.Generator) -> _MotionCandidate:
         shape = (self.arm.n, 2 * self._harmonics - 2)
@@ -218,6 +230,15 @@ class _ExcitationSearch:
         return best
 
 
+def _condition(columns: Floats, rank: int) -> float:
+    """Ratio of the extreme singular values of unit columns; there are `rank` above round-off."""
+    lengths = np.linalg.norm(columns, axis=0)
+    counts = lengths > RANK_BELOW * lengths.max()
+    unit = columns[:, counts] / lengths[counts]
+    squares = np.linalg.eigvalsh(unit.T @ unit)
+    return float(np.sqrt(squares[-1] / max(float(squares[-rank]), 1e-300)))
+
+
 def _independent_columns(arm: Arm) -> list[int]:
     """Columns of the regressor that are a basis of all others: Gram–Schmidt with pivots."""
     motions = random_motions(arm, _RANDOM)
@@ -254,8 +275,8 @@ def excite(
 
     Every joint moves along a Fourier series, from rest to rest. The motion stays within the limits
     of position, velocity, acceleration and torque. A random search maximizes the determinant of
-    the information matrix of the base parameters (D-optimal). The same arguments give the same
-    motion on one machine.
+    the information matrix of the base parameters (D-optimal), with a penalty on the condition
+    number. The same arguments give the same motion on one machine.
 
     Args:
         arm: the arm, from `robolin.load`

@@ -156,3 +156,35 @@ def test_a_corrected_file_in_the_format_of_the_input(name: str, tmp_path: Path) 
     before, after = (robolin("validate", file).out for file in (source, output))
     assert after.count("warning ") <= before.count("warning ")
     assert "error" not in after
+
+
+def test_a_log_without_efforts_is_rejected(log: Path, tmp_path: Path) -> None:
+    """The error names the missing column, and no file is written."""
+    kept = [",".join(line.split(",")[:13]) for line in log.read_text().splitlines()]
+    (tmp_path / "log.csv").write_text("\n".join(kept) + "\n")
+    urdf, npz = tmp_path / "new.urdf", tmp_path / "found.npz"
+
+    run = robolin("identify", "ur5", "--trajectory", tmp_path / "log.csv", "-o", urdf, "--npz", npz)
+
+    assert run.code not in (0, 70)
+    assert "effort" in run.err
+    assert not urdf.exists() and not npz.exists()
+
+
+def test_numbers_of_1e293_are_replaced(log: Path, tmp_path: Path) -> None:
+    """Single numbers that cannot be measured leave the result as it is."""
+    lines = log.read_text().splitlines()
+    for row, column in ((300, 2), (700, 9), (1100, 15)):
+        cells = lines[row].split(",")
+        cells[column] = "1e293"
+        lines[row] = ",".join(cells)
+    wild = tmp_path / "wild.csv"
+    wild.write_text("\n".join(lines) + "\n")
+    flags = ("--what", "friction", "--width", "0.1", "--lag", "0", "--format", "json", "-q")
+
+    clean, cleaned = (
+        json.loads(run_ok("identify", "ur5", "--trajectory", path, *flags).out)["stages"][-1]
+        for path in (log, wild)
+    )
+
+    assert cleaned["error"] == pytest.approx(clean["error"], rel=0.02)
