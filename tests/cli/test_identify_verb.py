@@ -168,7 +168,8 @@ def test_a_log_without_efforts_is_rejected(log: Path, tmp_path: Path) -> None:
 
     assert run.code not in (0, 70)
     assert "effort" in run.err
-    assert not urdf.exists() and not npz.exists()
+    assert not urdf.exists()
+    assert not npz.exists()
 
 
 def test_numbers_of_1e293_are_replaced(log: Path, tmp_path: Path) -> None:
