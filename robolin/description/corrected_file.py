@@ -203,7 +203,10 @@ class _Change:
                 armature |= {
                     new.name: new.armature for old, new in pairs if old.armature != new.armature
                 }
-        return armature
+        # a fit leaves traces of armature on its bounds
+        least = _SAME * max((joint.armature for joint in self.after.joints), default=0.0)
+        base = {link.joint.name: link.joint.armature for link in self.before.links}
+        return {k: v for k, v in armature.items() if v > least or base[k] > least}
 
     def _carrier(self, link: Link) -> str:
         """The link of the file that gets the difference: the moving one, or the body fixed to it.
