@@ -18,6 +18,13 @@ from robolin.codegen.functions import (
     Precision,
     chosen_questions,
 )
+from robolin.codegen.mpc_files import (
+    MpcController,
+    mpc_header,
+    mpc_source,
+    mpc_test,
+    require_mpc,
+)
 from robolin.codegen.single_precision import measured_loss, parameters_in
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayout
@@ -50,6 +57,7 @@ def generate(
     dt: float | None = None,
     settling_time: float = SETTLING_TIME,
     states: int = STATES,
+    mpc: MpcController | None = None,
 ) -> tuple[str, ...]:
     """Write a C program for these verbs, and its test, into a folder.
 
@@ -63,7 +71,8 @@ def generate(
         layout: "unrolled" for straight-line code with constants folded, or "loops" over the links;
             "auto" uses loops above 12 joints
         extras: "mex" for a function of MATLAB and Octave, "ros2" for a plugin of
-            inverse_dynamics_solver, which needs "inverse" and "mass-matrix"
+            inverse_dynamics_solver, which needs "inverse" and "mass-matrix", "mpc" for the
+            controller `mpc`, which needs "inverse" and "linearize-inverse"
         method: the algorithm, if a verb has several
         frame: name of the link for kinematic verbs; None for the tip, or the only end
         point: coordinates of a point in that frame (3,) in m
@@ -73,6 +82,7 @@ def generate(
             and the gain as constants; None for functions that take both as arguments
         settling_time: time in s until this observer estimates a constant torque to 1 %
         states: number of states that the test compares for each verb
+        mpc: a controller from `robolin.receding`, with extras=["mpc"]
 
     Returns:
         the names of the files
@@ -90,7 +100,9 @@ def generate(
     _require_choices(real, layout, extras, states)
     observer = None if dt is None else observer_inputs(arm, dt, settling_time)
     questions = chosen_questions(arm, _verbs(verbs), method, frame, point, prescribe, observer)
-    files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states)
+    if mpc is not None and "mpc" not in extras:
+        raise UsageError("mpc: has no effect without the extra", hint='add extras=["mpc"]')
+    files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states, mpc)
     write_folder(Path(folder), files)
     return tuple(files)
 
@@ -103,6 +115,7 @@ def program_files(
     extras: Sequence[Extra],
     method: Method,
     states: int,
+    mpc: MpcController | None = None,
 ) -> Mapping[str, bytes]:
     """All files by name, in output order."""
     arm = questions[0].arm
@@ -119,8 +132,8 @@ def program_files(
         f"{name}.c": source_text(program),
         f"{name}.h": header_text(program),
         f"{name}_test.c": check_text(program, questions, method, states),
-        "CMakeLists.txt": cmake_text(name),
-        "Makefile": makefile_text(name),
+        "CMakeLists.txt": cmake_text(name, "mpc" in extras),
+        "Makefile": makefile_text(name, "mpc" in extras),
     }
     if "mex" in extras:
         texts[f"{name}_mex.c"] = mex_text(program)
@@ -128,6 +141,11 @@ def program_files(
         require_ros2(program)
         texts[f"{name}_inverse_dynamics_solver.cpp"] = plugin_source(program)
         texts[f"{name}_plugins.xml"] = plugin_description(program)
+    if "mpc" in extras:
+        controller = require_mpc(program, mpc)
+        texts[f"{name}_mpc.h"] = mpc_header(program, controller)
+        texts[f"{name}_mpc.c"] = mpc_source(program, controller)
+        texts[f"{name}_mpc_test.c"] = mpc_test(program, controller)
     return {name: file_bytes(name, lines) for name, lines in texts.items()}
 
 
@@ -306,9 +324,29 @@ add_test(NAME {prefix} COMMAND {prefix}_test)
 """
 
 
-def makefile_text(prefix: str) -> Iterator[str]:
-    yield from _MAKE.format(prefix=prefix).splitlines()
+_MAKE_MPC = """\
+
+{prefix}_mpc_test: {prefix}_mpc_test.c {prefix}_mpc.c {prefix}_mpc.h lib{prefix}.a
+\t$(CC) $(STRICT) $(CFLAGS) {prefix}_mpc_test.c {prefix}_mpc.c lib{prefix}.a -o $@
+
+check: check_mpc
+.PHONY: check_mpc
+check_mpc: {prefix}_mpc_test
+\t./{prefix}_mpc_test
+"""
+
+_CMAKE_MPC = """\
+
+target_sources({prefix} PRIVATE {prefix}_mpc.c)
+add_executable({prefix}_mpc_test {prefix}_mpc_test.c)
+target_link_libraries({prefix}_mpc_test {prefix})
+add_test(NAME {prefix}_mpc COMMAND {prefix}_mpc_test)
+"""
 
 
-def cmake_text(prefix: str) -> Iterator[str]:
-    yield from _CMAKE.format(prefix=prefix).splitlines()
+def makefile_text(prefix: str, mpc: bool = False) -> Iterator[str]:
+    yield from (_MAKE + _MAKE_MPC * mpc).format(prefix=prefix).splitlines()
+
+
+def cmake_text(prefix: str, mpc: bool = False) -> Iterator[str]:
+    yield from (_CMAKE + _CMAKE_MPC * mpc).format(prefix=prefix).splitlines()

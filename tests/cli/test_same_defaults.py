@@ -113,6 +113,8 @@ ONLY_PYTHON = {
     # trim has no choice of them on the command line
     ("trim", "limits"),
     ("identify", "progress"),
+    # --with mpc, --goal, --horizon and --dt define it
+    ("generate", "mpc"),
     # the second ARM, flags of states, -o and messages
     *(("report", name) for name in ("other", "states", "path", "notify")),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,13 @@ from robolin.cli.flags.forward_flags import FORWARD_METHOD_FLAG
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS
 from robolin.core.text import printable
+from robolin.errors import UsageError
 from robolin.queries.request import ArmSource
+
+if TYPE_CHECKING:
+    from robolin.core.arm import Arm
+
+_ADD_MPC = "add --with mpc, and inverse and linearize-inverse"
 
 _FLAGS: list[click.Parameter] = [
     click.Argument(["verbs"], nargs=-1, required=True, metavar="COMMAND..."),
@@ -43,9 +49,9 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--with",
         METHOD,
-        "Add mex (MATLAB) or ros2 (plugin); repeatable\n"
+        "Add mex (MATLAB), ros2 (plugin) or mpc (controller); repeatable\n"
         "mex: a function for MATLAB and Octave; ros2: a plugin for inverse_dynamics_solver of "
-        "ROS 2.",
+        "ROS 2; mpc: the controller of robolin.receding.",
         into="extras",
         multiple=True,
         choices=EXTRAS,
@@ -70,9 +76,21 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--dt S",
         METHOD,
-        "Period of momentum-observer [s]\n"
-        "With this option, period and gain are constants; otherwise they are arguments.",
+        "Period of momentum-observer or of --with mpc [s]\n"
+        "With this option, period and gain of the observer are constants; otherwise they are "
+        "arguments. The default of mpc is 0.01.",
         type=float,
+    ),
+    flag(
+        "--horizon S",
+        METHOD,
+        "Horizon of --with mpc [s] (default 0.5)",
+        type=float,
+    ),
+    flag(
+        "--goal VALUES",
+        METHOD,
+        "First goal of --with mpc: positions, or a pose (default home, or 0)",
     ),
     flag(
         "--settling-time S",
@@ -122,9 +140,34 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
       robolin generate ur5 inverse mass-matrix --with mex -o ur5-mex
       robolin generate ur5 jacobian --frame tool0 -o ur5-c
       robolin generate ur5 momentum-observer --dt 0.002 -o ur5-c
+      robolin generate ur5 inverse linearize-inverse --with mpc -o ur5-mpc
     """
     from robolin.codegen.generate import generate
 
-    files = generate(model.arm(), program.verbs, program.folder, **program.choices)
+    arm = model.arm()
+    files = generate(arm, program.verbs, program.folder, **_with_controller(arm, program))
     for name in files:
         click.echo(printable(f"{program.folder.rstrip('/')}/{name}"))
+
+
+def _with_controller(arm: Arm, program: ProgramChoices) -> dict[str, Any]:
+    """The choices with the controller of --with mpc."""
+    choices = dict(program.choices)
+    goal, horizon = choices.pop("goal"), choices.pop("horizon")
+    if "mpc" not in choices["extras"]:
+        for name, value in (("--goal", goal), ("--horizon", horizon)):
+            if value is not None:
+                raise UsageError("has no effect without --with mpc", where=name, hint=_ADD_MPC)
+        return choices
+    from robolin.control.optimization.receding import receding
+    from robolin.core.text_parsing import FlagText, parse_per_joint
+
+    home = arm.poses.get("home", 0.0)
+    positions = home if goal is None else parse_per_joint(FlagText("--goal", goal), arm, True, True)
+    dt = choices["dt"]
+    if not any("observer" in verb for verb in program.verbs):
+        # then it is the period of the controller only
+        choices["dt"] = None
+    times = {"dt": dt, "horizon": horizon}
+    times = {name: value for name, value in times.items() if value is not None}
+    return {**choices, "mpc": receding(arm, positions, q=positions, **times)}

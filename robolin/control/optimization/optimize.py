@@ -45,7 +45,7 @@ from robolin.errors import UsageError
 
 KNOTS = 100
 # starts with passive joints
-TORQUE_STARTS = 8
+TORQUE_STARTS = 24
 
 
 def optimize(

@@ -13,7 +13,15 @@ from __future__ import annotations
 import numpy as np
 
 from robolin.api.inverse_and_forward import inverse
-from robolin.control.optimization.acceleration_form import AccelerationForm, IterationLog
+from robolin.codegen.mpc_files import MpcTables
+from robolin.control.optimization.acceleration_form import (
+    COST_ROUNDING,
+    DAMPING_RANGE,
+    STEP_FRACTIONS,
+    SUFFICIENT,
+    AccelerationForm,
+    IterationLog,
+)
 from robolin.control.optimization.batch_kernel import BatchKernel
 from robolin.control.optimization.inverse_kinematics import ik
 from robolin.control.optimization.pose_goal import PoseGoal
@@ -124,6 +132,33 @@ class Receding:
         self._last = q.copy(), qd.copy(), tau
         command: Floats = tau.copy()
         return command
+
+    def tables(self) -> MpcTables:
+        """The numbers of this controller, for `robolin.generate`."""
+        problem, terms = self._problem, self._form.cost_terms
+        knots = [0, min(1, problem.N - 1), problem.N]
+        weight, lower, upper, penalty = (
+            getattr(terms, name)[knots] for name in ("weight", "lower", "upper", "penalty")
+        )
+        effort = np.stack([problem.ranges.tau_lower, problem.ranges.tau_upper])
+        return MpcTables(
+            problem.N, problem.dt, self._iterations, self._observer,
+            weight, lower, upper, penalty, effort, self.goal,
+            STEP_FRACTIONS, SUFFICIENT, DAMPING_RANGE, COST_ROUNDING,
+        )  # fmt: skip
+
+    def replay(self, states: Floats) -> Floats:
+        """Torques of a new controller with the same goal, for measured states.
+
+        Args:
+            states: positions and velocities of consecutive samples (rows, 2, n)
+
+        Returns:
+            torques (rows, n) in N·m or N
+        """
+        other = Receding(self._problem, self._iterations, self._observer)
+        other.set_goal(self.goal)
+        return np.array([other.step(q, qd) for q, qd in states])
 
     def _observe(self, q: Floats, qd: Floats) -> None:
         """Update the torque bias from the motion since the last sample."""

@@ -1,0 +1,156 @@
+"""Receding-horizon control (MPC) as C, with the bits of `robolin.receding`.
+
+The code does for one arm what `Receding.step` does: it calls the generated inverse dynamics and
+their derivatives, and runs the backward pass, the step and the line search in the same order of
+operations.  All memory is in one structure of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Protocol
+
+import numpy as np
+
+from robolin.codegen.c_files import CProgram
+from robolin.core.arrays import Floats
+from robolin.errors import UsageError
+
+_NEEDED = ("inverse", "linearize-inverse")
+
+
+@dataclass(frozen=True)
+class MpcTables:
+    """Numbers of a controller.
+
+    knots:      knots of the horizon
+    dt:         sample time in s
+    iterations: iterations per sample
+    observer:   gain of the torque-bias observer
+    weight, lower, upper, penalty: terms of q, v and τ at the first, at middle and at the last knot,
+        each (3, 3, n)
+    effort:     limits of the commanded torques (2, n)
+    goal:       goal positions (n,)
+    fractions:  step fractions of the line search
+    sufficient: fraction of the predicted decrease that a step must reach
+    damping:    smallest and largest damping
+    rounding:   relative decrease that is round-off of the cost
+    """
+
+    knots: int
+    dt: float
+    iterations: int
+    observer: float
+    weight: Floats
+    lower: Floats
+    upper: Floats
+    penalty: Floats
+    effort: Floats
+    goal: Floats
+    fractions: tuple[float, ...]
+    sufficient: float
+    damping: tuple[float, float]
+    rounding: float
+
+
+class MpcController(Protocol):
+    """The controller of `robolin.receding`."""
+
+    def tables(self) -> MpcTables: ...
+    def replay(self, states: Floats) -> Floats:
+        """Torques (rows, n) of a new controller for measured states (rows, 2, n)."""
+
+
+def require_mpc(program: CProgram, controller: MpcController | None) -> MpcController:
+    """Reject programs that the controller does not support."""
+    if controller is None:
+        raise UsageError("mpc: give a controller", hint="mpc=robolin.receding(arm, goal)")
+    verbs = [function.verb for function in program.functions]
+    if any(verb not in verbs for verb in _NEEDED):
+        raise UsageError("mpc requires two functions", hint=f"add {' and '.join(_NEEDED)}")
+    if program.precision.real != "double":
+        raise UsageError("mpc requires double precision", hint="omit --real float")
+    if controller.tables().goal.shape != (program.arm.n,):
+        raise UsageError("mpc: the controller is of another arm", hint="use one arm for both")
+    return controller
+
+
+# samples of the test, and the size of its disturbances in rad or m
+_SAMPLES, _DISTURBANCE = 12, 1e-3
+
+
+def _number(value: float) -> str:
+    # infinite limits have the penalty 0, and a number beyond all others has the same effect
+    return repr(float(np.clip(value, -np.finfo(float).max, np.finfo(float).max)))
+
+
+def _table(kind: str, name: str, values: Floats | Sequence[Sequence[str]], size: int) -> str:
+    rows = [
+        "    {" + ", ".join(each if isinstance(each, str) else _number(each) for each in row) + "},"
+        for row in values
+    ]
+    return "\n".join([f"static const {kind} {name}[][{size}] = {{", *rows, "};"])
+
+
+def mpc_header(program: CProgram, controller: MpcController) -> Iterator[str]:
+    """The header of the controller."""
+    tables, n = controller.tables(), program.arm.n
+    n4 = -(-n // 4) * 4
+    sizes = {"N": tables.knots, "n": n, "n2": 2 * n, "nn": n * n, "n4": n4, "PC": 2 * n4 + 4}
+    words = {"upper": program.prefix.upper(), "dt": repr(tables.dt)}
+    words |= {name: str(size) for name, size in sizes.items()}
+    yield from _filled("mpc_template.h", program.prefix, words)
+
+
+def _filled(file: str, prefix: str, words: dict[str, str]) -> Iterator[str]:
+    """A template with $words replaced, and @ by the prefix."""
+    text = (resources.files("robolin.codegen") / file).read_text("utf-8")
+    # longest first: $n is the beginning of other words
+    for word in sorted(words, key=len, reverse=True):
+        text = text.replace(f"${word}", words[word])
+    yield from text.replace("@", prefix).splitlines()
+
+
+def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
+    """The source of the controller."""
+    tables, n = controller.tables(), program.arm.n
+    arrays = {name: getattr(tables, name) for name in ("weight", "lower", "upper", "penalty")}
+    texts = [_table("double", name, each.reshape(3, -1), 3 * n) for name, each in arrays.items()]
+    texts.append(_table("double", "effort", tables.effort, n))
+    goal = ", ".join(_number(each) for each in tables.goal)
+    texts.append(f"const double @_mpc_goal[{n}] = {{{goal}}};")
+    words = {
+        "n": str(n),
+        "n4": str(-(-n // 4) * 4),
+        "N": str(tables.knots),
+        "dt": repr(tables.dt),
+        "observer": repr(tables.observer),
+        "iterations": str(tables.iterations),
+        "tables": "\n".join(texts),
+        "fractions": ", ".join(map(repr, tables.fractions)),
+        "sufficient": repr(tables.sufficient),
+        "least": repr(tables.damping[0]),
+        "most": repr(tables.damping[1]),
+        "rounding": repr(tables.rounding),
+    }
+    yield from _filled("mpc_template.c", program.prefix, words)
+
+
+def mpc_test(program: CProgram, controller: MpcController) -> Iterator[str]:
+    """A test that compares the torques of disturbed samples with those of Python."""
+    tables, n = controller.tables(), program.arm.n
+    rng = np.random.default_rng(0)
+    states = np.zeros((_SAMPLES, 2, n))
+    states[:, 0] = tables.goal - 0.2
+    states[1:] += np.cumsum(_DISTURBANCE * rng.standard_normal((_SAMPLES - 1, 2, n)), axis=0)
+    torques = controller.replay(states)
+    bits = [[f"0x{int(each):016x}ULL" for each in row] for row in torques.view(np.uint64)]
+    words = {
+        "n": str(n),
+        "rows": str(_SAMPLES),
+        "states": _table("double", "states", states.reshape(_SAMPLES, -1), 2 * n),
+        "expected": _table("unsigned long long", "expected", bits, n),
+    }
+    yield from _filled("mpc_template_test.c", program.prefix, words)
