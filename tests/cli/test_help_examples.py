@@ -119,7 +119,7 @@ def words_of(line: str) -> list[str]:
     words = shlex.split(line.partition(" > ")[0])
     for command, option, value in (
         *(("verify", "--samples", "1"), ("bench", "--rows", "10")),
-        ("excite", "--iterations", "1"),
+        *(("excite", "--iterations", "1"), ("optimize", "--starts", "2")),
     ):
         if words[0] != command or words[1] == "counts":
             continue

@@ -17,7 +17,7 @@ import numpy as np
 
 from robolin.control.optimization.augmented_lagrangian import GROWTH, MotionTolerances, PoseTerminal
 from robolin.control.optimization.backward_pass import StageCost, stage_terms
-from robolin.control.optimization.batch_kernel import BatchKernel
+from robolin.control.optimization.batch_kernel import BatchKernel, BoundKernel
 from robolin.control.optimization.pose_goal import matrix_product
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Indices, Mask
@@ -47,6 +47,8 @@ class RK4Knots:
     def __init__(self, arm: Arm, actuated: list[int], dt: float) -> None:
         self.arm, self.actuated, self.dt, self.n = arm, actuated, dt, arm.n
         self._forward = BatchKernel(arm, "forward")
+        # arrays of each number of rows, with the kernel that is bound to them
+        self._bound: dict[int, tuple[Floats, Floats, Floats, BoundKernel]] = {}
 
     def torque(self, u: Floats) -> Floats:
         """Torques of all joints (..., n)."""
@@ -56,14 +58,21 @@ class RK4Knots:
 
     def rate(self, x: Floats, tau: Floats) -> Floats:
         """ẋ (rows, 2n) of states and torques."""
-        n, rows = self.n, x.shape[:-1]
-        flat = np.ascontiguousarray(x.reshape(-1, 2 * n))
-        torques = np.ascontiguousarray(tau.reshape(-1, n))
-        qdd = np.empty((len(flat), n))
-        bound = self._forward.bind([flat[:, :n], flat[:, n:], torques], [qdd])
-        if not bound():
-            qdd[bound.status != 0.0] = np.nan
-        return np.concatenate([x[..., n:], qdd.reshape(*rows, n)], axis=-1)
+        n, count = self.n, x.size // (2 * self.n)
+        if count not in self._bound:
+            self._bound[count] = self._arrays(count)
+        states, torques, qdd, run = self._bound[count]
+        states[...], torques[...] = x.reshape(count, 2 * n), tau.reshape(count, n)
+        if not run():
+            qdd[run.status != 0.0] = np.nan
+            run.status.fill(0.0)
+        return np.concatenate([x[..., n:], qdd.reshape(*x.shape[:-1], n)], axis=-1)
+
+    def _arrays(self, count: int) -> tuple[Floats, Floats, Floats, BoundKernel]:
+        states, torques = np.zeros((count, 2 * self.n)), np.zeros((count, self.n))
+        qdd = np.zeros((count, self.n))
+        inputs = [states[:, : self.n], states[:, self.n :], torques]
+        return states, torques, qdd, self._forward.bind(inputs, [qdd])
 
     def stages(self, x: Floats, tau: Floats) -> tuple[list[Floats], Floats]:
         """States at the four stages, and the next state."""
