@@ -10,6 +10,7 @@ import gc
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for index, item in enumerate(same):
             if last >= QUICK_CASES and index not in quick:
                 item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_setup() -> None:
+    """Skip what would start after the time that ROBOLIN_TESTS_UNTIL gives, in seconds of Unix."""
+    until = os.environ.get("ROBOLIN_TESTS_UNTIL")
+    if until and time.time() > float(until):
+        pytest.skip("no time is left for this test; `.ci/run all` runs every test")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -28,8 +28,9 @@ MAYBE_WAITS = re.compile(r"timeout|\.(wait|join)\(\s*[\d.]")
 SHORTEST_TIMEOUT = 60
 
 # programs that no test runs: the long campaign measures how long files and writes take, the table
-# of decompression bombs how long each takes
+# of decompression bombs how long each takes; and the time limit of CI
 TIMED = {
+    "conftest.py",
     *("fuzz/__main__.py", "fuzz/long_run.py", "fuzz/kills.py", "fuzz/bombs.py"),
     "batch/cluster/kill_rounds.py",
 }

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +21,30 @@ import robolin
 from tests.cli.command import CommandRun, environment, python, run_ok
 
 START = "from robolin.cli.entry_point import run; run()"
+# for signals that are blocked until robolin's first statement, which handles SIGINT
+HELD_BACK = f"""
+import _signal
+install = _signal.signal
+# a shell that runs tests in the background may make them inherit an ignored SIGINT
+install(_signal.SIGINT, _signal.default_int_handler)
+
+def first(*args):
+    _signal.signal = install
+    install(*args)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
+
+_signal.signal = first
+{START}
+"""
 # enough rows for a file of some hundred kilobytes, more than a small disk holds
 ROWS = 6_000
 
 
-def _started(*words: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+def _started(
+    *words: str, limit: Callable[[], None] | None = None, start: str = START
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", START, *words],
+        [sys.executable, "-c", start, *words],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -87,12 +104,11 @@ def test_signals_at_random_times(project: Path, number: signal.Signals, ext: str
     """The file is absent or complete, and the next write at the latest removes partial files."""
     rng = random.Random(f"{number} {ext}")
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
-    # a shell that runs tests in the background may make them inherit an ignored SIGINT
-    process = _started(*words, limit=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    hold = partial(signal.pthread_sigmask, signal.SIG_BLOCK, [number])
+    process = _started(*words, limit=hold, start=HELD_BACK)
     time.sleep(rng.uniform(0.1, 0.5))
     process.send_signal(number)
     ran = _ended(process)
-    # before the interpreter is ready for it, a signal is the system's
     assert ran.code in (0, SIGNALS[number], -number), ran
     assert "Traceback" not in ran.err or ran.code == -number
     if Path(f"out.{ext}").exists():
