@@ -7,6 +7,7 @@ import numpy as np
 from robolin.control.optimization.inverse_kinematics import ik
 from robolin.control.optimization.pose_goal import PoseGoal
 from robolin.core.arm_parts import rotation_from_rpy
+from robolin.core.progress import running
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
 from robolin.core.results.result import Array, Result
 from robolin.core.text_parsing import FlagText, parse_number, parse_per_joint, split_name
@@ -23,14 +24,15 @@ def answer_ik(context: QueryContext) -> Result:
     goal = parse_pose_goal(FlagText("--goal", question.text("goal") or ""))
     start = context.states.typed.get("q")
     count, seed = question.count("starts"), question.count("seed")
-    found = ik(
-        arm,
-        goal,
-        q=None if start is None else parse_per_joint(FlagText("--q", start), arm, True, True),
-        starts=32 if count is None else count,
-        seed=0 if seed is None else seed,
-        limits=not question.flag("ignore-limits"),
-    )
+    with running("inverse kinematics"):
+        found = ik(
+            arm,
+            goal,
+            q=None if start is None else parse_per_joint(FlagText("--q", start), arm, True, True),
+            starts=32 if count is None else count,
+            seed=0 if seed is None else seed,
+            limits=not question.flag("ignore-limits"),
+        )
     kinds = [joint.kind for joint in arm.joints]
     errors = {"position_error": found.position_error}
     if goal.rotation is not None:

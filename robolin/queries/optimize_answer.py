@@ -17,6 +17,7 @@ from robolin.control.optimization.problem import scaled_ranges
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.choices import OptimizeMethod, Solver
+from robolin.core.progress import running
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
 from robolin.core.results.result import Array, Result
 from robolin.core.text_parsing import (
@@ -40,27 +41,28 @@ def answer_optimize(context: QueryContext) -> Result:
     context.emit_arm_notes()
     files: dict[str, str] = {}
     ranges = _limit_options(question, arm)
-    motion = optimize(
-        arm,
-        _goal(question, arm),
-        q=_typed(context, "q"),
-        qd=0.0 if (qd := _typed(context, "qd")) is None else qd,
-        duration=parsed_option(question, "duration", number),
-        dt=parsed_option(question, "dt", number),
-        follow=_motion_file(context, "follow", ("qd",), files),
-        Q=state_weights(question) or None,
-        R=_efforts(question),
-        final=parsed_option(question, "final", number),
-        actuated=_names(question, "actuated"),
-        passive=_names(question, "passive"),
-        **ranges,
-        method=cast(OptimizeMethod, question.text("method") or "auto"),
-        starts=question.count("starts"),
-        seed=question.count("seed") or 0,
-        iterations=question.count("iterations") or 500,
-        solver=cast(Solver, question.text("solver") or "own"),
-        initial=_motion_file(context, "from", ("tau",), files),
-    )
+    with running("optimize"):
+        motion = optimize(
+            arm,
+            _goal(question, arm),
+            q=_typed(context, "q"),
+            qd=0.0 if (qd := _typed(context, "qd")) is None else qd,
+            duration=parsed_option(question, "duration", number),
+            dt=parsed_option(question, "dt", number),
+            follow=_motion_file(context, "follow", ("qd",), files),
+            Q=state_weights(question) or None,
+            R=_efforts(question),
+            final=parsed_option(question, "final", number),
+            actuated=_names(question, "actuated"),
+            passive=_names(question, "passive"),
+            **ranges,
+            method=cast(OptimizeMethod, question.text("method") or "auto"),
+            starts=question.count("starts"),
+            seed=question.count("seed") or 0,
+            iterations=question.count("iterations") or 500,
+            solver=cast(Solver, question.text("solver") or "own"),
+            initial=_motion_file(context, "from", ("tau",), files),
+        )
     if not motion.converged:
         context.warn(f"the cost has not converged: {motion.reason}")
     lines = summary_lines(motion, ranges)

@@ -187,7 +187,8 @@ def ik_command(inquiry: Request, out: Output) -> None:
     \b
     Examples:
       robolin ik panda --goal panda_hand_tcp=0.5,0.1,0.3,180deg,0,0 --q home
-      robolin ik ur5 --goal tool0=0.4,0.2,0.5
+      robolin ik ur5 --goal tool0=0.4,0.2,0.5 -o pose.csv
+      robolin inverse ur5 --trajectory pose.csv
       robolin ik ur5 --goal tool0=0.4,0.2,0.5,0,90deg,0 --starts 200
       robolin ik two-link --goal tip=1.2,0.5,0 --ignore-limits
 

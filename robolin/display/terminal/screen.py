@@ -215,6 +215,9 @@ def headline(result: Result, rows: RowSummary) -> str:
     what = verdict or screen_of(result).what or verb
     if verb == "jacobian" and "frame" in result.contract:
         what = f"Jacobian of {str(result.contract['frame']).replace(chr(39), '')}"
+    if "weights" in result.options:
+        # their unit is the inverse of that of the weighted quantity
+        what = what.replace("derivatives of", "gradients of weights ·")
     where = _rows(result, rows.total) if batch else _state(result)
     if batch and verdict:
         # the verdict counts the rows
