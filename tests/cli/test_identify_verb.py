@@ -12,6 +12,7 @@ import pytest
 import robolin as library
 from robolin.analysis.identify.recording import Recording
 from robolin.core.arm_parameters import parameters
+from robolin.description.robot_source import robot_text
 from tests.analysis.identify_recordings import recorded, true_arm
 from tests.cli.command import robolin, run_ok
 from tests.description.test_corrected_file import FILES
@@ -102,6 +103,7 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
         (["--npz", "found.csv"], "the extension must be .npz"),
         (["--report", "found.pdf"], "the extension must be .html"),
         (["--plot", "found.html"], "unknown extension of a plot"),
+        (["-o", "absent/new.urdf"], "absent/new.urdf: "),
         (["--prior", "much"], "must be a part or a percentage"),
         (["--clock", "slow"], "must be auto, stamps or a period in s"),
         (["--effort-scale", "1,2"], "must be one number or 6, got 2"),
@@ -116,6 +118,16 @@ def test_wrong_usage_is_rejected(log: Path, flags: list[str], message: str) -> N
     run = robolin("identify", "ur5", "--trajectory", log, *flags)
     assert run.code not in (0, 70)
     assert message in run.err
+
+
+def test_the_robot_file_is_never_overwritten(log: Path, tmp_path: Path) -> None:
+    """-o must name another file than ARM, which is the prior of the fit."""
+    urdf = tmp_path / "ur5.urdf"
+    before = robot_text("ur5").text
+    urdf.write_bytes(before)
+    run = robolin("identify", urdf, "--trajectory", log, "-o", urdf)
+    assert run.code == 2
+    assert urdf.read_bytes() == before
 
 
 def test_a_file_that_ends_in_the_middle_of_a_row(log: Path, tmp_path: Path) -> None:

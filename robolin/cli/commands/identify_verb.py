@@ -226,6 +226,18 @@ def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
     if plot is not None and _suffix(plot)[1:] not in PICTURE_FORMATS:
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
         raise UsageError("unknown extension of a plot", where=plot, hint=hint)
+    _require_outputs([each for each in (path, npz, report, plot) if each is not None], values)
+
+
+def _require_outputs(outputs: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Reject outputs that overwrite an input or cannot be written, before anything is computed."""
+    from robolin.io.atomic import require_writable
+    from robolin.io.format_table import require_outputs_are_no_inputs
+
+    recordings = (*values["trajectory"], *values["holdout"], *values["unloaded"])
+    require_outputs_are_no_inputs(outputs, [values["arm"], *recordings])
+    for output in outputs:
+        require_writable(Path(output))
 
 
 def _suffix(path: str) -> str:
