@@ -104,8 +104,8 @@ def function(arm: Arm, verb: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     index, inputs = _index_of(arm), _DYNAMICS[verb].inputs
 
     def evaluate(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-        given = dict(zip(inputs, (first, second, third), strict=True))
-        tensors = torch.broadcast_tensors(*_checked(arm, given))
+        values = dict(zip(inputs, (first, second, third), strict=True))
+        tensors = torch.broadcast_tensors(*_checked(arm, values))
         result: Tensor = _Value.apply(index, verb, *tensors)
         return result
 
@@ -122,14 +122,14 @@ def _index_of(arm: Arm) -> int:
     return len(_ARMS) - 1
 
 
-def _checked(arm: Arm, given: Mapping[str, Any]) -> list[Tensor]:
+def _checked(arm: Arm, values: Mapping[str, Any]) -> list[Tensor]:
     """Tensors of one type; numbers and arrays are converted to it."""
-    tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
+    tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
     dtype = torch.float64
     if tensors and all(value.dtype == torch.float32 for value in tensors):
         dtype = torch.float32
     converted = []
-    for name, value in given.items():
+    for name, value in values.items():
         tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
         if tensor.device.type != "cpu":
             raise UsageError(
@@ -333,8 +333,8 @@ class InverseDynamics(torch.nn.Module):
 
     def forward(self, q: Any, qd: Any, qdd: Any) -> Tensor:
         """Torques (..., n) of motions (..., n), differentiable by the parameters."""
-        given = {"q": q, "qd": qd, "qdd": qdd}
-        motion = _checked(self._arm, given)
+        values = {"q": q, "qd": qd, "qdd": qdd}
+        motion = _checked(self._arm, values)
         if any(tensor.requires_grad for tensor in motion):
             raise UsageError(
                 "robolin.torch.InverseDynamics: differentiates by its parameters only",

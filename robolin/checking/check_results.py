@@ -330,8 +330,8 @@ def _relative_paths(files: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Paths of the input files relative to a folder; bundled robots and pipes have none."""
     ways = {}
     for label, path in files.items():
-        found = [_relative_path(each, folder, label) for each in split_files(path)]
-        if known := [each for each in found if each is not None]:
+        relative = [_relative_path(each, folder, label) for each in split_files(path)]
+        if known := [each for each in relative if each is not None]:
             ways[label] = JOIN.join(known)
     return ways
 

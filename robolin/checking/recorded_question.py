@@ -142,12 +142,12 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     names = name.split(JOIN) if label != ARM_OPTION else [name]
     ways = [None] * len(names) if recorded is None else recorded.split(JOIN)
     if len(names) > 1 and len(ways) == len(names):
-        found = [
+        locations = [
             _located(label, each, way, stored, inputs)
             for each, way in zip(names, ways, strict=True)
         ]
-        if all(found):
-            return JOIN.join(each for each in found if each)
+        if all(locations):
+            return JOIN.join(each for each in locations if each)
     if (one := _located(label, name, recorded, stored, inputs)) is not None:
         return one
     if label == ARM_OPTION and recorded is None:

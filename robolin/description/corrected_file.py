@@ -319,12 +319,12 @@ def _read_again(
 
 def _require_same(again: Arm, after: Arm, editor: RobotFileEditor, shown: str) -> None:
     """Reject a text that does not give the values of the new arm."""
-    found, expected = _values(again), _values(after)
+    written, expected = _values(again), _values(after)
     largest: dict[str, float] = {}
     for label, value in expected.items():
         largest[_kind(label)] = max(largest.get(_kind(label), 0.0), abs(value))
     for label, value in expected.items():
-        read = found.get(label, nan)
+        read = written.get(label, nan)
         if not abs(read - value) <= _SAME * largest[_kind(label)]:
             message = f"{label} would be {read:.6g} in the corrected file, not {value:.6g}"
             hint = editor.mismatch_hint

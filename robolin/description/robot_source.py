@@ -91,7 +91,7 @@ def robot_text(source: Source) -> RobotText:
     if (committed := _GIT_SOURCE.fullmatch(name)) and not os.path.exists(name):
         return _committed(name, committed[1], committed[2])
     name, part = model_of(name)
-    path = _found(name)
+    path = _path_of(name)
     text = robot_file_bytes(path)
     shown = path.name if path == bundled_path(name) else name
     return RobotText(text, shown, _format(path, text), path, part=part)
@@ -157,7 +157,7 @@ def name_of(source: object) -> str:
     raise UsageError(f"{source!r} is neither a path nor the name of a bundled robot", hint=hint)
 
 
-def _found(name: str) -> Path:
+def _path_of(name: str) -> Path:
     """The file of a name: an existing path, or else a bundled arm."""
     if not name:
         raise UsageError(

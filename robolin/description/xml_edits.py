@@ -76,14 +76,14 @@ class XmlEdits:
         """Set and remove attributes of a start tag; all others keep their text."""
         tag = self.source[node.start : node.content_start]
         parts, at, left = [], 0, dict(values)
-        for found in _ATTRIBUTE.finditer(tag):
-            name = found[1].decode()
+        for attribute in _ATTRIBUTE.finditer(tag):
+            name = attribute[1].decode()
             if name in remove:
-                parts.append(tag[at : found.start()])
-                at = found.end()
+                parts.append(tag[at : attribute.start()])
+                at = attribute.end()
             elif name in left:
-                parts.append(tag[at : found.start(2)] + f'"{left.pop(name)}"'.encode())
-                at = found.end()
+                parts.append(tag[at : attribute.start(2)] + f'"{left.pop(name)}"'.encode())
+                at = attribute.end()
         last = len(tag) - (2 if node.empty else 1)
         # a space before the slash stays there
         ends = len(tag[:last].rstrip())
@@ -94,9 +94,9 @@ class XmlEdits:
     def set_content(self, node: XmlNode, content: str, remove: Sequence[str] = ()) -> None:
         """Replace all that is inside an element, and remove attributes."""
         tag = self.source[node.start : node.content_start]
-        for found in reversed(list(_ATTRIBUTE.finditer(tag))):
-            if found[1].decode() in remove:
-                tag = tag[: found.start()] + tag[found.end() :]
+        for attribute in reversed(list(_ATTRIBUTE.finditer(tag))):
+            if attribute[1].decode() in remove:
+                tag = tag[: attribute.start()] + tag[attribute.end() :]
         if node.empty:
             opened = tag.rstrip()[:-2].rstrip() + b">"
             closed = f"{content}</{node.tag}>".encode()
@@ -149,8 +149,8 @@ def _tree(text: bytes, shown: str) -> XmlNode:
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         first = parser.CurrentByteIndex + shift
-        found = _TAG_END.match(text, first)
-        inner = found.end() if found else first
+        end = _TAG_END.match(text, first)
+        inner = end.end() if end else first
         node = XmlNode(tag, attributes, first, inner, empty=text[inner - 2 : inner] == b"/>")
         (open_nodes[-1].children if open_nodes else roots).append(node)
         open_nodes.append(node)

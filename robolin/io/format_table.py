@@ -197,8 +197,8 @@ def recordings_in_folder(path: str) -> list[str]:
     """The paths of all recordings in a folder of another program; [] for a single recording."""
     for recognizes, lists in RECORDED_PARTS.items():
         if _function(recognizes)(Path(path)):
-            found: list[str] = _function(lists)(path)
-            return found
+            paths: list[str] = _function(lists)(path)
+            return paths
     return []
 
 

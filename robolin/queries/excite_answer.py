@@ -23,19 +23,19 @@ def answer_excite(context: QueryContext) -> Result:
     """Search a motion; report what it determines and how much of the limits it uses."""
     context.emit_arm_notes()
     motion = excite(context.arm, **_arguments(context))
-    arm, found = context.arm, motion.identifiable
+    arm, identifiable = context.arm, motion.identifiable
     kinds = [joint.kind for joint in arm.joints]
     arrays = tuple(
         Array(name, getattr(motion, name), (arm.joint_names,), unit_of(name, kinds), word)
         for name, word in COLUMN_WORDS.items()
     )
     determined = (
-        f"the motion determines {found.rank} of {motion.possible} identifiable parameters, "
-        f"condition {found.condition:.3g}"
+        f"the motion determines {identifiable.rank} of {motion.possible} identifiable parameters, "
+        f"condition {identifiable.condition:.3g}"
     )
     used = _tightest(context, motion)
     context.settings.notify("summary", f"{determined}; used limits: {used}")
-    if found.rank < motion.possible:
+    if identifiable.rank < motion.possible:
         context.warn("not all parameters are determined: use more --iterations or --harmonics")
     elif found.condition > _POOR_CONDITION:
         context.warn(
@@ -46,9 +46,9 @@ def answer_excite(context: QueryContext) -> Result:
         "motion": f"Fourier series of {context.question.count('harmonics') or 5} harmonics, "
         "at rest at the start and the end",
         "algorithm": "D-optimal random search",
-        "identifiable": f"{found.rank} numbers of {len(found.names)} parameters; "
+        "identifiable": f"{identifiable.rank} numbers of {len(identifiable.names)} parameters; "
         f"{motion.possible} for random motions",
-        "condition": f"{found.condition:.3g}",
+        "condition": f"{identifiable.condition:.3g}",
         "used limits": used,
     }
     return context.result(arrays, lines, time=motion.time)
@@ -66,14 +66,14 @@ def _tightest(context: QueryContext, motion: Excitation) -> str:
 def _arguments(context: QueryContext) -> dict[str, Any]:
     """Options of the question as arguments of `excite`."""
     question = context.question
-    given: dict[str, Any] = {name: question.count(name) for name in ("harmonics", "iterations")}
-    given["seed"] = question.count("seed")
-    given |= {name: _seconds(question, name) for name in ("duration", "period", "dt")}
+    arguments: dict[str, Any] = {name: question.count(name) for name in ("harmonics", "iterations")}
+    arguments["seed"] = question.count("seed")
+    arguments |= {name: _seconds(question, name) for name in ("duration", "period", "dt")}
     if (text := question.text("margin")) is not None:
-        given["margin"] = number(FlagText("--margin", text))
+        arguments["margin"] = number(FlagText("--margin", text))
     for name in ("max-velocity", "max-acceleration"):
-        given[name.replace("-", "_")] = _per_joint(context, name)
-    return {name: value for name, value in given.items() if value is not None}
+        arguments[name.replace("-", "_")] = _per_joint(context, name)
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _seconds(question: Question, name: str) -> float | None:

@@ -90,12 +90,12 @@ class ExternalQuery(AlgorithmQuery):
         assert self.observer is not None
         arrays, failed = super().rows(context, inputs, chunk, jobs)
         momentum, rate = arrays
-        found = self.observer.add(momentum.values, rate.values, self._seconds_of(inputs, chunk))
-        touched = contact_rows(found, self.thresholds)
+        torques = self.observer.add(momentum.values, rate.values, self._seconds_of(inputs, chunk))
+        touched = contact_rows(torques, self.thresholds)
         external = replace(
             rate,
             name="tau_external",
-            values=found,
+            values=torques,
             unit=unit_of("tau_external", [joint.kind for joint in context.arm.joints]),
             column="external_effort",
         )

@@ -25,7 +25,7 @@ def answer_ik(context: QueryContext) -> Result:
     start = context.states.typed.get("q")
     count, seed = question.count("starts"), question.count("seed")
     with running("inverse kinematics"):
-        found = ik(
+        solution = ik(
             arm,
             goal,
             q=None if start is None else parse_per_joint(FlagText("--q", start), arm, True, True),
@@ -34,18 +34,18 @@ def answer_ik(context: QueryContext) -> Result:
             limits=not question.flag("ignore-limits"),
         )
     kinds = [joint.kind for joint in arm.joints]
-    errors = {"position_error": found.position_error}
+    errors = {"position_error": solution.position_error}
     if goal.rotation is not None:
-        errors["orientation_error"] = found.orientation_error
+        errors["orientation_error"] = solution.orientation_error
     arrays = (
-        Array("q", found.q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
+        Array("q", solution.q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
         *(Array(name, np.array(error), (), unit_of(name, kinds)) for name, error in errors.items()),
     )
     limits = "ignored" if question.flag("ignore-limits") else "respected"
     lines = {
-        "goal": f"pose of '{found.frame}' in the axes of the root link",
+        "goal": f"pose of '{solution.frame}' in the axes of the root link",
         "position limits": limits,
-        "starts": f"{found.reached} of {32 if count is None else count} reach the goal",
+        "starts": f"{solution.reached} of {32 if count is None else count} reach the goal",
     }
     return context.result(arrays, lines)
 

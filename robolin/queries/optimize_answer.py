@@ -177,21 +177,21 @@ def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str,
 def limits_text(motion: OptimalMotion, ranges: Mapping[str, Any]) -> str:
     """Largest use of the effort, speed and position limits, with joint and time."""
     arm = motion.arm
-    found = scaled_ranges(
+    limits = scaled_ranges(
         arm,
         ranges["limits"],
         ranges["limit_scale"],
         ranges.get("max_effort"),
         ranges.get("max_speed"),
     )
-    bounded = np.isfinite(found.q_upper) & np.isfinite(found.q_lower)
-    low, high = (np.where(bounded, end, 0.0) for end in (found.q_lower, found.q_upper))
+    bounded = np.isfinite(limits.q_upper) & np.isfinite(limits.q_lower)
+    low, high = (np.where(bounded, end, 0.0) for end in (limits.q_lower, limits.q_upper))
     centre, half = 0.5 * (high + low), 0.5 * (high - low)
-    most = np.where(motion.tau > 0.0, found.tau_upper, -found.tau_lower)
+    most = np.where(motion.tau > 0.0, limits.tau_upper, -limits.tau_lower)
     bounded &= half > 0.0
     used = {
         "effort": np.abs(motion.tau) / np.where(most > 0.0, most, np.inf),
-        "speed": np.abs(motion.qd) / found.qd_upper,
+        "speed": np.abs(motion.qd) / limits.qd_upper,
         "position": np.where(bounded, np.abs(motion.q - centre), 0.0)
         / np.where(bounded, half, 1.0),
     }

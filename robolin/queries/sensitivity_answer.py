@@ -189,9 +189,9 @@ def _parts(
     for block in sensitivity_blocks(arm, nominal, geometry, options):
         rows = slice(first, first + len(block))
         first = rows.stop
-        found = split_columns(arm, nominal.time[rows], block, geometry)
+        matrices = split_columns(arm, nominal.time[rows], block, geometry)
         time = None if motion.time is None else motion.time[rows]
-        arrays = (*_matrices(arm, found), *_along(context, motion, rows))
+        arrays = (*_matrices(arm, matrices), *_along(context, motion, rows))
         yield replace(empty, arrays=arrays, time=time)
 
 

@@ -58,7 +58,7 @@ class MjcfEditor:
     @property
     def mismatch_hint(self) -> str:
         """Settings of the file that change values."""
-        found = [
+        settings = [
             f"{name} in <compiler>"
             for node in self.edits.root.all_nodes()
             if node.tag == "compiler"
@@ -67,14 +67,14 @@ class MjcfEditor:
         ]
         nodes = list(self.edits.root.all_nodes())
         if any("springdamper" in node.attributes for node in nodes):
-            found.append("springdamper of joints (write stiffness and damping)")
+            settings.append("springdamper of joints (write stiffness and damping)")
         for section in (node for node in nodes if node.tag == "actuator"):
             for name in ("armature", "damping"):
                 if any(name in node.attributes for node in section.children):
-                    found.append(f"{name} of actuators (write it in the joint)")
+                    settings.append(f"{name} of actuators (write it in the joint)")
         if any(node.tag == "flag" for node in nodes):
-            found.append("disabled features in <flag>")
-        return f"remove {', '.join(found)} from the file" if found else _SAVED
+            settings.append("disabled features in <flag>")
+        return f"remove {', '.join(settings)} from the file" if settings else _SAVED
 
     @property
     def relative_files(self) -> Sequence[str]:

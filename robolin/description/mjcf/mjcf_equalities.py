@@ -52,7 +52,7 @@ class Equalities:
 
 
 def read_equalities(
-    model: Row, files: ModelFiles, found: list[Finding], open_loops: bool
+    model: Row, files: ModelFiles, findings: list[Finding], open_loops: bool
 ) -> Equalities:
     """All active equalities; an unsupported one is an error, or left out with open loops."""
     read = Equalities()
@@ -71,7 +71,7 @@ def read_equalities(
         elif problem:
             message, hint = problem
             location = _location(files, equality)
-            found.append(
+            findings.append(
                 Finding("mjcf-equality", "error", location, message, f"{hint}, {_OPEN_HINT}")
             )
     return read

@@ -150,16 +150,16 @@ def _included(files: ModelFiles, model: _Model, include: Element, origin: _Origi
     """Put the elements of an included file into its <include>."""
     for name in _opened(include):
         paths = [(folder, name) for folder in (model.folder, origin.folder)]
-        found = _existing(files, name, paths, include, origin)
-        if not found:
+        existing = _existing(files, name, paths, include, origin)
+        if not existing:
             raise files.missing[name]
-        key = _key(files, found[0])
+        key = _key(files, existing[0])
         if key in model.included:
             # MuJoCo reports the error
             continue
         model.included.add(key)
-        inner = _Origin(os.path.dirname(found[0]), key)
-        root = _parsed(files, _bytes(files, found[0], name, include, origin), inner, key)
+        inner = _Origin(os.path.dirname(existing[0]), key)
+        root = _parsed(files, _bytes(files, existing[0], name, include, origin), inner, key)
         include.children = root.children if root is not None else []
         return inner
     return origin
@@ -229,14 +229,14 @@ def _existing(
         # MuJoCo accepts backslashes as separators, and resolves .. textually
         plain = os.path.join(folder, path.replace("\\", "/"))
         tried += [os.path.normpath(plain), plain]
-    found = {os.path.realpath(path): path for path in reversed(tried) if os.path.exists(path)}
-    if not all(_inside(files, real) for real in found or [os.path.realpath(tried[0])]):
+    existing = {os.path.realpath(path): path for path in reversed(tried) if os.path.exists(path)}
+    if not all(_inside(files, real) for real in existing or [os.path.realpath(tried[0])]):
         hint = "allow the folder with --package NAME=FOLDER"
         raise RobolinError(f"'{name}' is outside the model's package", where=where, hint=hint)
-    if not found:
+    if not existing:
         message = f"'{name}' could not be read: No such file or directory"
         files.missing[name] = FileError(message, where=where)
-    return list(found.values())[::-1]
+    return list(existing.values())[::-1]
 
 
 def _inside(files: ModelFiles, real: str) -> bool:

@@ -81,19 +81,19 @@ class _Part(NamedTuple):
     joint: JointEntry
 
 
-def read_mjcf(found: RobotText, folders: Iterable[str], open_loops: bool = False) -> Reading:
+def read_mjcf(robot: RobotText, folders: Iterable[str], open_loops: bool = False) -> Reading:
     """The description of an MJCF file, None if there is any error, and all findings.
 
     folders:    further readable folders, in addition to the package of the file
     open_loops: whether equality constraints without a mimic rule are left out
     """
-    if found.path is None:
+    if robot.path is None:
         hint = "give the path of the file: it may include other files"
         raise UsageError("MJCF cannot be read from standard input", where="-", hint=hint)
-    files = model_files(found.path, found.text, found.shown, folders)
+    files = model_files(robot.path, robot.text, robot.shown, folders)
     if any(finding.level == "error" for finding in files.findings):
         return Reading(None, files.findings)
-    model = _compiled(found, files)
+    model = _compiled(robot, files)
     if wrong_numbers := list(not_finite(model, files)):
         return Reading(None, limit_findings([*files.findings, *wrong_numbers]))
     findings = [*files.findings, *_findings(model, files)]
@@ -103,30 +103,30 @@ def read_mjcf(found: RobotText, folders: Iterable[str], open_loops: bool = False
     return Reading(None if wrong else description, limit_findings(findings), description)
 
 
-def _compiled(found: RobotText, files: ModelFiles) -> Row:
+def _compiled(robot: RobotText, files: ModelFiles) -> Row:
     if find_spec("mujoco") is None:
         hint = "pip install mujoco"
         raise RobolinError(
             "MJCF files need the package mujoco, which is not installed",
-            where=found.shown,
+            where=robot.shown,
             hint=hint,
         )
-    assert found.path is not None, "a file on disk"
-    request = {"file": str(found.path.absolute())}
+    assert robot.path is not None, "a file on disk"
+    request = {"file": str(robot.path.absolute())}
     try:
         model = run_in_separate_process(
             compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS
         )
     except OutOfBoundsError:
         message = "MuJoCo crashed on this file, or needed more than 10 s or 4 GiB"
-        raise RobolinError(message, where=found.shown) from None
+        raise RobolinError(message, where=robot.shown) from None
     if "error" in model:
         reason = " ".join(str(model["error"]).split())
         # MuJoCo reports the file without its line
         for name, error in files.missing.items():
             if os.path.basename(name) in reason:
                 raise error
-        raise RobolinError(f"MuJoCo rejects the file: {reason}", where=found.shown)
+        raise RobolinError(f"MuJoCo rejects the file: {reason}", where=robot.shown)
     return _switched_off(with_tendon_armature(with_actuators(_named(model))))
 
 
@@ -236,9 +236,9 @@ def _of_several_freedoms(model: Row, joint: Row, location: SourceLocation) -> It
 
 
 def _description(
-    model: Row, files: ModelFiles, found: list[Finding], open_loops: bool
+    model: Row, files: ModelFiles, findings: list[Finding], open_loops: bool
 ) -> tuple[Description, list[Finding]]:
-    bodies, equalities = model["body"], read_equalities(model, files, found, open_loops)
+    bodies, equalities = model["body"], read_equalities(model, files, findings, open_loops)
     rules, (rotors, rotor_joints) = equalities.rules, tendon_rotors(model, files)
     base = LinkEntry(bodies[0]["name"], files.at("worldbody", ""))
     parts = [part for k in range(1, len(bodies)) for part in _parts(model, k, files)]
@@ -247,7 +247,7 @@ def _description(
     joints = [_following(part.joint, rules, driven) for part in parts]
     joints += [*equalities.joints, *rotor_joints]
     location = files.at("mujoco", "")
-    root, findings = check_structure(links, joints, location)
+    root, problems = check_structure(links, joints, location)
     x, y, z = model["gravity"]
     return Description(
         name=model["name"] or files.main.stem,
@@ -258,11 +258,11 @@ def _description(
         digest=files.digest,
         gravity=(x, y, z),
         loops=tuple(equalities.loops),
-        poses=keyframe_poses(model, joints, files, found),
+        poses=keyframe_poses(model, joints, files, findings),
         ignored=_ignored(model, files, equalities),
         notes=("compiled by MuJoCo from MJCF", *actuator_notes(model)),
         locations={"robot": location},
-    ), findings
+    ), problems
 
 
 def _ignored(model: Row, files: ModelFiles, equalities: Equalities) -> tuple[str, ...]:

@@ -377,8 +377,8 @@ def urdfdom_findings(text: bytes, robot: Element, notes: Notes) -> None:
                 effect = lost if link else "rejects the file"
                 message = f"{owner}: white space in '{name}' of <{each.tag}>: urdfdom {effect}"
                 hint = "write one space between numbers and none after the last, on one line"
-                found = "inertia-urdfdom" if link else "joint-urdfdom"
-                notes.add(found, "warning", each, message, hint)
+                finding_id = "inertia-urdfdom" if link else "joint-urdfdom"
+                notes.add(finding_id, "warning", each, message, hint)
 
 
 def _strange_numbers(text: bytes) -> Iterator[tuple[tuple[str, int], str]]:

@@ -87,8 +87,8 @@ def _unmarked_package(name: str, file: Path) -> Path | None:
 
 def _packages_or_similar(file: Path) -> list[Path]:
     """The package of a file, and the nearest folder above it that looks like one."""
-    found = (package_of(file), _similar(file, _PARTS))
-    return [folder for folder in found if folder is not None]
+    similar = (package_of(file), _similar(file, _PARTS))
+    return [folder for folder in similar if folder is not None]
 
 
 def _similar(file: Path, parts: tuple[str, ...]) -> Path | None:
@@ -98,8 +98,8 @@ def _similar(file: Path, parts: tuple[str, ...]) -> Path | None:
 
 def _looks_like_package(folder: Path, parts: tuple[str, ...] = _PARTS) -> bool:
     """Return True for a folder with the subfolders of a package, but without its manifest."""
-    found = any((folder / part).is_dir() for part in parts)
-    return found and not (folder / "package.xml").is_file()
+    has_parts = any((folder / part).is_dir() for part in parts)
+    return has_parts and not (folder / "package.xml").is_file()
 
 
 def _folders(variable: str) -> list[Path]:

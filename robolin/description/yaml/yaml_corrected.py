@@ -130,9 +130,9 @@ class YamlEditor:
 
     def _replace_entry(self, mapping: Any, key: str, text: str) -> None:
         """Replace a key and its value."""
-        found = next((name, value) for name, value in mapping.value if name.value == key)
-        start = self._shift + found[0].start_mark.index
-        self._changes.append((start, self._end(found[1]), text))
+        entry = next((name, value) for name, value in mapping.value if name.value == key)
+        start = self._shift + entry[0].start_mark.index
+        self._changes.append((start, self._end(entry[1]), text))
 
     def _add(self, mapping: Any, entries: dict[str, str]) -> None:
         """Add entries at the end of a mapping, in its own style."""

@@ -162,9 +162,9 @@ def compile_module(module: Any, *, vectorize: bool = True) -> NativeModule:
     machines.  `vectorize` lets LLVM vectorize and unroll loops, which never reorders a sum.
     """
     text = str(module)
-    if found := _INEXACT.search(text):
+    if inexact := _INEXACT.search(text):
         raise UsageError(
-            f"'{found.group()}' would change the rounding of a result",
+            f"'{inexact.group()}' would change the rounding of a result",
             hint="use separate instructions without fast-math flags",
         )
     key = (text, vectorize)

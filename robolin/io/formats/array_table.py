@@ -75,20 +75,20 @@ def with_rows(
     plain = [_vector(each) for each in arrays]
     plain = [each for each in plain if len(each.shape) in (1, 2) and each.is_numeric]
     rows = _rows(plain)
-    found: list[StoredArray] = []
+    arrays_with_rows: list[StoredArray] = []
     for each in plain:
         if each.shape[0] == rows:
-            found.append(each)
+            arrays_with_rows.append(each)
         elif len(each.shape) == 2 and each.shape[1] == rows:
-            found.append(each.turned)
-    if not found or not rows:
+            arrays_with_rows.append(each.turned)
+    if not arrays_with_rows or not rows:
         hint = "store arrays of shape (rows, joints) or (rows,)"
         raise RobolinError("no array has rows", where=file, hint=hint)
-    kept = {each.name for each in found}
+    kept = {each.name for each in arrays_with_rows}
     unused = [each.name for each in arrays if each.name not in kept]
-    group = _common_group([each.name for each in found])
+    group = _common_group([each.name for each in arrays_with_rows])
     group = "" if group[:-1] in joints else group
-    return [replace(each, name=each.name[len(group) :]) for each in found], rows, unused
+    return [replace(each, name=each.name[len(group) :]) for each in arrays_with_rows], rows, unused
 
 
 def _common_group(names: Sequence[str]) -> str:
@@ -172,7 +172,7 @@ def _block(
     read: dict[str, npt.NDArray[Any]] = {}
     values = np.empty((stop - first, len(request.indices)))
     integers = {}
-    for place, index in enumerate(request.indices):
+    for target, index in enumerate(request.indices):
         array, column = columns[index]
         if array.name not in read:
             read[array.name] = array.read(first, stop)
@@ -180,7 +180,7 @@ def _block(
         own = some if some.ndim == 1 else some[:, column]
         if index in request.integers:
             integers[index] = _int64(own, array.name, file)
-        values[:, place] = integers[index] if index in integers else _floats(own)
+        values[:, target] = integers[index] if index in integers else _floats(own)
     return TableBlock(values, row_location(file, first), stop, integers)
 
 

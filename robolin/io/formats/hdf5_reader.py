@@ -42,11 +42,11 @@ def open_hdf5(location: str, part: str, file: str, joints: Sequence[str]) -> Ite
             arrays = [_stored(name, each, file) for name, each in named.items()]
         except _ERRORS as error:
             raise _damaged(file) from error
-        found, rows, unused = with_rows(arrays, joints, file)
+        arrays_with_rows, rows, unused = with_rows(arrays, joints, file)
         size = stream.seek(0, 2)
-        numbers = 8 * sum(prod(each.shape) for each in found)
+        numbers = 8 * sum(prod(each.shape) for each in arrays_with_rows)
         reject_decompression_bomb(numbers, size, _LARGEST_RATIO, file)
-        yield arrays_table(found, rows, file, lambda: digest_of(stream), unused)
+        yield arrays_table(arrays_with_rows, rows, file, lambda: digest_of(stream), unused)
 
 
 def _h5py(file: str) -> Any:

@@ -73,8 +73,8 @@ def open_mat_recording(
         if not inside:
             hint = f"the file contains {', '.join(each.name for each in arrays[:8])}"
             raise RobolinError(f"no variable of '{part}'", where=file, hint=hint)
-        found, rows, unused = with_rows(inside, joints, file)
-        yield arrays_table(found, rows, file, lambda: digest_of(stream), unused)
+        arrays_with_rows, rows, unused = with_rows(inside, joints, file)
+        yield arrays_table(arrays_with_rows, rows, file, lambda: digest_of(stream), unused)
 
 
 def _damaged(file: str) -> RobolinError:

@@ -132,7 +132,7 @@ def _is_column(member: NpzMember) -> bool:
 
 def _matrices(arrays: Mapping[str, NpzMember]) -> dict[str, NpzMember]:
     """Matrices of numbers that are not named q, qd, qdd or tau, with as many rows as most."""
-    found = {
+    matrices = {
         name: each
         for name, each in arrays.items()
         if name not in COLUMN_WORDS
@@ -140,9 +140,9 @@ def _matrices(arrays: Mapping[str, NpzMember]) -> dict[str, NpzMember]:
         and each.dtype.kind in "iuf"
         and 0 < each.shape[1] <= _MOST_COLUMNS
     }
-    lengths = [each.rows for each in found.values()]
+    lengths = [each.rows for each in matrices.values()]
     rows = max(lengths, key=lengths.count, default=0)
-    return {name: each for name, each in found.items() if each.rows == rows}
+    return {name: each for name, each in matrices.items() if each.rows == rows}
 
 
 def _by_rows(

@@ -158,7 +158,7 @@ def names_without_case(
     joint_name = rf"(?<![^\W_])({'|'.join(map(re.escape, longest))})(?![^\W_])"
     names = [
         re.sub(
-            joint_name, lambda found: folded.get(found[0].casefold(), found[0]), name, flags=re.I
+            joint_name, lambda match: folded.get(match[0].casefold(), match[0]), name, flags=re.I
         )
         for name in columns
     ]

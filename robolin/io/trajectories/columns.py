@@ -357,13 +357,13 @@ def _with_currents(
     """Name columns of motor currents as efforts; the reader multiplies them by the constants."""
     typed = any(quantity_of(text) == CURRENT for text in rules.columns)
     native = {f"{joint}/{CURRENT}": column_name("tau", joint) for joint in joints}
-    found = [name for name in names if name in native]
+    currents = [name for name in names if name in native]
     if rules.torque_constants is None:
         if typed:
             hint = "add --torque-constants with one number per joint in N·m/A, or use effort="
             raise UsageError("currents require torque constants", where="--columns", hint=hint)
         return list(names)
-    if not (typed or found):
+    if not (typed or currents):
         hint = f"name the columns of currents, for example --columns {CURRENT}=PATTERN"
         raise UsageError("no column has currents", where="--torque-constants", hint=hint)
     if typed and any(quantity_of(text) == COLUMN_WORDS["tau"] for text in rules.columns):
@@ -372,7 +372,7 @@ def _with_currents(
     if typed:
         return list(names)
     if efforts := [name for name in names if name in native.values()]:
-        message = f"'{found[0]}' and '{efforts[0]}' are in the same file"
+        message = f"'{currents[0]}' and '{efforts[0]}' are in the same file"
         hint = "remove --torque-constants to use the efforts"
         raise RobolinError(message, where=where, hint=hint)
     return [native.get(name, name) for name in names]

@@ -211,7 +211,7 @@ class LocalDerivatives:
             numbers = np.concatenate([self._numbers[-1:], numbers])
         steps = np.diff(ticks)
 
-        def place(index: int) -> str:
+        def location_text(index: int) -> str:
             return chunk.location(int(numbers[index]) - self._rows).rpartition(", ")[2]
 
         if (falls := np.flatnonzero(steps < 0)).size:
@@ -225,7 +225,7 @@ class LocalDerivatives:
         report = self._report
         repeated = np.flatnonzero(steps == 0)
         if repeated.size and not report.repeated:
-            report.first_repeated = place(int(repeated[0]) + 1)
+            report.first_repeated = location_text(int(repeated[0]) + 1)
         report.repeated += len(repeated)
         gaps = np.flatnonzero(steps > self._fit.in_ticks(ticks)[0])
         if gaps.size:

@@ -77,8 +77,8 @@ def _table(files: Sequence[JoinedFile], by: str) -> TableFile:
     owners = [(file, i) for file in files for i in file.columns]
     numbered = [file.table.numbered for file in files]
     names = [
-        str(place) if file.table.numbered else file.table.names[i]
-        for place, (file, i) in enumerate(owners)
+        str(index) if file.table.numbered else file.table.names[i]
+        for index, (file, i) in enumerate(owners)
     ]
     report = JoinReport([file.name for file in files], by)
 
@@ -397,10 +397,10 @@ class Interpolation:
         start = values[low]
         with np.errstate(invalid="ignore", over="ignore"):
             change = np.where(between[:, None], values[right] - start, 0.0)
-            found = start + share[:, None] * change
-        found[~inside] = np.nan
+            interpolated = start + share[:, None] * change
+        interpolated[~inside] = np.nan
         self._drop(int(low[np.flatnonzero(inside)[-1]]) if inside.any() else 0)
-        return TableBlock(found, rows.location, rows.reached)
+        return TableBlock(interpolated, rows.location, rows.reached)
 
     def _read_to(self, times: Numbers) -> None:
         """Read rows until one is later than the last of these times."""
@@ -430,7 +430,7 @@ class Interpolation:
     def _outside(self, row: int, times: Numbers, rows: TableBlock) -> RobolinError:
         assert self._times is not None, "rows were read"
         early = times[row] < self._times[0]
-        place = "before the first" if early else "after the last"
-        message = f"the time {times[row]} is {place} row of '{self.file.path}'"
+        where = "before the first" if early else "after the last"
+        message = f"the time {times[row]} is {where} row of '{self.file.path}'"
         hint = "skip such rows with --on-bad-row nan, or select others with --rows"
         return RobolinError(message, where=rows.location(row), hint=hint)
