@@ -37,10 +37,10 @@ def answer_excite(context: QueryContext) -> Result:
     context.settings.notify("summary", f"{determined}; used limits: {used}")
     if identifiable.rank < motion.possible:
         context.warn("not all parameters are determined: use more --iterations or --harmonics")
-    elif found.condition > _POOR_CONDITION:
+    elif identifiable.condition > _POOR_CONDITION:
         context.warn(
-            f"condition {found.condition:.3g} is poor (below {_POOR_CONDITION:g} is good): use "
-            "more --iterations, a longer --duration or larger limits"
+            f"condition {identifiable.condition:.3g} is poor (below {_POOR_CONDITION:g} is good): "
+            "use more --iterations, a longer --duration or larger limits"
         )
     lines = {
         "motion": f"Fourier series of {context.question.count('harmonics') or 5} harmonics, "
