@@ -94,11 +94,11 @@ _OWN = [
         "auto compares the stamps with the motion, and rebuilds them if they are poor.",
         default="auto",
     ),
-    flag("--prior PART", METHOD, "Trust in the robot file, such as 0.1 or 10%", default="0.1"),
+    flag("--prior PART", METHOD, "Trust in the robot file: 0.1 or 10%", default="0.1"),
     flag(
         "--fix NAME=VALUE",
         METHOD,
-        "Fix a parameter: forearm/mass=2.1; repeatable",
+        "Keep a value (forearm/mass=2.1); repeatable",
         **_TEXTS,
     ),
     flag("--free LINK", METHOD, "Do not trust values of a link; repeatable", **_TEXTS),
@@ -110,17 +110,17 @@ _OWN = [
         "order and meshes stay. A xacro file is expanded to URDF.",
         into="path",
     ),
-    flag("--npz FILE", OUTPUT, "Write values, covariance, shares and settings", into="npz"),
+    flag("--npz FILE", OUTPUT, "Write values and covariance", into="npz"),
     flag(
         "--report FILE",
         OUTPUT,
-        "Write an HTML report: torques, residuals, parameters, shares",
+        "Write an HTML report about the fit",
         into="report",
     ),
     flag(
         "--plot FILE",
         OUTPUT,
-        "Plot torques and residuals: .svg, .png or .pdf\nRequires matplotlib.",
+        "Plot torques and residuals (.svg, .png, .pdf)\nRequires matplotlib.",
         into="plot",
     ),
     flag("--format", OUTPUT, "Output format (default table)", into="form", choices=FORMS),
@@ -129,8 +129,8 @@ _OWN = [
     flag("-q --quiet", OUTPUT, "Hide warnings and notes"),
 ]
 _SHORT = (
-    "trajectory holdout unloaded effort-scale torque-constants columns no-header what payload-link "
-    "prior fix free output npz report plot quiet"
+    "trajectory holdout unloaded torque-constants columns what payload-link "
+    "prior fix free output report plot quiet"
 )
 
 

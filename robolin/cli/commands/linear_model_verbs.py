@@ -12,7 +12,7 @@ from robolin.queries.verbs import VERBS
 _STATE_SPACE_ONLY = flag(
     "--only NAMES",
     METHOD,
-    "Return only these arrays of A, B, C, D, drift and y\nThe operating point is always included.",
+    "Return only these of A, B, C, D, drift and y\nThe operating point is always included.",
 )
 
 

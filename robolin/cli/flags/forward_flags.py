@@ -65,7 +65,7 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
 
 POINT_HELP = {
     "tau": "Torques [N m or N], or 'hold' for qdd = 0 (default hold)",
-    "qdd": "Accelerations, from which inverse dynamics gives torques",
+    "qdd": "Accelerations that determine the torques",
 }
 
 LINEAR_MODEL_FLAGS = [

@@ -135,7 +135,7 @@ def changes_section(first: ReportedArm, second: ReportedArm) -> str:
         parts.append(paragraph(f"{len(changes) - len(rows)} more: `robolin diff` lists them all."))
     torques = list(_torques(first, second))
     if torques:
-        title = "Torques, each joint where the difference is largest"
+        title = "Torques, in the row with the largest difference of each joint"
         numbers = frozenset(_TORQUES) - {"joint", "unit"}
         parts.append(table(PageTable(title, _TORQUES, torques, numbers, "margins")))
     return markup(*parts)
