@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -127,3 +129,13 @@ def test_pseudo_inertias_are_positive_for_bodies_that_exist() -> None:
     rod = np.array([1.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.0])
     assert is_possible(rod)
     np.linalg.cholesky(pseudo_inertia(prior_of(rod, 1.0, 0.1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_data_that_contradict_every_body_leave_possible_ones(seed: int) -> None:
+    """Weights of a million put the minimum on the boundary as closely as numbers allow."""
+    fit = random_fit(seed)
+    hard = replace(fit, factor=1e6 * fit.factor, target=1e6 * fit.target)
+    x = solve_consistent(hard)
+    assert all(is_possible(x[b : b + 10]) for b in fit.bodies)
+    assert (x[fit.positive] > 0.0).all()

@@ -132,7 +132,7 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
         linear, square = t * float(moved @ image), t * float(moved @ moved)
         changes = np.concatenate([_relative_changes(x, step, places), step[fit.positive] / rates])
         length = min(1.0, 0.99 / max(-float(changes.min(initial=0.0)), 1e-300))
-        while (
+        while not _is_inside(x + length * step, places) or (
             length * linear + 0.5 * length**2 * square - float(np.log1p(length * changes).sum())
             > -0.1 * length * decrement
         ):
@@ -144,6 +144,15 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
     if decrement > 1.0:
         raise RobolinError("the physically consistent fit did not converge")
     return x
+
+
+def _is_inside(x: Floats, places: Integers) -> bool:
+    """Whether all bodies are positive definite in floating-point numbers as well."""
+    try:
+        np.linalg.cholesky(pseudo_inertia(x[places]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _relative_changes(x: Floats, step: Floats, places: Integers) -> Floats:

@@ -5,8 +5,8 @@ The columns are those of `robolin.regressor`, and for every joint
     friction  tanh(q̇ / v₀), with a v₀ of its own, smoothed as the torques are
     offset    1
 
-Only the triangular factor of all weighted rows is kept, so memory does not grow with the
-recording; blocks are computed again for every pass unless all of them are small.
+Columns are compressed to the triangular factor of all weighted rows; blocks are computed again
+for every pass unless all of them are small.  The smoothed rows themselves stay in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from robolin.core.arrays import Floats
 
 _ROWS_AT_ONCE = 1024
 # numbers of all blocks that are kept in memory instead of computed again
-_MOST_NUMBERS = 1 << 24
+_MOST_NUMBERS = 1 << 23
 PAYLOAD = "payload"
 
 

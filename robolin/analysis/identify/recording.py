@@ -102,7 +102,15 @@ def running_median(values: Floats, rows: int = MEDIAN_ROWS) -> Floats:
     half = rows // 2
     padded = np.pad(values, ((half, half), (0, 0)), mode="edge")
     windows = np.lib.stride_tricks.sliding_window_view(padded, rows, axis=0)
-    if np.isfinite(padded).all():
+    middle = np.empty_like(values)
+    for i in range(0, len(values), _ROWS_TOGETHER):
+        middle[i : i + _ROWS_TOGETHER] = _medians(windows[i : i + _ROWS_TOGETHER])
+    return middle
+
+
+def _medians(windows: Floats) -> Floats:
+    """Median of the finite numbers of every window (..., w)."""
+    if np.isfinite(windows).all():
         return np.asarray(np.median(windows, axis=-1))
     with np.errstate(all="ignore"):
         ordered = np.sort(windows, axis=-1)
