@@ -147,7 +147,7 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
 
 
 def _is_inside(x: Floats, places: Integers) -> bool:
-    """Whether all bodies are positive definite in floating-point numbers as well."""
+    """Return whether all bodies are positive definite in floating-point numbers as well."""
     try:
         np.linalg.cholesky(pseudo_inertia(x[places]))
     except np.linalg.LinAlgError:
