@@ -16,6 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from benchmarks import (
     checking,
     compiling,
+    control_design,
     crossing,
     end_to_end,
     generated_code,
@@ -45,6 +46,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "latency": latency.measured,
     "generated": generated_code.measured,
     "simulation": simulation.measured,
+    "control": control_design.measured,
     "loops": linkage.measured,
     "end-to-end": end_to_end.measured,
     "models": motion_models.measured,

@@ -299,6 +299,19 @@ def simulation(figures: Figures) -> Lines:
     return [*lines, "", *rows_of(own, programs)]
 
 
+def control(figures: Figures) -> Lines:
+    """Poles, regulators and MPC: time per model or sample."""
+    part = figures["control"]
+    titles = {"poles": "poles and controllability", "lqr": "LQR gains", "mpc": "MPC, 50 knots"}
+    header = (f"{part['arm']}, {part['rows']:,} models", "µs each", "/ robolin")
+    cells = (
+        (f"{title}: {name}", with_spread(entry["us"]), with_spread(entry.get("ratio"), " ×"))
+        for task, title in titles.items()
+        for name, entry in part[task].items()
+    )
+    return rows_of(header, cells)
+
+
 def loops(figures: Figures) -> Lines:
     """Closed loops: time of the equations, and of a simulation step with projection."""
     part = figures["loops"]
@@ -419,6 +432,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "latency": ("latency", latency),
     "generated": ("generated", generated),
     "simulation": ("simulation", simulation),
+    "control": ("control", control),
     "loops": ("loops", loops),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),

@@ -147,7 +147,7 @@ MEANT: dict[Any, str] = {
     ("optimize", "dt"): "a hundredth of --duration",
     ("optimize", "Q"): "qd=1/limit^2",
     ("optimize", "R"): "1/limit^2, else 1",
-    ("optimize", "starts"): "1; 4 for a pose, 8 with passive joints",
+    ("optimize", "starts"): "1; 4 for a pose, 24 with passive joints",
     ("simulate", "atol"): "as --rtol",
     ("simulate", "integrator"): "rk4; dop853 with a tolerance",
     ("simulate", "rows"): "101, or one every --dt",

@@ -62,7 +62,7 @@ _FLAGS = [
             "--method": "Unknowns of the problem\n"
             "acceleration: inverse dynamics, for robots with motors on all joints. torque: RK4 "
             "steps, also for robots with passive joints.",
-            "--starts N": "Number of starts (default 1; 4 for a pose, 8 with passive joints)",
+            "--starts N": "Number of starts (default 1; 4 for a pose, 24 with passive joints)",
             "--seed N": "Random seed (default 0)",
             "--iterations N": "Maximum number of iterations (default 500)",
             "--solver": "Solver\nipopt requires CasADi: pip install casadi.",

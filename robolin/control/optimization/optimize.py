@@ -98,7 +98,7 @@ def optimize(
         max_effort: effort limits (n,) instead of those of the file, in N·m or N
         max_speed: velocity limits (n,) instead of those of the file, in rad/s or m/s
         method: "acceleration" for fully actuated arms, "torque" for others; "auto" selects
-        starts: number of starts; None for 1, for 4 with a pose, and for 8 with passive joints
+        starts: number of starts; None for 1, for 4 with a pose, and for 24 with passive joints
         seed: random seed of the other starts
         iterations: most iterations
         tolerance: relative decrease of the cost at which the iterations end
