@@ -23,6 +23,8 @@ from robolin.errors import RobolinError
 # the factor of t from one centre to the next, and the largest duality gap as part of the cost,
 # whose unit is half a squared standard deviation
 _GROWTH, _GAP = 20.0, 1e-12
+# the gap that suffices where rounding prevents a smaller one
+_LARGEST_GAP = 1e-7
 _MOST_STEPS = 80
 # half the squared Newton decrement at which a point is a centre
 _CENTRED = 1e-6
@@ -66,8 +68,13 @@ def solve_consistent(fit: ConvexFit) -> Floats:
     x, scale = fit.start.copy(), 1.0
     t = count / max(_cost(L, x - best), _GAP)
     while True:
-        x = _centre(fit, L, best, x, t)
-        scale = max(_cost(L, x - best), 1.0)
+        centre = _centre(fit, L, best, x, t)
+        if centre is None:
+            # rounding ends the path near the boundary; the last centre may suffice
+            if _GROWTH * count / t <= _LARGEST_GAP * scale:
+                return x
+            raise RobolinError("the physically consistent fit did not converge")
+        x, scale = centre, max(_cost(L, centre - best), 1.0)
         if count / t <= _GAP * scale:
             return x
         t *= _GROWTH
@@ -107,8 +114,8 @@ def _places(fit: ConvexFit) -> Integers:
     return np.array(fit.bodies, dtype=np.intp)[:, None] + np.arange(10)
 
 
-def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Floats:
-    """Minimize t f + barrier by Newton steps with backtracking, from x.
+def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Floats | None:
+    """Minimize t f + barrier by Newton steps with backtracking, from x; None without convergence.
 
     Changes along a step are computed from the step itself: differences of values would lose the
     digits that count near the minimum.
@@ -141,9 +148,7 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
                 # rounding hides further progress
                 return x
         x = x + length * step
-    if decrement > 1.0:
-        raise RobolinError("the physically consistent fit did not converge")
-    return x
+    return x if decrement <= 1.0 else None
 
 
 def _is_inside(x: Floats, places: Integers) -> bool:
