@@ -68,7 +68,10 @@ def solve_consistent(fit: ConvexFit) -> Floats:
     x, scale = fit.start.copy(), 1.0
     t = count / max(_cost(L, x - best), _GAP)
     while True:
-        centre = _centre(fit, L, best, x, t)
+        try:
+            centre = _centre(fit, L, best, x, t)
+        except np.linalg.LinAlgError:
+            centre = None
         if centre is None:
             # rounding ends the path near the boundary; the last centre may suffice
             if _GROWTH * count / t <= _LARGEST_GAP * scale:
@@ -153,11 +156,12 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
 
 def _is_inside(x: Floats, places: Integers) -> bool:
     """Return whether all bodies are positive definite in floating-point numbers as well."""
+    P = pseudo_inertia(x[places])
     try:
-        np.linalg.cholesky(pseudo_inertia(x[places]))
+        pivots = np.diagonal(np.linalg.cholesky(P), axis1=-2, axis2=-1) ** 2
     except np.linalg.LinAlgError:
         return False
-    return True
+    return bool((pivots > 1e-14 * np.diagonal(P, axis1=-2, axis2=-1)).all())
 
 
 def _relative_changes(x: Floats, step: Floats, places: Integers) -> Floats:
