@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
+import robolin
 from robolin.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,3 +40,44 @@ def test_workflows_test_the_declared_versions_of_python() -> None:
     ]
     tested = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text("utf-8"))
     assert tested["jobs"]["quick"]["strategy"]["matrix"]["python"] == declared
+
+
+def test_every_public_name_is_stable_or_provisional() -> None:
+    """The page on stable names lists each public name exactly once."""
+    page = (ROOT / "docs/reference/stable-names.md").read_text("utf-8")
+    blocks = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    listed = [name for block in blocks for name in block.split()]
+    assert sorted(listed) == sorted(robolin.__all__)
+
+
+def test_the_conda_recipe_has_the_dependencies_of_the_package() -> None:
+    recipe = yaml.safe_load((ROOT / "packaging/conda/recipe.yaml").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert recipe["context"]["version"] == __version__
+    assert f">={recipe['context']['python_min']}" == project["requires-python"]
+    needed = [each.replace(" ", "") for each in recipe["requirements"]["run"]]
+    assert needed[1:] == project["dependencies"]
+    (entry,) = recipe["build"]["python"]["entry_points"]
+    assert entry == f"robolin = {project['scripts']['robolin']}"
+
+
+def test_constraints_cover_the_dependencies() -> None:
+    """Every package of the tests has a version that satisfies the lower bound in the project."""
+    lines = (ROOT / "packaging/constraints.txt").read_text("utf-8").splitlines()[1:]
+    pinned = {_name(name): version for name, _, version in (x.partition("==") for x in lines)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    for need in (*project["dependencies"], *extras["test"], *extras["test-all"]):
+        name, _, least = need.partition(">=")
+        name = _name(name.partition("[")[0])
+        if name != "robolin":
+            assert name in pinned, need
+            assert _version(pinned[name]) >= _version(least or "0"), need
+
+
+def _name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _version(text: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", text)]
