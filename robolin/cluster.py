@@ -42,6 +42,7 @@ def compute(
     columns: Sequence[str] | Mapping[str, str] | str | None = None,
     time: str | None = None,
     time_unit: TimeUnit | None = None,
+    sample_time: float | None = None,
     degrees: bool = False,
     radians: bool = False,
     no_header: bool = False,
@@ -71,6 +72,7 @@ def compute(
             recordings, see `robolin.States`
         no_header, join, torque_constants: options for text without names, several files, and
             motor currents
+        sample_time: time between two rows in s, for files without a time column
         resume: skip parts that are complete and belong to the same plan
         notify: called with 'note', 'warning' or 'summary' and a text
 
@@ -102,6 +104,7 @@ def compute(
         columns=columns,
         time=time,
         time_unit=time_unit,
+        sample_time=sample_time,
         degrees=degrees,
         radians=radians,
         no_header=no_header,

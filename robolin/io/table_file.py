@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import islice
@@ -193,6 +193,34 @@ class TableFile:
     supports_slicing: bool = False
     numbered: bool = False
     lines: Callable[[], dict[str, str]] = dict
+
+
+def with_row_times(table: TableFile, seconds: float, read: int) -> TableFile:
+    """The table with a last column: the number of the row from 0, times the sample time.
+
+    read: a column that is read to count rows if no other is requested
+    """
+    time = len(table.names)
+
+    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
+        own = [i for i in request.indices if i != time]
+        exact = [i for i in request.exact if i != time]
+        row = request.first if table.supports_slicing else 0
+        for block in table.blocks(replace(request, indices=own or [read], exact=exact)):
+            clock = np.arange(row, row + len(block.values)) * seconds
+            columns = {i: block.values[:, k] for k, i in enumerate(own)} | {time: clock}
+            values = np.column_stack([columns[i] for i in request.indices])
+            yield replace(block, values=values)
+            row += len(block.values)
+
+    return replace(
+        table,
+        names=[*table.names, "time"],
+        blocks=blocks,
+        is_integer=lambda i: i != time and table.is_integer(i),
+        datetime_unit=lambda i: None if i == time else table.datetime_unit(i),
+        time_unit=None,
+    )
 
 
 def raise_first(

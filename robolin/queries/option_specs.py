@@ -166,6 +166,9 @@ def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
     return {
         COLUMNS: text._replace(multiple=True),
         "time": text,
+        "sample-time": text._replace(
+            excludes={"time time-unit": "a sample time is for files without a time column"}
+        ),
         "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
         "degrees": text._replace(kind="switch", excludes={"radians": "keep one of them"}),
         "radians": text._replace(kind="switch"),

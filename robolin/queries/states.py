@@ -21,6 +21,7 @@ from robolin.io.trajectories.read_options import (
     ReadOptions,
     RowSlice,
     parse_differentiation,
+    parse_sample_time,
 )
 from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import (
@@ -97,6 +98,7 @@ class States:
             or .toml file with such rules
         time: name of the time column, if it is not 'time'
         time_unit: unit of the time, 'ns', 'us', 'ms' or 's'; time starts at the first row
+        sample_time: time between two rows in s, for a file without a time column
         degrees: True if angles in the file are in degrees
         radians: True if they are in rad, for files that do not declare their unit
         no_header: True if the first line of the file is a row; `columns` then has indices, such
@@ -132,6 +134,7 @@ class States:
     columns: tuple[str, ...] | None
     time: str | None
     time_unit: str | None
+    sample_time: str | None
     degrees: bool | None
     radians: bool | None
     no_header: bool | None
@@ -162,6 +165,7 @@ class States:
         columns: Sequence[str] | Mapping[str, str] | str | None = None,
         time: str | None = None,
         time_unit: TimeUnit | None = None,
+        sample_time: float | None = None,
         degrees: bool = False,
         radians: bool = False,
         no_header: bool = False,
@@ -205,6 +209,7 @@ class States:
         assert self.row_slice, "raises for invalid rows"
         if self.differentiate is not None:
             parse_differentiation(self.differentiate)
+        parse_sample_time(self.sample_time)
 
     @property
     def typed(self) -> dict[str, str]:
@@ -372,6 +377,7 @@ def read_options_from(arm: Arm, flags: Mapping[str, Any]) -> ReadOptions:
         header=not flags.get("no-header"),
         join=flags.get("join") or "row",
         torque_constants=_torque_constants(arm, flags.get("torque-constants")),
+        sample_time=parse_sample_time(flags.get("sample-time")),
     )
 
 

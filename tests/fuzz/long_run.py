@@ -170,8 +170,9 @@ def _work(batch: Batch, write: int) -> None:
         )
         if grown > MOST_BYTES:
             tally.add(kind, -4, Failure(kind, f"{grown >> 20} MiB of memory", data))
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        text = "".join(traceback.format_exception(error)[-2:])
+        tally.add(kind, -5, Failure(kind, f"the campaign itself: {text}", b""))
     with open(write, "wb") as stream:
         stream.write(pickle.dumps(tally))
     os._exit(0)

@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import random
+import resource
 import shutil
 import struct
 import zipfile
@@ -119,6 +120,9 @@ def _mat_positions(path: str) -> np.ndarray | None:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        with open("/proc/self/statm") as text:
+            used = int(text.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28), used + (1 << 28)))
         with contextlib.suppress(BaseException), open(write, "wb") as stream:
             pickle.dump(_by_scipy(path), stream)
         os._exit(0)

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from robolin.io.table_file import (
     row_location,
 )
 
+_MOST_COLUMNS = 10_000
 _TIMES = ("time", "t", "times", "timestamp", "timestamps", "stamp")
 
 
@@ -77,6 +79,9 @@ def with_rows(
     rows = _rows(plain)
     arrays_with_rows: list[StoredArray] = []
     for each in plain:
+        # every column gets a name, so images and maps are left out
+        if prod(each.shape) > rows * _MOST_COLUMNS:
+            continue
         if each.shape[0] == rows:
             arrays_with_rows.append(each)
         elif len(each.shape) == 2 and each.shape[1] == rows:

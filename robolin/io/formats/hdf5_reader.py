@@ -57,8 +57,9 @@ def _h5py(file: str) -> Any:
         raise RobolinError("HDF5 files require the package h5py", where=file, hint=hint) from None
 
 
-def _collect(named: dict[str, Any], name: str, each: Any, h5py: Any) -> None:
-    """Keep a dataset whose numbers are in the file itself."""
+def _collect(named: dict[str, Any], name: str | bytes, each: Any, h5py: Any) -> None:
+    """Keep a dataset whose numbers are in the file itself; names may be in any encoding."""
+    name = name if isinstance(name, str) else name.decode(errors="replace")
     if not isinstance(each, h5py.Dataset) or each.is_virtual or each.external:
         return
     if len(named) >= _MOST_DATASETS:

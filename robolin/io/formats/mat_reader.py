@@ -126,6 +126,13 @@ class _Bytes:
             raise _DamagedError("an element with a part of a number")
         return np.frombuffer(self.data, kind, count, element.begin)
 
+    def number(self, element: _Element) -> int:
+        """The first number of an element."""
+        numbers = self.numbers(element)
+        if not numbers.size:
+            raise _DamagedError("an element is empty")
+        return int(numbers[0])
+
     def text(self, element: _Element) -> str:
         return bytes(self.data[element.begin : element.end]).decode()
 
@@ -145,7 +152,7 @@ def _head(data: _Bytes, at: int, end: int) -> _Head:
     flags = data.element(at, end)
     dimensions = data.element(flags.next, end)
     name = data.element(dimensions.next, end)
-    word = int(data.numbers(flags)[0])
+    word = data.number(flags)
     shape = tuple(int(each) for each in data.numbers(dimensions))
     if len(shape) < 2 or min(shape) < 0:
         raise _DamagedError("a matrix without dimensions")
@@ -194,7 +201,7 @@ class MatFile:
         self, data: _Bytes, head: _Head, end: int, prefix: str, depth: int
     ) -> Iterator[StoredArray]:
         length_element = data.element(head.begin, end)
-        length = int(data.numbers(length_element)[0])
+        length = data.number(length_element)
         names = data.element(length_element.next, end)
         text = bytes(data.data[names.begin : names.end])
         if length < 1 or len(text) % length:
@@ -220,6 +227,8 @@ class MatFile:
             yield from self._matrix(data, start.begin, start.end, "", 0)
             return
         self._found += 1
+        if prod(head.shape) > start.end:
+            raise _DamagedError("a matrix with more numbers than bytes")
         if _FIRST_NUMERIC <= head.kind <= _LAST_NUMERIC and not head.complex:
             yield _stored(head.name, head, lambda: packed.values)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.text import pluralize
-from robolin.errors import RobolinError
+from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import base_name
-from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile
+from robolin.io.table_file import FileIndex, ReadRequest, TableBlock, TableFile, with_row_times
 from robolin.io.trajectories.columns import (
     MatchedColumns,
     canonical_columns,
@@ -121,7 +121,9 @@ class TrajectoryStream:
     def lines(self) -> dict[str, str]:
         """Lines for the contract about how the file was read."""
         lines = {}
-        if self.time_unit is not None and self.matched.time is not None:
+        if self.rules.sample_time is not None:
+            lines["time"] = f"row number times {self.rules.sample_time:g} s"
+        elif self.time_unit is not None and self.matched.time is not None:
             lines["time"] = f"in {self.time_unit}, values unchanged"
         lines |= self.table.lines()
         if self.rules.torque_constants is not None and "tau" in self.matched.columns:
@@ -219,6 +221,10 @@ class TrajectoryStream:
         """Yield the time stamps of all rows: of these chunks, or of the file read once more."""
         if chunks is None and self.again is not None:
             with self.again() as table:
+                if (seconds := self.rules.sample_time) is not None:
+                    table, _ = _with_sample_time(
+                        table, replace(self.matched, time=None), seconds, self.file
+                    )
                 only_time = replace(self.matched, columns={}, orientations=())
                 other = replace(self, table=table, matched=only_time, carried={}, derived=())
                 yield from (
@@ -343,8 +349,22 @@ def table_trajectory(
     offered = rules.differentiate is None and not rules.free_turns
     match_columns = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
     matched = match_columns(native.names, joints, needs, optional)
+    if rules.sample_time is not None:
+        table, matched = _with_sample_time(table, matched, rules.sample_time, file)
     options = (native.notes, rules, tuple(joints), carried, derived, choice)
     return TrajectoryStream(table, matched, file, *options)
+
+
+def _with_sample_time(
+    table: TableFile, matched: MatchedColumns, seconds: float, file: str
+) -> tuple[TableFile, MatchedColumns]:
+    """The table with a time column for its rows; one that has a time is rejected."""
+    if matched.time is not None:
+        message = f"has no effect: the file has the time column '{table.names[matched.time]}'"
+        raise UsageError(message, where=f"--sample-time with {file}", hint="remove --sample-time")
+    read = [i for each in matched.columns.values() for i in each if i is not None]
+    timed = with_row_times(table, seconds, read[0] if read else 0)
+    return timed, replace(matched, time=len(table.names))
 
 
 def _texts_of(table: TableFile, file: str, names: Sequence[str]) -> tuple[str, ...] | None:

@@ -53,6 +53,7 @@ class ReadOptions:
     differentiate: how velocities and accelerations come from positions, such as 'savgol:0.1'
     radians:   whether the user states that angles are in rad, for files without known units
     free_turns: whether velocities of a joint are not derivatives of its positions
+    sample_time: time between two rows in s, for files without a time column
     only:      the joints to read; all if None.  Indices count the others, too
     measured:  whether efforts are compared with the model, so they determine no accelerations
     """
@@ -71,6 +72,7 @@ class ReadOptions:
     header: bool = True
     join: str = "row"
     torque_constants: tuple[float, ...] | None = None
+    sample_time: float | None = None
 
     def about(self, quantities: Sequence[str]) -> ReadOptions:
         """The options for a file that has only these quantities ('q', 'tau')."""
@@ -243,6 +245,21 @@ def no_row(choice: RowSlice, file: str) -> RobolinError:
         return RobolinError("no row after the header", where=file)
     hint = "choose other rows with --rows and --stride; the first row is 0"
     return RobolinError("none of the selected rows exists", where=file, hint=hint)
+
+
+def parse_sample_time(text: str | None) -> float | None:
+    """Parse the time between two rows, in s."""
+    if text is None:
+        return None
+    typed = FlagText("--sample-time", text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not NARROWEST <= seconds <= WIDEST:
+        message = f"must be a time from {NARROWEST:g} to {WIDEST:g} s"
+        raise typed.wrong(message, "for example --sample-time 0.001 for 1000 rows per second")
+    return seconds
 
 
 CENTRAL, SAVGOL = DIFFERENTIATIONS

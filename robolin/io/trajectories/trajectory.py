@@ -124,7 +124,7 @@ def require_clock(
 ) -> Numbers:
     """The time stamps, if they exist and have a unit."""
     if time is None:
-        hint = "name the time column with --time COLUMN"
+        hint = "name the time column with --time COLUMN, or set --sample-time SECONDS"
         verb = "require" if user.endswith("s") else "requires"
         raise RobolinError(f"{user} {verb} a time column", where=file, hint=hint)
     if unit is None and time.dtype.kind in "iu":

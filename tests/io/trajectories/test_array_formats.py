@@ -46,10 +46,64 @@ def test_npy(native, order):
     assert run("f.npy").out == native
 
 
+def test_sample_time():
+    """Rows without times are those of a file whose time is the row number times the sample time."""
+    step, smooth = 0.005, np.column_stack([np.sin(TIME), np.cos(TIME)])
+    header = "time,shoulder/position,elbow/position"
+    timed = np.c_[np.arange(ROWS) * step, smooth]
+    rows = [
+        "\n".join(",".join(map(repr, row)) for row in table.tolist()) for table in (timed, smooth)
+    ]
+    Path("timed.csv").write_text(f"{header}\n{rows[0]}\n")
+    Path("bare.txt").write_text(rows[1].replace(",", " ") + "\n")
+    np.save("bare.npy", smooth)
+    np.save("q1.npy", smooth[:, 1:])
+    np.savez("bare.npz", q=smooth)
+    index, step_flag = ("--columns", "position=0:2"), ("--sample-time", repr(step))
+    for method in ("savgol:0.05", "savgol", "central"):
+        flags = ("--differentiate", method)
+        truth = run("timed.csv", *flags)
+        assert truth.code == 0, truth.err
+        flags += step_flag
+        assert run("bare.npy", *index, *flags).out == truth.out
+        assert run("bare.txt", "--no-header", *index, *flags).out == truth.out
+        assert run("bare.npz", *flags).out == truth.out
+    some = run("bare.npy", *index, *step_flag, "--rows", "10:20", "--stride", "4").rows[1:]
+    assert [row[0] for row in some] == ["0.05", "0.07", "0.09"]
+    joined = run("bare.npy+q1.npy", "--columns", "position=0:2", *step_flag)
+    assert joined.out == run("bare.npy", *index, *step_flag).out
+
+
+@pytest.mark.parametrize(
+    ("file", "flags", "message"),
+    [
+        ("m.csv", ["--sample-time", "0.1"], "has no effect: the file has the time column 'time'"),
+        ("m.csv", ["--sample-time", "0"], "must be a time from 1e-09 to 1e+06 s"),
+        ("m.csv", ["--sample-time", "nan"], "must be a time from 1e-09 to 1e+06 s"),
+        ("m.csv", ["--sample-time", "1", "--time", "time"], "--time"),
+        ("q.npz", ["--differentiate", "savgol"], "or set --sample-time SECONDS"),
+    ],
+)
+def test_sample_times_that_are_rejected(file, flags, message):
+    """A sample time is for files without a time; a file that needs one names the option."""
+    np.savez("q.npz", q=Q)
+    ran = run(file, *flags)
+    assert ran.code in (2, 3)
+    assert message in ran.err
+
+
 def mat(name: str, variables: dict, **options) -> str:
     scipy_io = pytest.importorskip("scipy.io")
     scipy_io.savemat(name, variables, **options)
     return name
+
+
+def test_arrays_that_are_too_wide():
+    """Arrays with more columns than a table may have are not columns."""
+    image = np.zeros((ROWS, 10_001), dtype=np.int8)
+    ran = run(mat("wide.mat", {"time": TIME, "q": Q, "image": image}, do_compression=True))
+    assert ran.code == 0, ran.err
+    assert "arrays without rows are ignored: 'image'" in ran.err
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "compressed"])
