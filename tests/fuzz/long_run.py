@@ -36,15 +36,20 @@ MOST_BYTES = 1 << 30
 
 def ready() -> None:
     """Import the modules every child needs before forking; libraries start no threads."""
+    # Arrow's own pool reserves address space, which is limited here
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
     for module in walk_packages(robolin.__path__, "robolin."):
         # a module for an extra says so when its package is absent
         if not module.name.endswith("__main__"):
             with suppress(UsageError):
                 import_module(module.name)
     for name in (
+        "h5py",
         "pinocchio",
+        "pyarrow.ipc",
         "rich.console",
         "rich.table",
+        "scipy.io",
         "llvmlite.binding",
         "mujoco",
         "xacro",
