@@ -19,7 +19,6 @@ from robolin.core.text import pluralize
 from robolin.core.threads import MIN_WORK_PER_THREAD, SMALL_RESULT, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES
-from robolin.io.trajectories.read import split_chunk
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state
 from robolin.queries.request import QueryContext, arm_inputs
@@ -186,6 +185,8 @@ class Runner:
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows in chunks to evaluate."""
+        from robolin.io.trajectories.read import split_chunk
+
         rows, tolerant = self._settings.chunk_rows, self._context.skips_bad_rows
         read = self._source.chunks(rows, gaps=tolerant)
         with closing(prefetch(read, self._thread_condition(self._has_more))) as chunks:
@@ -203,6 +204,8 @@ class Runner:
 
     def _evaluate(self, chunk: Chunk) -> Iterator[tuple[Chunk, tuple[Array, ...] | None]]:
         """Evaluate a chunk; live rows before a failing row are returned first."""
+        from robolin.io.trajectories.read import split_chunk
+
         try:
             arrays = self._arrays(chunk)
         except RobolinError:
@@ -415,6 +418,8 @@ class ArrayRows:
 
     def chunks(self, rows: int | None, *, gaps: bool) -> Iterator[Chunk]:
         """Yield all rows; reject non-finite ones by their number, or pass them on as gaps."""
+        from robolin.io.trajectories.read import split_chunk
+
         bad = ~np.all([np.isfinite(each).all(axis=1) for each in self._arrays.values()], axis=0)
         if bad.any() and not gaps:
             row = int(np.argmax(bad))
