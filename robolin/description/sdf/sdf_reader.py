@@ -16,6 +16,7 @@ from robolin.core.arm_parts import (
 from robolin.core.text import did_you_mean, quote_list
 from robolin.description.model import (
     Description,
+    Finding,
     JointEntry,
     LinkEntry,
     Reading,
@@ -129,7 +130,7 @@ def _description(world: World, model: Model) -> Description:
     if root and not findings:
         # names of added links, and mimic rules
         _, findings = check_structure(links, robot.joints, location)
-    notes.findings += findings
+    notes.findings += [_with_loop_hint(finding) for finding in findings]
     root_pose = pose_in_world(nodes[root]) if root in nodes else HERE
     placement = ""
     if root and root_pose != HERE:
@@ -149,6 +150,14 @@ def _description(world: World, model: Model) -> Description:
         locations={"robot": location},
         placement=placement,
     )
+
+
+def _with_loop_hint(finding: Finding) -> Finding:
+    """A link with two parent joints is a kinematic loop, which SDF files may have."""
+    if finding.id != "two-parents":
+        return finding
+    hint = "SDF loops are not supported: use MJCF <connect> or YAML loops, or remove one joint"
+    return replace(finding, hint=hint)
 
 
 def _of_world(part: Element, world: World) -> None:
