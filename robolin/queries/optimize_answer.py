@@ -164,12 +164,13 @@ def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str,
     parts = " + ".join(f"{name} {value:.4g}" for name, value in motion.cost_parts.items())
     ends = "converged" if motion.converged else motion.reason
     lines = {"goal": _distance(motion.goal_error)} if motion.goal_error else {}
+    dropped = f", {motion.diverged} of {motion.starts} starts diverged" if motion.diverged else ""
     return {
         **lines,
         "limits": limits_text(motion, ranges),
         "cost": f"{motion.cost:.6g} = {parts}; {motion.iterations} iterations, {ends}",
         "method": f"{motion.method}, {len(motion.time) - 1} knots of {1000.0 * motion.dt:.4g} ms, "
-        f"defect {motion.defect:.1e}",
+        f"defect {motion.defect:.1e}{dropped}",
         "replay": f"rk4 {100.0 * motion.dt:.3g} ms: without gains {open_loop}, with gains {closed}",
     }
 

@@ -46,6 +46,8 @@ class OptimalMotion(DisplayMixin):
         replay_errors: largest final errors of the motion simulated with shorter steps, by unit:
             without gains and with them
         arm: the arm
+        starts: number of starts that were tried
+        diverged: number of starts without a finite motion, which were dropped
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -74,6 +76,8 @@ class OptimalMotion(DisplayMixin):
     defect: float
     replay_errors: tuple[Mapping[str, float], Mapping[str, float]]
     arm: Arm = field(repr=False)
+    starts: int = 1
+    diverged: int = 0
 
     @property
     def iterations(self) -> int:

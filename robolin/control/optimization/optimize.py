@@ -239,7 +239,8 @@ def _solve_accelerations(
     best: tuple[float, AccelerationForm, bool] | None = None
     closest: tuple[float, AccelerationForm] | None = None
     cost, tolerances = problem.stage_cost(), problem.tolerances()
-    for a in guesses(problem, starts, seed, initial):
+    tried = guesses(problem, starts, seed, initial)
+    for a in tried:
         form = AccelerationForm(problem.arm, problem.dt, problem.start, a, cost, problem.terminal())
         converged, inside = satisfy(form, tolerances, tolerance, iterations)
         total = sum(cost_parts(problem, form.y()).values())
@@ -252,7 +253,7 @@ def _solve_accelerations(
         assert closest is not None, "there is at least one guess"
         raise infeasible(problem, closest[1].y(), seed, iterations, tolerance)
     _, form, converged = best
-    return finished_accelerations(problem, form, converged)
+    return replace(finished_accelerations(problem, form, converged), starts=len(tried))
 
 
 def finished_accelerations(
@@ -289,12 +290,13 @@ def _solve_torques(
     x0 = np.concatenate(problem.start)
     form = TorqueForm(knots, x0, u, problem.stage_cost(), problem.terminal())
     worst = satisfy_all(form, problem.tolerances(), max(tolerance, 1e-8), iterations)
-    totals = np.array([sum(cost_parts(problem, y).values()) for y in form.y()])
     inside = worst <= 1.0
     if not inside.any():
         at = int(np.argmin(np.where(np.isfinite(worst), worst, np.inf)))
         raise infeasible(problem, form.y()[at], seed, iterations, tolerance, search=False)
-    best = int(np.argmin(np.where(inside, totals, np.inf)))
+    y = form.y()
+    totals = {int(i): sum(cost_parts(problem, y[i]).values()) for i in np.flatnonzero(inside)}
+    best = min(totals, key=totals.__getitem__)
     n = problem.n
     x, u = form.x[best], form.u[best]
     form.done[:] = True
@@ -304,10 +306,11 @@ def _solve_torques(
     qdd = knots.rate(x, tau)[:, n:]
     K = np.concatenate([form.K[best], form.K[best, -1:]])
     costs = np.array([each[best] for each in form.costs[: form.iterations[best] + 1]])
-    return finished(
+    motion = finished(
         problem, "torque", x[:, :n], x[:, n:], qdd, tau, K, 0.5 * form.P[best],
         costs, True, "converged",
     )  # fmt: skip
+    return replace(motion, starts=len(form.x), diverged=int(form.diverged.sum()))
 
 
 # results and failures

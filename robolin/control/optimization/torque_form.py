@@ -115,6 +115,7 @@ class TorqueForm:
         x: states (starts, N + 1, 2n)
         u: torques of the actuated joints (starts, N, m)
         cost_terms: terms of every start (starts, N + 1, 3, n)
+        diverged: starts without a finite motion, or whose last backward pass overflowed (starts,)
     """
 
     def __init__(
@@ -139,7 +140,8 @@ class TorqueForm:
         self.cost = self._cost(self.x, self.u, np.arange(S))
         self.K, self.P = zero, np.zeros((S, N + 1, 2 * self.n, 2 * self.n))
         self.damping = np.zeros(S)
-        self.done: Mask = ~np.isfinite(self.cost)
+        self.diverged: Mask = ~np.isfinite(self.cost)
+        self.done: Mask = self.diverged.copy()
         self.iterations = np.zeros(S, dtype=int)
         self.costs: list[Floats] = [self.cost.copy()]
 
@@ -237,18 +239,22 @@ class TorqueForm:
         """Improve all starts that are not done; a converged start is done."""
         for _ in range(most):
             rows = np.flatnonzero(~self.done)
-            if not len(rows):
+            if not len(rows) or not self._improve(rows, tolerance):
                 return
-            k, K, decrease, sound = self._backward(rows)
-            small = sound & (0.5 * decrease <= tolerance * np.abs(self.cost[rows]))
-            self.K[rows] = K
-            self.done[rows[small]] = True
-            keep = ~small
-            if not keep.any():
-                return
-            self._search(rows[keep], k[keep], K[keep], decrease[keep])
             self.iterations[rows] += 1
             self.costs.append(self.cost.copy())
+
+    def _improve(self, rows: Indices, tolerance: float) -> bool:
+        """One iteration of these starts; False if all of them have converged."""
+        k, K, decrease, sound = self._backward(rows)
+        small = sound & (0.5 * decrease <= tolerance * np.abs(self.cost[rows]))
+        self.K[rows] = K
+        self.diverged[rows] = ~(np.isfinite(k).all(axis=(1, 2)) & np.isfinite(K).all((1, 2, 3)))
+        self.done[rows[small]] = True
+        keep = ~small
+        if keep.any():
+            self._search(rows[keep], k[keep], K[keep], decrease[keep])
+        return bool(keep.any())
 
     def _search(self, rows: Indices, k: Floats, K: Floats, decrease: Floats) -> None:
         """Try all step fractions of all starts in one batch; keep the best of each."""
@@ -298,6 +304,8 @@ def _eliminated(W: Floats, m: int) -> tuple[Floats, Mask]:
     return X, positive
 
 
+# starts that diverge overflow; they are counted and never selected
+@np.errstate(all="ignore")
 def satisfy_all(
     form: TorqueForm, tolerances: MotionTolerances, tolerance: float, most: int
 ) -> Floats:
@@ -305,7 +313,8 @@ def satisfy_all(
     S = len(form.x)
     inner, used = 1e-3, 0
     before = np.full(S, np.inf)
-    diverged = form.done.copy()
+    # these starts have no motion to improve
+    diverged = form.diverged.copy()
     if diverged.all():
         raise RobolinError(
             "the motion of every start diverges", hint="use a shorter --dt or another guess"
@@ -322,7 +331,7 @@ def satisfy_all(
             break
         _update(form, found > np.maximum(FALL * before, 1.0))
         before, inner = found, max(0.1 * inner, tolerance)
-    return np.where(diverged, np.inf, found)
+    return np.where(diverged | form.diverged, np.inf, found)
 
 
 def violations(form: TorqueForm, tolerances: MotionTolerances) -> Floats:

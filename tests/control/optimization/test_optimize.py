@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,6 +119,20 @@ def test_cart_pole_swings_up_as_cheaply_as_ipopt() -> None:
     assert own.cost < 1.001 * referee.cost
     assert own.tau[:, 1].max() == 0.0
     assert max(own.replay_errors[1].values()) < 1e-3
+
+
+def test_a_start_that_diverges_is_dropped_and_counted() -> None:
+    """Torques of a billion newton metres leave the other starts and print no warning."""
+    arm = robolin.load("acrobot")
+    wild = SimpleNamespace(time=np.array([0.0, 1.0]), q=np.zeros((2, 2)), tau=np.full((2, 2), 1e9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = robolin.optimize(
+            arm, [0.1, -0.2], duration=1.0, dt=0.05, starts=3, initial=wild, final=10.0
+        )
+    assert (found.starts, found.diverged) == (3, 1)
+    assert np.isfinite(found.q).all()
+    assert np.isfinite(found.K).all()
 
 
 @pytest.mark.slow
