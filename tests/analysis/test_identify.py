@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import robolin
+from robolin.analysis.identify import conditioning
+from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.pseudo_inertia import is_possible
 from robolin.analysis.identify.recording import Recording
 from robolin.core.arm import Inertia
 from robolin.core.arm_parameters import OF_LINK, linear_values, parameters
+from robolin.core.progress import listening
 from robolin.errors import RobolinError, UsageError
 from tests.analysis.identify_recordings import V0, recorded, true_arm
 
@@ -221,3 +225,62 @@ def test_fixed_parameters_keep_their_value() -> None:
     )
     assert found.value("forearm_link/mass")[0] == 2.1
     assert bodies_possible(found)
+
+
+def test_functions_that_read_recordings_give_the_same_bits() -> None:
+    """A function is called once, and its rows give the result of the recording to the last bit."""
+    calls: list[int] = []
+
+    def read() -> Recording:
+        calls.append(1)
+        return recorded(TRUE, 8.0, coulomb=3.0, noise=0.01)
+
+    given = robolin.identify(ARM, recorded(TRUE, 8.0, coulomb=3.0, noise=0.01))
+    found = robolin.identify(ARM, read)
+
+    assert calls == [1]
+    np.testing.assert_array_equal(found.values, given.values)
+    np.testing.assert_array_equal(found.covariance, given.covariance)
+
+
+def test_recordings_of_the_caller_stay_as_they_are() -> None:
+    recording = recorded(TRUE, 8.0, coulomb=3.0, noise=0.01)
+    tau = recording.tau.copy()
+    recording.tau[50, 2] = tau[50, 2] = 1e9
+
+    robolin.identify(ARM, recording)
+
+    np.testing.assert_array_equal(recording.tau, tau)
+
+
+def test_numbers_processed_together_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows per step of cleaning, clock and smoothing bound the memory, not the result."""
+    recording = recorded(TRUE, 30.0, coulomb=3.0, noise=0.01)
+    recording.tau[::97] *= 9.0
+    at_once = robolin.identify(ARM, recording, what="friction")
+
+    monkeypatch.setattr(recordings_module, "_NUMBERS_TOGETHER", 1)
+    monkeypatch.setattr(recordings_module, "_STEPS_TOGETHER", 100)
+    monkeypatch.setattr(conditioning, "_SMOOTHED_TOGETHER", 512)
+    parts = robolin.identify(ARM, recording, what="friction")
+
+    np.testing.assert_array_equal(parts.values, at_once.values)
+    np.testing.assert_array_equal(parts.measured, at_once.measured)
+
+
+def test_progress_is_a_fraction_that_grows() -> None:
+    class Listener:
+        fractions: ClassVar[list[float]] = []
+
+        def begin(self, task: str) -> None: ...
+        def end(self) -> None: ...
+        def update(self, fraction: float) -> None:
+            self.fractions.append(fraction)
+
+    with listening(Listener()):
+        robolin.identify(ARM, recorded(TRUE, 8.0, coulomb=3.0, noise=0.01), what="friction")
+
+    assert Listener.fractions == sorted(Listener.fractions)
+    assert Listener.fractions[0] == 0.0
+    assert Listener.fractions[-1] == pytest.approx(0.9)
+    assert len(set(Listener.fractions)) > 5

@@ -29,6 +29,8 @@ DEFAULT_WIDTH = 0.1
 # rows per width of the filter that are kept: the filter leaves no information between them
 _ROWS_PER_WIDTH = 10
 _FEWEST_PER_WIDTH = 8
+# rows that are smoothed before the next ones, a multiple of those that share one window size
+_SMOOTHED_TOGETHER = 8192
 LAGS = np.arange(-0.02, 0.0401, 0.004)
 # rows of the trials that find width and lag
 _TRIAL_ROWS = 900
@@ -57,8 +59,11 @@ class CleanRecording:
         return float(np.median(np.diff(self.recording.time)))
 
 
-def clean(recording: Recording, choice: str | float) -> CleanRecording:
-    """Replace single wrong numbers and rebuild the clock."""
+def clean(recording: Recording, choice: str | float, *, in_place: bool = False) -> CleanRecording:
+    """Replace single wrong numbers and rebuild the clock.
+
+    in_place: overwrite the arrays of the recording
+    """
     names = [name for name in ("q", "qd", "tau") if getattr(recording, name) is not None]
     rows = len(recording.time)
     if rows < 30:
@@ -66,13 +71,15 @@ def clean(recording: Recording, choice: str | float) -> CleanRecording:
         raise RobolinError(message, where=recording.name, hint="record a longer motion")
     # single missing numbers are interpolated, rows at the end that lack some are left out
     incomplete = _incomplete_end(recording, names)
-    recording, rows = _rows(recording, ~incomplete), rows - int(incomplete.sum())
+    rows -= int(incomplete.sum())
+    recording = _rows(recording, slice(0, rows))
     replaced: dict[str, Any] = {}
     spikes = np.zeros(rows, dtype=bool)
     if recording.qdd is None:
         for name in names:
-            replaced[name], wrong = without_spikes(getattr(recording, name))
-            spikes |= wrong.any(axis=1)
+            values = getattr(recording, name)
+            replaced[name], wrong = without_spikes(values, in_place=in_place)
+            spikes |= wrong
     sound = replace(recording, **replaced)
     valid = np.isfinite(sound.time)
     for name in names:
@@ -81,7 +88,7 @@ def clean(recording: Recording, choice: str | float) -> CleanRecording:
         sound = _rows(sound, valid)
         spikes = spikes[valid]
     found = clock(sound, choice if recording.qdd is None else "stamps")
-    kept = replace(_rows(sound, found.keep), time=found.time[found.keep])
+    kept = _rows(replace(sound, time=found.time), found.keep)
     left_out = int(np.count_nonzero(~valid)) + int(incomplete.sum())
     return CleanRecording(kept, spikes[found.keep], found.words, left_out)
 
@@ -95,7 +102,10 @@ def _incomplete_end(recording: Recording, names: Sequence[str]) -> Mask:
     return np.arange(len(complete)) > last
 
 
-def _rows(recording: Recording, keep: Mask) -> Recording:
+def _rows(recording: Recording, keep: Mask | slice) -> Recording:
+    """The rows that a mask or a slice selects, without a copy of all rows."""
+    if not isinstance(keep, slice) and keep.all():
+        return recording
     parts = {name: getattr(recording, name) for name in ("time", "q", "qd", "qdd", "tau")}
     kept: dict[str, Any] = {n: v[keep] for n, v in parts.items() if v is not None}
     return replace(recording, **kept)
@@ -117,16 +127,23 @@ def smooth_rows(
     if most is not None:
         stride = max(stride, -(-len(time) // most))
     at = time[::stride]
-    moving = recording.q if recording.qd is None else np.hstack([recording.q, recording.qd])
-    value, slope, bend, enough = smooth(time, moving, at, width)
-    tau, _, _, also = smooth(time - lag, recording.tau, at, width)
-    keep = enough & also
-    if recording.qd is None:
-        q, qd, qdd = value, slope, bend
-    else:
-        q, qd, qdd = value[:, :n], value[:, n:], slope[:, n:]
-    rows = SmoothRows(at, q, qd, qdd, tau).part(keep)
-    return rows, recording.tau[::stride][keep]
+    moving = [recording.q] if recording.qd is None else [recording.q, recording.qd]
+    rows = SmoothRows(np.empty(len(at)), *(np.empty((len(at), n)) for _ in range(4)))
+    keep = np.zeros(len(at), dtype=bool)
+    late, count = time - lag, 0
+    for i in range(0, len(at), _SMOOTHED_TOGETHER):
+        part = slice(i, i + _SMOOTHED_TOGETHER)
+        value, slope, bend, enough = smooth(time, moving, at[part], width)
+        tau, _, _, also = smooth(late, [recording.tau], at[part], width)
+        if recording.qd is None:
+            found = SmoothRows(at[part], value, slope, bend, tau)
+        else:
+            found = SmoothRows(at[part], value[:, :n], value[:, n:], slope[:, n:], tau)
+        keep[part] = enough & also
+        first, count = count, count + int(np.count_nonzero(keep[part]))
+        for target, some in zip(rows, found.part(keep[part]), strict=True):
+            target[first:count] = some
+    return rows.part(slice(0, count)), recording.tau[::stride][keep]
 
 
 def stacked(parts: Iterable[SmoothRows]) -> SmoothRows:
@@ -141,6 +158,8 @@ def stacked(parts: Iterable[SmoothRows]) -> SmoothRows:
             "no row has enough neighbours for the filter",
             hint="set a wider filter (--width), or use a longer recording",
         )
+    if len(shifted) == 1:
+        return shifted[0]
     return SmoothRows(*(np.concatenate(values) for values in zip(*shifted, strict=True)))
 
 
@@ -169,7 +188,7 @@ def find_lag(arm: Arm, recordings: Sequence[CleanRecording], width: float) -> fl
     for each in recordings:
         inner = _away_from_ends(smooth_rows(each, width, 0.0, most)[0], each, width)
         time, tau = each.recording.time, each.recording.tau
-        torques.append([smooth(time - lag, tau, inner.time, width)[0] for lag in LAGS])
+        torques.append([smooth(time - lag, [tau], inner.time, width)[0] for lag in LAGS])
         rows.append(inner)
     basis, size = _column_space(arm, stacked(rows))
     costs = []

@@ -30,7 +30,7 @@ _EXACT_ERROR = 1e-6
 
 def require_torques(arm: Arm, recording: Recording) -> None:
     """Reject a recording in which the torques of a joint are 0 in all rows."""
-    idle = np.asarray(~np.nan_to_num(recording.tau).any(axis=0))
+    idle = np.asarray(~((recording.tau != 0.0) & ~np.isnan(recording.tau)).any(axis=0))
     if idle.all():
         raise RobolinError(
             "all measured torques are 0",

@@ -11,7 +11,7 @@ for every pass unless all of them are small.  The smoothed rows themselves stay 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,6 +26,8 @@ from robolin.core.arrays import Floats
 _ROWS_AT_ONCE = 1024
 # numbers of all blocks that are kept in memory instead of computed again
 _MOST_NUMBERS = 1 << 23
+# passes over all rows of a fit: two per round of weights, and the last compression
+_PASSES = 5
 PAYLOAD = "payload"
 
 
@@ -118,6 +120,9 @@ class DesignRows:
     rows: SmoothRows
     loaded: Floats | None = None
     width: float | None = None
+    # receives the completed fraction of the passes of a fit, of which there are `_PASSES`
+    advanced: Callable[[float], None] | None = None
+    _blocks: int = 0
     _kept: list[Floats] = field(default_factory=list)
     _kernels: dict[int, FilterKernel] = field(default_factory=dict)
 
@@ -135,6 +140,10 @@ class DesignRows:
             if keep and not known:
                 self._kept.append(columns)
             columns[:, joints, self.listed.friction.start + joints] = self.friction(part, v0)
+            if self.advanced is not None:
+                self._blocks += 1
+                total = _PASSES * -(-self.count // _ROWS_AT_ONCE)
+                self.advanced(min(1.0, self._blocks / total))
             yield part, columns
 
     def parts(self) -> Iterator[slice]:
@@ -174,7 +183,10 @@ class DesignRows:
 
     def predicted(self, x: Floats, v0: Floats) -> Floats:
         """Torques (rows, n) of parameters x."""
-        return np.concatenate([columns @ x for _, columns in self.blocks(v0)])
+        torques = np.empty((self.count, self.arm.n))
+        for part, columns in self.blocks(v0):
+            torques[part] = columns @ x
+        return torques
 
     def compressed(
         self, v0: Floats, weights: Floats, torques: Floats, sums: BlockSums | None = None

@@ -36,6 +36,7 @@ from robolin.analysis.identify.design_rows import (
 )
 from robolin.analysis.identify.deviations import BlockSums, Prior, Uncertainty, uncertainty
 from robolin.analysis.identify.identification_result import Identification, Stage
+from robolin.analysis.identify.pseudo_inertia import ball_parameters
 from robolin.analysis.identify.recording import Recording, SmoothRows, checked_recording
 from robolin.analysis.identify.stages import (
     FitWeights,
@@ -44,16 +45,22 @@ from robolin.analysis.identify.stages import (
     interior_start,
     joint_spreads,
     scored,
+    with_untouched,
 )
 from robolin.core.arm import Arm
 from robolin.core.array_checks import require_arm
 from robolin.core.arrays import Floats
+from robolin.core.progress import running
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.errors import UsageError
 
 What = Literal["friction", "payload", "links", "all"]
 WHATS: tuple[What, ...] = ("friction", "payload", "links", "all")
 HOLDOUT, PRIOR = 0.3, 0.1
+# a recording, or a function that reads one: its rows stay in memory only until they are smoothed
+RecordingSource = Recording | Callable[[], Recording]
+# parts of the progress at which cleaning, smoothing and weighting end
+_CLEANED, _SMOOTHED, _WEIGHTED = 0.3, 0.5, 0.9
 # λ of the payload's link, which is not trusted, and of links that are free
 _PAYLOAD_TRUST, _FREE_TRUST = 1.0, 0.01
 
@@ -63,9 +70,9 @@ class IdentifyOptions:
     """Options of `identify`; see there."""
 
     what: What = "all"
-    holdout: float | Sequence[Recording] = HOLDOUT
+    holdout: float | Sequence[RecordingSource] = HOLDOUT
     payload_link: str | None = None
-    unloaded: Sequence[Recording] = ()
+    unloaded: Sequence[RecordingSource] = ()
     width: float | None = None
     lag: float | None = None
     clock: str | float = "auto"
@@ -77,12 +84,12 @@ class IdentifyOptions:
 
 def identify(
     arm: Arm,
-    recordings: Recording | Sequence[Recording],
+    recordings: RecordingSource | Sequence[RecordingSource],
     *,
     what: What = "all",
-    holdout: float | Recording | Sequence[Recording] = HOLDOUT,
+    holdout: float | RecordingSource | Sequence[RecordingSource] = HOLDOUT,
     payload_link: str | None = None,
-    unloaded: Recording | Sequence[Recording] = (),
+    unloaded: RecordingSource | Sequence[RecordingSource] = (),
     width: float | None = None,
     lag: float | None = None,
     clock: str | float = "auto",
@@ -99,10 +106,11 @@ def identify(
 
     Args:
         arm: the arm, from `robolin.load`
-        recordings: one or several `Recording`s with measured torques
+        recordings: one or several `Recording`s with measured torques, or functions that return
+            one, which need less memory: each is called once, and its arrays are overwritten
         what: "friction", "payload" (friction and one link), "links" (friction and all links) or
             "all" (the stages friction, payload and all links, one after the other)
-        holdout: the part at the end of each recording that is kept back as test, or other
+        holdout: the part at the end of each recording that is held out as test, or other
             `Recording`s
         payload_link: the link of the payload stage; default the last link.  With `unloaded`, the
             link that carries the load
@@ -154,17 +162,20 @@ def identify(
             tuple(free),
         ),
     )
-    return _Identifier(arm, options, progress or _silent).run(_listed(recordings))
+    with running("identify") as update:
+        return _Identifier(arm, options, progress or (lambda _: None), update).run(
+            _listed(recordings)
+        )
 
 
-def _silent(_: str) -> None:
-    """Report nothing."""
-
-
-def _listed(recordings: Recording | Sequence[Recording] | object) -> tuple[Recording, ...]:
-    if isinstance(recordings, Recording):
+def _listed(
+    recordings: RecordingSource | Sequence[RecordingSource] | object,
+) -> tuple[RecordingSource, ...]:
+    if isinstance(recordings, Recording) or callable(recordings):
         return (recordings,)
-    if isinstance(recordings, Sequence) and all(isinstance(r, Recording) for r in recordings):
+    if isinstance(recordings, Sequence) and all(
+        isinstance(each, Recording) or callable(each) for each in recordings
+    ):
         return tuple(recordings)
     message = f"recordings: must be robolin.Recording objects, got {type(recordings).__name__}"
     raise UsageError(message, hint="robolin.Recording(time, q, tau, qd)")
@@ -204,23 +215,26 @@ class _Identifier:
     arm: Arm
     options: IdentifyOptions
     report: Callable[[str], None]
+    update: Callable[[float], None]
     notes: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
 
-    def run(self, recordings: Sequence[Recording]) -> Identification:
+    def run(self, recordings: Sequence[RecordingSource]) -> Identification:
         fit, test = self._designs(recordings)
         require_torque_units(test)
         given = self.options.friction_velocity or self.arm.friction_velocity
         velocities = None if given is None else np.full(self.arm.n, given)
         listed = fit.listed
         self.report("weights and friction velocities")
+        fit.advanced = self._between(_SMOOTHED, _WEIGHTED)
         found = find_weights(fit, velocities, listed.values)
         sums = BlockSums(len(listed.names))
         factor = fit.compressed(found.v0, found.weights, fit.rows.tau, sums)
+        self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
-        file_velocity = np.full(self.arm.n, _file_velocity(self.arm))
+        file_velocity = np.full(self.arm.n, self.arm.friction_velocity or 1.0)
         before = test.predicted(listed.values, file_velocity)
         stages = [Stage("file", scored(test, before), 0)]
         if not self.options.unloaded:
@@ -229,7 +243,7 @@ class _Identifier:
         for name, free, trust in self._stages(listed):
             self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")
             x, programme = fit_stage(listed, factor, start, free, spread, trust)
-            x = self._with_fixed(listed, _with_untouched(listed, x, start))
+            x = self._with_fixed(listed, with_untouched(listed, x, start))
             stages.append(Stage(name, scored(test, test.predicted(x, found.v0)), len(free)))
             known = _uncertainty(sums, x, programme, free)
             if name == "payload":
@@ -259,18 +273,27 @@ class _Identifier:
             notes=tuple(self.notes),
         )
 
-    def _designs(self, recordings: Sequence[Recording]) -> tuple[DesignRows, DesignRows]:
+    def _between(self, start: float, end: float) -> Callable[[float], None]:
+        """Report fractions of one step as fractions of the whole."""
+        return lambda fraction: self.update(start + (end - start) * fraction)
+
+    def _designs(self, recordings: Sequence[RecordingSource]) -> tuple[DesignRows, DesignRows]:
         """Rows of the fit and of the test."""
         options, arm = self.options, self.arm
         if not recordings:
             raise UsageError("recordings: must not be empty", hint="pass at least one recording")
         others = () if isinstance(options.holdout, float) else options.holdout
-        groups = [
-            [self._cleaned(each) for each in group]
-            for group in (recordings, options.unloaded, others)
-        ]
-        loaded, unloaded, kept_back = groups
-        self._describe(loaded + unloaded + kept_back)
+        sources = [*recordings, *options.unloaded, *others]
+        cleaned = []
+        for number, source in enumerate(sources):
+            self.update(_CLEANED * number / len(sources))
+            cleaned.append(self._cleaned(source))
+        loaded = cleaned[: len(recordings)]
+        unloaded = cleaned[len(recordings) : len(sources) - len(others)]
+        held_out = cleaned[len(sources) - len(others) :]
+        self._describe(cleaned)
+        cleaned.clear()
+        self.update(_CLEANED)
         self.report("width of the filter")
         width = options.width or find_width(arm, loaded)
         self.report("lag of the torques")
@@ -282,17 +305,22 @@ class _Identifier:
         self.settings["lag"] = f"{1e3 * lag:.1f} ms"
         listed = parameter_list(arm, self._carrier if options.unloaded else None)
         fit_parts, test_parts = [], []
-        for group, carries in ((loaded, 1.0), (unloaded, 0.0)):
-            for each in group:
+        done = 0
+        for group, carries in ((loaded, 1.0), (unloaded, 0.0), (held_out, None)):
+            while group:
+                # the rows of the recording are released as soon as they are smoothed
+                each = group.pop(0)
                 self.report(f"{each.recording.name}: smooth")
                 rows = without_known_torques(arm, smooth_rows(each, width, lag)[0])
+                done += 1
+                self.update(_CLEANED + (_SMOOTHED - _CLEANED) * done / len(sources))
+                if carries is None:
+                    test_parts.append((rows, 1.0))
+                    continue
                 ends = self._end_of_fit(rows, width)
                 fit_parts.append((rows.part(slice(0, ends[0])), carries))
                 if isinstance(options.holdout, float):
                     test_parts.append((rows.part(slice(ends[1], None)), carries))
-        for each in kept_back:
-            rows = without_known_torques(arm, smooth_rows(each, width, lag)[0])
-            test_parts.append((rows, 1.0))
         filtered = None if exact else width
         return self._design(listed, fit_parts, filtered), self._design(listed, test_parts, filtered)
 
@@ -316,12 +344,13 @@ class _Identifier:
         start = int(np.searchsorted(rows.time, rows.time[end - 1] + width))
         return end, start
 
-    def _cleaned(self, recording: Recording) -> CleanRecording:
+    def _cleaned(self, source: RecordingSource) -> CleanRecording:
+        recording = source if isinstance(source, Recording) else source()
         self.report(f"{recording.name}: clock and spikes")
         sound = checked_recording(recording, self.arm.n)
         require_torques(self.arm, sound)
         require_positions_near_limits(self.arm, sound)
-        return clean(sound, self.options.clock)
+        return clean(sound, self.options.clock, in_place=recording is not source)
 
     def _start(self, listed: ParameterList, spread: Floats) -> Floats:
         """Start values with fixed parameters, whose prior becomes narrow."""
@@ -337,7 +366,7 @@ class _Identifier:
             first = listed.names.index(f"{PAYLOAD}/mass")
             link = values[listed.carrier : listed.carrier + 10]
             centre = link[1:4] / link[0] if link[0] else np.zeros(3)
-            values[first : first + 10] = _ball(1.0, 0.1, centre)
+            values[first : first + 10] = ball_parameters(1.0, 0.1, centre)
         return interior_start(listed, values, spread)
 
     def _with_fixed(self, listed: ParameterList, x: Floats) -> Floats:
@@ -390,7 +419,7 @@ class _Identifier:
 
     def _state_settings(self, fit: DesignRows, test: DesignRows, found: FitWeights) -> None:
         self.settings["fitted"] = pluralize(fit.count, "smoothed row")
-        self.settings["kept back"] = pluralize(test.count, "smoothed row")
+        self.settings["held out"] = pluralize(test.count, "smoothed row")
         velocities = ", ".join(f"{v:g}" for v in found.v0)
         self.settings["friction velocities"] = f"{velocities} rad/s or m/s"
 
@@ -402,35 +431,6 @@ def _uncertainty(
     bodies = [slice(first, first + 10) for first in programme.bodies]
     prior = Prior(prior_weight(programme), programme.start, bodies)
     return uncertainty(sums, x, prior, np.array(free, dtype=np.intp))
-
-
-def _with_untouched(listed: ParameterList, x: Floats, start: Floats) -> Floats:
-    """Restore the exact values of the file where the fit changed nothing but rounding."""
-    restored = x.copy()
-    for first in listed.bodies:
-        part = slice(first, first + 10)
-        size = float(np.abs(listed.values[part]).max(initial=0.0))
-        same = np.array_equal(start[part], listed.values[part])
-        if same and float(np.abs(x[part] - start[part]).max()) < 1e-6 * size:
-            restored[part] = listed.values[part]
-    return restored
-
-
-def _ball(mass: float, radius: float, centre: Floats) -> Floats:
-    """Ten parameters of a ball."""
-    x, y, z = centre
-    own = 0.4 * mass * radius**2
-    return np.array(
-        [
-            *(mass, mass * x, mass * y, mass * z),
-            *(own + mass * (y * y + z * z), -mass * x * y, -mass * x * z),
-            *(own + mass * (x * x + z * z), -mass * y * z, own + mass * (x * x + y * y)),
-        ]
-    )
-
-
-def _file_velocity(arm: Arm) -> float:
-    return arm.friction_velocity or 1.0
 
 
 def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm:

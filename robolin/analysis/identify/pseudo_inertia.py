@@ -73,3 +73,16 @@ def linear_from_pseudo(P: Floats) -> Floats:
     J = trace[..., None, None] * np.eye(3) - S
     entries = [J[..., a, b] for a, b in _ENTRIES]
     return np.stack([P[..., 3, 3], *(P[..., i, 3] for i in range(3)), *entries], axis=-1)
+
+
+def ball_parameters(mass: float, radius: float, centre: Floats) -> Floats:
+    """Ten parameters of a ball."""
+    x, y, z = centre
+    own = 0.4 * mass * radius**2
+    return np.array(
+        [
+            *(mass, mass * x, mass * y, mass * z),
+            *(own + mass * (y * y + z * z), -mass * x * y, -mass * x * z),
+            *(own + mass * (x * x + z * z), -mass * y * z, own + mass * (x * x + y * y)),
+        ]
+    )

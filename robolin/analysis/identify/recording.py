@@ -31,8 +31,9 @@ _LARGEST = 1e100
 # speeds in rad/s or m/s below which a motion shows nothing about the clock
 _SLOW = 0.05
 _ORDER = 3
-# rows that are smoothed together
-_ROWS_TOGETHER = 512
+# rows that are smoothed together, numbers whose running median is found together, and rows whose
+# steps of time are found together
+_ROWS_TOGETHER, _NUMBERS_TOGETHER, _STEPS_TOGETHER = 512, 4096, 65536
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,8 +104,9 @@ def running_median(values: Floats, rows: int = MEDIAN_ROWS) -> Floats:
     padded = np.pad(values, ((half, half), (0, 0)), mode="edge")
     windows = np.lib.stride_tricks.sliding_window_view(padded, rows, axis=0)
     middle = np.empty_like(values)
-    for i in range(0, len(values), _ROWS_TOGETHER):
-        middle[i : i + _ROWS_TOGETHER] = _medians(windows[i : i + _ROWS_TOGETHER])
+    together = max(_ROWS_TOGETHER, _NUMBERS_TOGETHER // values.shape[1])
+    for i in range(0, len(values), together):
+        middle[i : i + together] = _medians(windows[i : i + together])
     return middle
 
 
@@ -122,8 +124,21 @@ def _medians(windows: Floats) -> Floats:
     return np.asarray(middle[..., 0])
 
 
-def without_spikes(values: Floats) -> tuple[Floats, Mask]:
-    """Replace single wrong numbers by those between their neighbours; also their mask (rows, n)."""
+def without_spikes(values: Floats, *, in_place: bool = False) -> tuple[Floats, Mask]:
+    """Replace single wrong numbers by those between their neighbours; also their mask (rows,).
+
+    Joints pass one after the other, so that a long recording needs few copies.
+    """
+    repaired = values if in_place else values.copy()
+    wrong = np.zeros(len(values), dtype=bool)
+    for j in range(values.shape[1]):
+        column, spikes = _column_without_spikes(values[:, j : j + 1])
+        repaired[:, j] = column[:, 0]
+        wrong |= spikes[:, 0]
+    return repaired, wrong
+
+
+def _column_without_spikes(values: Floats) -> tuple[Floats, Mask]:
     finite = np.where(np.abs(values) < _LARGEST, values, np.nan)
     middle = running_median(finite)
     distance = np.abs(finite - middle)
@@ -198,53 +213,59 @@ def _rounded(period: float) -> float:
 def _steps_of_motion(recording: Recording, period: float) -> tuple[Floats, Floats, Mask]:
     """Multiples of the period between rows, the time between them, and where a joint moves."""
     assert recording.qd is not None
-    change = np.diff(recording.q, axis=0)
-    velocity = 0.5 * (recording.qd[1:] + recording.qd[:-1])
+    starts = range(0, len(recording.q) - 1, _STEPS_TOGETHER)
+    slices = [slice(i, i + _STEPS_TOGETHER + 1) for i in starts]
+    parts = [_some_steps(recording.q[each], recording.qd[each], period) for each in slices]
+    multiples, seen, moving = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return multiples, seen, moving.astype(bool, copy=False)
+
+
+def _some_steps(q: Floats, qd: Floats, period: float) -> tuple[Floats, Floats, Mask]:
+    change = np.diff(q, axis=0)
+    velocity = 0.5 * (qd[1:] + qd[:-1])
     square = np.sum(velocity * velocity, axis=1)
     moving = square > _SLOW * _SLOW
     seen = np.sum(change * velocity, axis=1) / np.where(moving, square, 1.0)
     # a row that repeats the row before is a repeated row at any speed
-    same = ~change.any(axis=1) & ~np.diff(recording.qd, axis=0).any(axis=1)
+    same = ~change.any(axis=1) & ~np.diff(qd, axis=0).any(axis=1)
     multiples = np.clip(np.rint(seen / period), 0.0, 1e6)
     return np.where(same, 0.0, np.maximum(multiples, 1.0)), seen, moving
 
 
 def smooth(
-    time: Floats, values: Floats, at: Floats, width: float
+    time: Floats, tables: Sequence[Floats], at: Floats, width: float
 ) -> tuple[Floats, Floats, Floats, Mask]:
     """Value, first and second derivative (m, c) of local cubics at the times `at` (m,).
 
-    values: (rows, c)
+    tables: each (rows, some columns), c columns together
     The mask (m,) is true where the window is filled on both sides.
     """
     half = 0.5 * width
     first = np.searchsorted(time, at - half, side="left")
     last = np.searchsorted(time, at + half, side="right")
-    parts = [
-        _local_cubics(time, values, at[i : i + _ROWS_TOGETHER], half, first, last, i)
-        for i in range(0, len(at), _ROWS_TOGETHER)
-    ]
-    if not parts:
-        empty = np.zeros((0, values.shape[1]))
-        return empty, empty, empty, np.zeros(0, dtype=bool)
-    fitted = np.concatenate([coefficients for coefficients, _ in parts])
-    enough = np.concatenate([mask for _, mask in parts])
-    return fitted[:, 0], fitted[:, 1] / half, 2.0 * fitted[:, 2] / half**2, enough
+    shape = (len(at), sum(table.shape[1] for table in tables))
+    value, slope, bend = np.empty(shape), np.empty(shape), np.empty(shape)
+    enough = np.zeros(len(at), dtype=bool)
+    for i in range(0, len(at), _ROWS_TOGETHER):
+        part = slice(i, i + _ROWS_TOGETHER)
+        fitted, enough[part] = _local_cubics(time, tables, at[part], half, first[part], last[part])
+        value[part], slope[part] = fitted[:, 0], fitted[:, 1] / half
+        bend[part] = 2.0 * fitted[:, 2] / half**2
+    return value, slope, bend, enough
 
 
 def _local_cubics(
     time: Floats,
-    values: Floats,
+    tables: Sequence[Floats],
     at: Floats,
     half: float,
-    firsts: Integers,
-    lasts: Integers,
-    start: int,
+    first: Integers,
+    last: Integers,
 ) -> tuple[Floats, Mask]:
     """Coefficients (m, 4, c) of the powers of (t - at) / half, and whether a window suffices."""
-    first, last = firsts[start : start + len(at)], lasts[start : start + len(at)]
     index, gram, weighted, enough = _windows(time, at, half, first, last)
-    right = np.matmul(weighted.transpose(0, 2, 1), values[index])
+    values = np.concatenate([table[index] for table in tables], axis=-1)
+    right = np.matmul(weighted.transpose(0, 2, 1), values)
     return np.linalg.solve(gram, right).astype(np.float64, copy=False), enough
 
 
@@ -294,7 +315,8 @@ def filter_kernel(time: Floats, at: Floats, width: float) -> FilterKernel:
     own = (rows == np.searchsorted(time, at)[:, None]).astype(np.float64)
     # a window that is too short repeats the last row
     own /= own.sum(axis=1, keepdims=True)
-    return FilterKernel(rows, np.where(enough[:, None], factors, own))
+    # half the memory of row numbers with 64 bits
+    return FilterKernel(rows.astype(np.int32), np.where(enough[:, None], factors, own))
 
 
 def rows_per_second(recordings: Sequence[Recording]) -> float:

@@ -248,33 +248,31 @@ def _identified(
     arm: Arm, values: Mapping[str, Any], notify: Callable[[str], None]
 ) -> Identification:
     from robolin.analysis.identify.identify import HOLDOUT, identify
-    from robolin.core.progress import running
     from robolin.queries.option_files import column_rules_with_files
-    from robolin.queries.recording_files import read_recordings
+    from robolin.queries.recording_files import recording_readers
 
     flags = {name.replace("_", "-"): value for name, value in values.items()}
     flags["columns"] = column_rules_with_files(values["columns"])
     scale = _factors(arm, values["effort_scale"])
 
     def read(texts: Sequence[str]) -> list[Any]:
-        return read_recordings(arm, _paths(texts), flags, scale, notify) if texts else []
+        return recording_readers(arm, _paths(texts), flags, scale, notify) if texts else []
 
     part = _percentage("--holdout", values["holdout"][0]) if _is_part(values["holdout"]) else None
-    with running("identify"):
-        return identify(
-            arm,
-            read(values["trajectory"]),
-            what=values["what"],
-            holdout=part or (read(values["holdout"]) if values["holdout"] else HOLDOUT),
-            payload_link=values["payload_link"],
-            unloaded=read(values["unloaded"]),
-            width=values["width"],
-            lag=values["lag"],
-            clock=_clock(values["clock"]),
-            prior=_percentage("--prior", values["prior"]),
-            fix=_fixed(values["fix"]),
-            free=values["free"],
-        )
+    return identify(
+        arm,
+        read(values["trajectory"]),
+        what=values["what"],
+        holdout=part or (read(values["holdout"]) if values["holdout"] else HOLDOUT),
+        payload_link=values["payload_link"],
+        unloaded=read(values["unloaded"]),
+        width=values["width"],
+        lag=values["lag"],
+        clock=_clock(values["clock"]),
+        prior=_percentage("--prior", values["prior"]),
+        fix=_fixed(values["fix"]),
+        free=values["free"],
+    )
 
 
 def _paths(texts: Sequence[str]) -> list[str]:
