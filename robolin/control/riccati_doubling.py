@@ -2,7 +2,8 @@
 
 Doubling (Chu, Fan and Lin) squares the error of every model in every step, and Newton–Kleinman
 steps on the equation of the remaining error bring it to round-off.  SciPy solves the models for
-which doubling does not converge.  The equations are in `riccati`.
+which doubling does not converge, or converges to the smallest solution instead of the stabilizing
+one: they differ if an unstable mode has no weight.  The equations are in `riccati`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robolin.control.riccati import (
     DOUBLINGS,
@@ -39,12 +41,21 @@ def solve_riccati(A: Floats, B: Floats, weights: Sequence[Weights], discrete: bo
     require_scipy("linalg", "a Riccati equation")
     stacked = Weights(*(np.stack(parts) for parts in zip(*weights, strict=True)))
     K, P, residual = _by_doubling(A, B, stacked, discrete)
-    for i in np.flatnonzero(~(residual <= _DOUBLED)).tolist():
+    solved = residual <= _DOUBLED
+    solved[solved] = _stable(A[solved] - B[solved] @ K[solved], discrete)
+    for i in np.flatnonzero(~solved).tolist():
         try:
             K[i], P[i], residual[i] = riccati(A[i], B[i], weights[i], discrete)
         except np.linalg.LinAlgError:
             K[i], P[i], residual[i] = 0.0, 0.0, np.inf
     return Solutions(K, P, residual)
+
+
+def _stable(F: Floats, discrete: bool) -> NDArray[np.bool_]:
+    """True (rows,) where all poles of a closed loop are strictly stable."""
+    poles = np.linalg.eigvals(F)
+    stable: NDArray[np.bool_] = (np.abs(poles) < 1.0 if discrete else poles.real < 0.0).all(axis=-1)
+    return stable
 
 
 def _by_doubling(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solutions:

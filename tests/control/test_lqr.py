@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.control.state_space import model_at
 from robolin.core.arm import Arm
 from tests.control.octave import octave
 from tests.robots import random_arm
@@ -179,6 +180,45 @@ def test_a_row_without_a_regulator_does_not_change_the_others() -> None:
         assert np.array_equal(before.P[row], after.P[row])
         assert np.array_equal(before.K[row], after.K[row])
     assert not after.K[1].any()
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+@pytest.mark.parametrize("weights", [0.0, {"q": 0.0, "qd": 0.0, "elbow/q": 1.0}], ids=["0", "one"])
+def test_unstable_modes_without_a_weight_are_stabilized(dt: float | None, weights: Any) -> None:
+    """Upright and without a weight, P = 0 solves the equation, but the gain is SciPy's."""
+    linalg = pytest.importorskip("scipy.linalg")
+    solve = linalg.solve_continuous_are if dt is None else linalg.solve_discrete_are
+    model = robolin.state_space(robolin.load("two-link"), [[np.pi / 2, 0.0], [-np.pi / 2, 0.1]])
+    model = model if dt is None else model.discretize(dt)
+    # the second row hangs: its marginal modes need a weight
+    upright = model_at(model, 0)
+    found = robolin.lqr(upright, weights)
+    expected = solve(upright.A, upright.B, found.Q, found.R)
+    assert np.abs(found.P - expected).max() <= 1e-9 * np.abs(expected).max()
+    assert found.poles.stable
+    assert np.array_equal(robolin.lqr(model).K[1], robolin.lqr(model_at(model, 1)).K)
+    assert robolin.kalman(upright, 0.0).poles.stable
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_an_unweighted_unstable_part_is_stabilized(dt: float | None) -> None:
+    """The pendulum without a weight, of two separate ones, has mirrored poles."""
+    from robolin.control.riccati_doubling import Weights, solve_riccati
+
+    pendulum = np.array([[0.0, 1.0], [9.0, 0.0]])
+    zero, one = np.zeros((2, 2)), np.array([[0.0], [1.0]])
+    A = np.block([[pendulum, zero], [zero, pendulum]])
+    B = np.block([[one, 0.0 * one], [0.0 * one, one]])
+    if dt is not None:
+        linalg = pytest.importorskip("scipy.linalg")
+        both = linalg.expm(dt * np.block([[A, B], [np.zeros((2, 6))]]))
+        A, B = both[:4, :4], both[:4, 4:]
+    weights = Weights(np.diag([1.0, 0.0, 0.0, 0.0]), np.eye(2), np.zeros((4, 2)))
+    K = solve_riccati(A[None], B[None], [weights], dt is not None).K[0]
+    poles = np.linalg.eigvals(A[2:, 2:] - B[2:, 1:] @ K[1:, 2:])
+    # without a weight the cheapest gain mirrors the pole at 3 1/s onto the one at -3 1/s
+    mirrored = -3.0 if dt is None else np.exp(-3.0 * dt)
+    assert np.allclose(poles, mirrored, rtol=0.0, atol=1e-6)
 
 
 def sampled_gain_of_many_digits(model: robolin.StateSpace, K: np.ndarray) -> np.ndarray:
