@@ -254,11 +254,13 @@ class Reading:
     """The result of a reader: the description, None after an error, and all findings.
 
     partial: links and joints of a file with errors, for the checks of `validate`
+    files: paths of the other files that were read, such as included ones
     """
 
     description: Description | None
     findings: Sequence[Finding]
     partial: Description | None = None
+    files: tuple[str, ...] = ()
 
 
 # errors that leave the numbers of a joint valid

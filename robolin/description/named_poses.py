@@ -212,7 +212,8 @@ def with_group_states(reading: Reading, robot: RobotText, options: ModelOptions)
         findings = [_as_warning(finding) for finding in findings]
     wrong = any(finding.level == "error" for finding in findings)
     description = None if wrong else replace(reading.description, poses=poses)
-    return Reading(description, [*reading.findings, *findings])
+    files = (*reading.files, str(path))
+    return Reading(description, [*reading.findings, *findings], files=files)
 
 
 def _srdf_text(path: Path, options: ModelOptions) -> bytes:

@@ -130,6 +130,72 @@ def test_the_robot_file_is_never_overwritten(log: Path, tmp_path: Path) -> None:
     assert urdf.read_bytes() == before
 
 
+@pytest.mark.parametrize("flag", ["--trajectory", "--holdout", "--unloaded"])
+@pytest.mark.parametrize("named", ["logs/*.npz", "logs"])
+def test_recordings_of_a_pattern_or_folder_are_never_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: str, named: str
+) -> None:
+    """Outputs are compared with every file that a pattern or a folder stands for."""
+    monkeypatch.chdir(tmp_path)
+    Path("logs").mkdir()
+    for name in ("logs/a.npz", "logs/b.npz", "other.npz"):
+        np.savez(name, time=np.arange(3.0), position=np.zeros((3, 2)))
+    before = Path("logs/a.npz").read_bytes()
+    others = [] if flag == "--trajectory" else ["--trajectory", "other.npz"]
+    run = robolin("identify", "two-link", *others, flag, named, "--npz", "logs/a.npz")
+    assert run.code == 2
+    assert "logs/a.npz: the output must not be the input 'logs/a.npz'" in run.err
+    assert Path("logs/a.npz").read_bytes() == before
+
+
+_XACRO = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">{}</robot>'
+_LINKS = '<link name="base"/><link name="tip"><inertial><mass value="1"/>{}</inertial></link>'
+_INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+_JOINT = (
+    '<joint name="j" type="continuous"><parent link="base"/><child link="tip"/>'
+    '<axis xyz="0 1 0"/></joint>'
+)
+_SDF = '<sdf version="1.9">{}</sdf>'
+_BODY = '<body><joint name="j"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body>'
+# robot file, included file and output -> texts of both files
+INCLUDES = {
+    ("arm.urdf.xacro", "macros.xml"): (
+        _XACRO.format('<xacro:include filename="macros.xml"/>' + _JOINT),
+        _XACRO.format(_LINKS.format(_INERTIA)),
+    ),
+    ("arm.mjcf", "part.xml"): (
+        '<mujoco><include file="part.xml"/></mujoco>',
+        f"<mujoco><worldbody>{_BODY}</worldbody></mujoco>",
+    ),
+    ("arm.sdf", "part.sdf"): (
+        _SDF.format("<world name='w'><include><uri>part.sdf</uri></include></world>"),
+        _SDF.format(
+            '<model name="m"><link name="base"/><link name="tip"/><joint name="j" type="revolute">'
+            "<parent>base</parent><child>tip</child><axis><xyz>0 1 0</xyz></axis></joint></model>"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("names", INCLUDES, ids=lambda names: names[0])
+def test_included_files_are_never_overwritten(
+    names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Macros and included models are inputs, though the command line does not name them."""
+    monkeypatch.chdir(tmp_path)
+    if names[0] == "arm.mjcf":
+        pytest.importorskip("mujoco")
+    Path("inc").mkdir()
+    for name, text in zip(names, INCLUDES[names], strict=True):
+        Path("inc", name).write_text(text)
+    Path("log.csv").write_text("time,j/position,j/effort\n0,0,0\n")
+    arm, output = (str(Path("inc", name)) for name in names)
+    run = robolin("identify", arm, "--trajectory", "log.csv", "-o", output)
+    assert run.code == 2, run.err
+    assert f"{output}: the output must not be the input " in run.err
+    assert Path(output).read_text() == INCLUDES[names][1]
+
+
 def test_a_file_that_ends_in_the_middle_of_a_row(log: Path, tmp_path: Path) -> None:
     """A row that is cut off is reported, or left out with a note."""
     cut = tmp_path / "cut.csv"

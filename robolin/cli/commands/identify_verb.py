@@ -32,7 +32,7 @@ from robolin.cli.main import say
 from robolin.cli.report import ALL_FLAG, FORMS, Report
 from robolin.core.choices import PICTURE_FORMATS
 from robolin.errors import RobolinError, UsageError
-from robolin.io.format_table import extensions, trajectory_formats
+from robolin.io.format_table import extensions, location_of, trajectory_formats
 from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
@@ -158,6 +158,7 @@ def command(**values: Any) -> None:
     )
     _require_extensions(source, values)
     reading = source.reading()
+    _require_outputs(values, reading)
     arm = source.arm(reading)
     report = Report(None, values["form"] or "table", values["color"], values["everything"])
     notes: list[str] = []
@@ -226,18 +227,30 @@ def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
     if plot is not None and _suffix(plot)[1:] not in PICTURE_FORMATS:
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
         raise UsageError("unknown extension of a plot", where=plot, hint=hint)
-    _require_outputs([each for each in (path, npz, report, plot) if each is not None], values)
 
 
-def _require_outputs(outputs: Sequence[str], values: Mapping[str, Any]) -> None:
-    """Reject outputs that overwrite an input or cannot be written, before anything is computed."""
+def _require_outputs(values: Mapping[str, Any], reading: Reading) -> None:
+    """Reject outputs that overwrite an input or cannot be written, before anything is computed.
+
+    reading: names the files that the robot file includes
+    """
     from robolin.io.atomic import require_writable
     from robolin.io.format_table import require_outputs_are_no_inputs
 
-    recordings = (*values["trajectory"], *values["holdout"], *values["unloaded"])
-    require_outputs_are_no_inputs(outputs, [values["arm"], *recordings])
+    flags = ("path", "npz", "report", "plot")
+    outputs = [values[name] for name in flags if values[name] is not None]
+    held_out = () if _is_part(values["holdout"]) else values["holdout"]
+    named = [each for each in (values["trajectory"], held_out, values["unloaded"]) if each]
+    recordings = [file for texts in named for path in _paths(texts) for file in _files_of(path)]
+    require_outputs_are_no_inputs(outputs, [values["arm"], *reading.files, *recordings])
     for output in outputs:
         require_writable(Path(output))
+
+
+def _files_of(recording: str) -> Iterator[str]:
+    """The file of a recording, or all files of a folder that is one recording."""
+    folder = Path(location_of(recording))
+    yield from map(str, folder.rglob("*")) if folder.is_dir() else [recording]
 
 
 def _suffix(path: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 # flags with an output file
-OUTPUTS = frozenset({"path", "write_baseline", "npz"})
+OUTPUTS = frozenset({"path", "write_baseline", "npz", "report"})
 
 STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Method", "Output"
 TORQUE, TIMES = "Torque", "Time"

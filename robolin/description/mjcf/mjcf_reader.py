@@ -100,7 +100,8 @@ def read_mjcf(robot: RobotText, folders: Iterable[str], open_loops: bool = False
     description, more = _description(model, files, findings, open_loops)
     findings += more
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, limit_findings(findings), description)
+    read = tuple(os.path.join(files.folder, name) for name in files.digests)
+    return Reading(None if wrong else description, limit_findings(findings), description, read)
 
 
 def _compiled(robot: RobotText, files: ModelFiles) -> Row:

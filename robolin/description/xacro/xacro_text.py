@@ -32,10 +32,11 @@ class UnusedArgumentError(UsageError):
 
 
 class Expansion(NamedTuple):
-    """The URDF text of a xacro file, and the warnings of xacro."""
+    """The URDF text of a xacro file, the warnings of xacro, and the paths of all files it read."""
 
     text: bytes
     warnings: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
 
 def expanded_xacro(
@@ -60,7 +61,8 @@ def expanded_xacro(
     if "unused" in answer:
         raise _unused(path, answer)
     text: str = answer["text"]
-    return Expansion(text.encode(), tuple(map(printable, answer["warnings"])))
+    warnings = tuple(map(printable, answer["warnings"]))
+    return Expansion(text.encode(), warnings, tuple(answer["files"]))
 
 
 def expanded_srdf(path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]) -> bytes:
@@ -152,4 +154,5 @@ def read_xacro(
     warnings = [Finding("xacro-warning", "warning", location, text) for text in expansion.warnings]
     if description is not None:
         description = replace(description, source=robot.shown)
-    return Reading(description, [*warnings, *reading.findings], reading.partial)
+    files = (*expansion.files, *reading.files)
+    return Reading(description, [*warnings, *reading.findings], reading.partial, files)

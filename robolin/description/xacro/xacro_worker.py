@@ -54,6 +54,8 @@ class Roots:
         self._roots |= {os.path.realpath(folder) for folder in packages.values()}
         self._found: dict[str, str] = {}
         self._searching = False
+        # paths of the files that were read, in order
+        self.opened: dict[str, None] = {}
 
     def find(self, name: str) -> str:
         """The folder of a package; adds it to the readable folders."""
@@ -84,16 +86,18 @@ class Roots:
         if self._searching:
             return
         if event == "open" or event in _LISTING:
-            self._require_inside(arguments[0])
+            self._require_inside(event, arguments[0])
         elif event.startswith(_FORBIDDEN):
             raise ForbiddenError(f"the file tries to use {event}")
 
-    def _require_inside(self, path: Any) -> None:
+    def _require_inside(self, event: str, path: Any) -> None:
         if isinstance(path, int):
             return
         real = os.path.realpath(os.fsdecode("." if path is None else path))
         if not any(os.path.commonpath((root, real)) == root for root in self._roots):
             raise ForbiddenError(f"'{os.fsdecode(path)}' is outside the robot's packages")
+        if event == "open":
+            self.opened[real] = None
 
 
 class Arguments(dict[str, str]):
@@ -150,7 +154,9 @@ def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> d
         return {**_wrong(xacro, error), "known": [*arguments]}
     if arguments.unused:
         return {"unused": list(arguments.unused), "known": [*arguments]}
-    return {"text": roots.without_places(text), "warnings": warnings[:MOST_WARNINGS]}
+    files = [*roots.opened]
+    text = roots.without_places(text)
+    return {"text": text, "warnings": warnings[:MOST_WARNINGS], "files": files}
 
 
 def _guarded(roots: Roots) -> Any:
