@@ -68,8 +68,8 @@ def read_sdf(robot: RobotText, packages: Mapping[str, str]) -> Reading:
         description = replace(_description(world, model), digest=files.digest)
     wrong = any(finding.level == "error" for finding in notes.findings)
     order = sorted(notes.findings, key=lambda finding: finding.location.line)
-    found, read = None if wrong else description, tuple(files.parsed)
-    return Reading(found, limit_findings(order), description, read)
+    included = tuple(files.parsed)
+    return Reading(None if wrong else description, limit_findings(order), description, included)
 
 
 def _chosen(world: World, robot: RobotText, notes: FileNotes) -> Model | None:
