@@ -123,7 +123,8 @@ def identification_document(found: Identification) -> dict[str, Any]:
     }
 
 
-def identification_archive(found: Identification) -> bytes:
+def identification_archive(found: Identification, command: str) -> bytes:
+    """The result as NPZ, with the command that `robolin check` runs again."""
     import io
     import json
 
@@ -144,6 +145,7 @@ def identification_archive(found: Identification) -> bytes:
         measured=found.measured,
         predicted=found.predicted,
         predicted_before=found.predicted_before,
+        command=np.array(command),
         settings=np.array(json.dumps(identification_document(found), ensure_ascii=False)),
     )
     return stream.getvalue()

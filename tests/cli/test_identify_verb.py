@@ -267,3 +267,21 @@ def test_numbers_of_1e293_are_replaced(log: Path, tmp_path: Path) -> None:
     )
 
     assert cleaned["error"] == pytest.approx(clean["error"], rel=0.02)
+
+
+def test_check_identifies_again(tmp_path: Path) -> None:
+    """`check` runs the stored command in the folder of the result, and finds another recording."""
+    log, npz = tmp_path / "log.csv", tmp_path / "found.npz"
+    write_csv(log, recorded(TRUE, 8.0, coulomb=3.0, noise=0.01))
+    run_ok(
+        *("identify", "ur5", "--trajectory", log, "--what", "friction", "--lag", "0", "--npz", npz)
+    )
+
+    assert "1 same" in run_ok("check", npz).out
+
+    write_csv(log, recorded(TRUE, 8.0, coulomb=3.3, noise=0.01))
+    run = robolin("check", npz)
+    assert run.code == 1
+    assert "elbow_joint/friction" in run.out
+    assert robolin("check", npz, "--update").code == 3
+    assert "identify again" in robolin("check", npz, "--against", npz).out

@@ -154,6 +154,7 @@ def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
     """The checks, as functions that run independently."""
     from robolin.checking.check_results import check_case, check_file, check_pair
     from robolin.checking.suite import nearest_suite
+    from robolin.cli.identify_check import check_identification, is_identification
 
     config = options.check_settings()
     if options.against is not None:
@@ -167,7 +168,11 @@ def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
         ]
     if options.stored:
         return [
-            partial(check_file, validated_path(name), config)
+            partial(
+                check_identification if is_identification(name) else check_file,
+                validated_path(name),
+                config,
+            )
             for name in dict.fromkeys(options.stored)
         ]
     cases = nearest_suite(options.suite)
@@ -197,9 +202,13 @@ def _require_inputs_kept(options: CheckOptions) -> None:
 def _read_for(stored: str, settings: CheckSettings) -> tuple[str, ...]:
     """Input files of a stored result; an invalid result is reported later."""
     from robolin.checking.recorded_question import recorded_question
+    from robolin.cli.identify_check import is_identification, stored_arguments
     from robolin.io.stored import open_stored
 
     try:
+        if is_identification(stored):
+            arm, *others = stored_arguments(stored, settings)
+            return (stored, arm, *(each.partition("=")[2] for each in others))
         with open_stored(stored) as opened:
             return recorded_question(opened, settings.inputs).files
     except RobolinError:

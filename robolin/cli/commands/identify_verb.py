@@ -21,6 +21,7 @@ from robolin.cli.flags.flag import (
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import color_flag, one_line_note, wrapped_lines
 from robolin.cli.flags.state_flags import READING_FLAGS
+from robolin.cli.identify_check import stored_command
 from robolin.cli.identify_report import (
     identification_archive,
     identification_document,
@@ -177,7 +178,9 @@ def command(**values: Any) -> None:
         contents[values["path"]] = corrected.text
         remarks = [*corrected.notes, *_remarks(found), *_armature_note(corrected.armature)]
     if values["npz"] is not None and found.improves:
-        contents[values["npz"]] = identification_archive(found)
+        options = explicit_options(click.get_current_context())
+        command_text = stored_command(values["arm"], options, values["npz"])
+        contents[values["npz"]] = identification_archive(found, command_text)
     written = [*(f"{path}: written" for path in contents), *remarks]
     sections = list(identification_sections(arm, found))
     lines = sum(wrapped_lines("note", _shortened(note)) for note in [*notes, *written])
@@ -189,6 +192,14 @@ def command(**values: Any) -> None:
     _say(written, values["quiet"], report.shows_screen)
     if not found.improves:
         raise _no_improvement(found, written_pages)
+
+
+def identified_again(arguments: list[str]) -> Identification:
+    """The result of these arguments, without output."""
+    with command.make_context("identify", [*arguments]) as ctx:
+        options = _model_options(ctx)
+        source = arm_source(validated_path(ctx.params["arm"]), options, VERBS["identify"])
+        return _identified(source.arm(source.reading()), ctx.params, lambda _: None)
 
 
 def _shortened(note: str) -> str:

@@ -129,6 +129,12 @@ class NpzArchive:
 
     def _meta_text(self) -> str:
         text = self._words("meta")
+        if text is None and "covariance.npy" in self._archive.namelist():
+            raise RobolinError(
+                "a result of `robolin identify` has no rows to compare or print",
+                where=self.where,
+                hint=f"run `robolin check {self.where}` to identify again and compare",
+            )
         if text is None or len(text) != 1:
             raise RobolinError(
                 "not a robolin result: 'meta' is missing",
