@@ -1,3 +1,4 @@
+#include <float.h>
 #include "@_mpc.h"
 
 #ifdef __clang__
@@ -379,6 +380,15 @@ static int iterate(@_mpc *m)
     return 0;
 }
 
+static int all_finite(const double *values, int count)
+{
+    int i;
+    for (i = 0; i < count; ++i)
+        if (!(values[i] >= -DBL_MAX && values[i] <= DBL_MAX))
+            return 0;
+    return 1;
+}
+
 /* update the torque bias from the motion since the last sample */
 static void observe(@_mpc *m, const double *q, const double *qd)
 {
@@ -391,23 +401,31 @@ static void observe(@_mpc *m, const double *q, const double *qd)
         mean_qd[i] = 0.5 * (m->last_qd[i] + qd[i]);
         qdd[i] = (qd[i] - m->last_qd[i]) / dt;
     }
-    if (@_inverse(mean_q, mean_qd, qdd, tau))
+    if (@_inverse(mean_q, mean_qd, qdd, tau) || !all_finite(tau, n))
         return;
     for (i = 0; i < n; ++i)
         m->bias[i] = m->bias[i] + observer * (m->last_tau[i] - tau[i] - m->bias[i]);
 }
 
-static int roll_out(@_mpc *m)
+/* move the plan one knot ahead and start it at the measured state; the other plan stays */
+static int roll_out(@_mpc *m, int own, const double *q, const double *qd)
 {
-    const int own = m->current;
-    int knot, i;
+    const int ahead = m->started ? 1 : 0;
+    int knot, i, status;
+    for (i = 0; i < n; ++i) {
+        m->x[own][0][i] = q[i];
+        m->x[own][0][n + i] = qd[i];
+    }
     for (knot = 0; knot < N; ++knot)
         for (i = 0; i < n; ++i) {
-            const double v = m->x[own][knot][n + i] + m->a[own][knot][i] * dt;
+            const double a = knot + ahead < N ? m->a[1 - own][knot + ahead][i] : 0.0;
+            const double v = m->x[own][knot][n + i] + a * dt;
+            m->a[own][knot][i] = a;
             m->x[own][knot + 1][n + i] = v;
             m->x[own][knot + 1][i] = m->x[own][knot][i] + v * dt;
         }
-    return torques_of(m, own);
+    status = torques_of(m, own);
+    return status ? status : all_finite(&m->tau[own][0][0], N * n) ? 0 : -1;
 }
 
 int @_mpc_set_goal(@_mpc *m, const double goal[$n])
@@ -437,26 +455,25 @@ int @_mpc_start(@_mpc *m, const double goal[$n])
 
 int @_mpc_step(@_mpc *m, const double q[$n], const double qd[$n], double tau[$n])
 {
-    int i, knot, status;
-    if (m->started) {
-        double (*a)[n] = m->a[m->current];
-        observe(m, q, qd);
-        for (knot = 0; knot < N; ++knot)
-            for (i = 0; i < n; ++i)
-                a[knot][i] = knot + 1 < N ? a[knot + 1][i] : 0.0;
-    }
-    for (i = 0; i < n; ++i) {
-        m->x[m->current][0][i] = q[i];
-        m->x[m->current][0][n + i] = qd[i];
-    }
-    status = roll_out(m);
-    if (!status)
-        status = iterate(m);
+    double planned[n];
+    int i, status;
+    if (!all_finite(q, n) || !all_finite(qd, n))
+        return -1;
+    status = roll_out(m, 1 - m->current, q, qd);
     if (status)
         return status;
+    m->current = 1 - m->current;
+    if (m->started)
+        observe(m, q, qd);
+    status = iterate(m);
+    if (status)
+        return status;
+    for (i = 0; i < n; ++i)
+        planned[i] = m->tau[m->current][0][i] + m->bias[i];
+    if (!all_finite(planned, n))
+        return -1;
     for (i = 0; i < n; ++i) {
-        const double planned = m->tau[m->current][0][i] + m->bias[i];
-        const double raised = planned > effort[0][i] ? planned : effort[0][i];
+        const double raised = planned[i] > effort[0][i] ? planned[i] : effort[0][i];
         tau[i] = raised < effort[1][i] ? raised : effort[1][i];
         m->last_q[i] = q[i];
         m->last_qd[i] = qd[i];

@@ -3,8 +3,9 @@
  *
  * Call @_mpc_start once, then @_mpc_step every $dt s with the measured state, and
  * apply tau until the next call.  No heap, no libraries; all memory is in the structure.
- * Results are bit-identical to robolin.receding.  The return value is 0, or the value of the
- * dynamics that failed; then tau is unchanged.
+ * Results are bit-identical to robolin.receding.  The return value is 0, -1 if the state or the
+ * torques are not finite, or the value of the dynamics that failed; then tau is unchanged.  A
+ * sample with NaN, infinity or torques that overflow does not change the controller.
  */
 #ifndef $upper_MPC_H
 #define $upper_MPC_H

@@ -37,6 +37,55 @@ def test_the_controller_has_the_bits_of_python(tmp_path: Path) -> None:
     assert samples(tmp_path / "made", "two_link") == "two_link_mpc: 12 samples, 0 differences"
 
 
+OUTLIERS = """
+#include <stdio.h>
+#include "two_link_mpc.h"
+static two_link_mpc m;
+int main(void)
+{
+    const double q[2] = {0.1, 0.2}, qd[2] = {0.0, 0.0}, zero = 0.0 * q[0];
+    const double bad[][4] = {
+        {zero / zero, 0.2, 0.0, 0.0}, {0.1, 1.0 / zero, 0.0, 0.0}, {0.1, 0.2, 1e200, 0.0},
+        {0.1, 0.2, 1e12, 0.0},
+    };
+    double tau[2] = {7.0, 7.0};
+    int i, k, status;
+    two_link_mpc_start(&m, two_link_mpc_goal);
+    for (i = 0; i < 4; ++i) {
+        for (k = 0; k < 4; ++k) {
+            const double before = tau[0];
+            status = two_link_mpc_step(&m, bad[k], bad[k] + 2, tau);
+            printf("%d %d\\n", status, tau[0] == before);
+        }
+        status = two_link_mpc_step(&m, q, qd, tau);
+        printf("%d %.17g %.17g\\n", status, tau[0], tau[1]);
+    }
+    return 0;
+}
+"""
+
+
+def test_samples_that_are_not_finite_are_rejected(tmp_path: Path) -> None:
+    """NaN, infinity and overflow are errors in C and in Python, and change nothing."""
+    arm = robolin.load("two-link")
+    control = robolin.receding(arm, [0.6, -0.4], horizon=0.1, observer=0.5)
+    folder = tmp_path / "made"
+    robolin.generate(arm, VERBS, folder, extras=["mpc"], mpc=control)
+    (folder / "outliers.c").write_text(OUTLIERS)
+    GCC.compile(folder, "two_link.c", "two_link_mpc.c", "outliers.c", into="outliers")
+    done = subprocess.run(
+        ["./outliers"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    expected = control.replay(np.array([[[0.1, 0.2], [0.0, 0.0]]] * 4))
+    for i, row in enumerate(expected):
+        assert done[5 * i : 5 * i + 4] == ["-1 1"] * 4
+        assert np.array_equal(np.array(done[5 * i + 4].split(), dtype=float), [0.0, *row])
+        for q0, qd0 in ((np.nan, 0.0), (0.1, np.inf), (0.1, 1e200), (0.1, 1e12)):
+            with pytest.raises(robolin.RobolinError):
+                control.step(np.array([q0, 0.2]), np.array([qd0, 0.0]))
+        assert np.array_equal(control.step(np.array([0.1, 0.2]), np.zeros(2)), row)
+
+
 def test_the_command_generates_a_controller(tmp_path: Path) -> None:
     """--with mpc takes the goal, the period and the horizon."""
     folder = tmp_path / "made"

@@ -110,7 +110,8 @@ class Receding:
             torques (n,) in N·m or N, within the effort limits
 
         Raises:
-            RobolinError: a state that is not finite or not of shape (n,)
+            RobolinError: a state that is not finite or not of shape (n,), or torques that
+                overflow; the controller is unchanged
         """
         form, problem = self._form, self._problem
         n = problem.n
@@ -119,11 +120,9 @@ class Receding:
             raise RobolinError(f"step: q and qd must have shape ({n},), got {q.shape}, {qd.shape}")
         if not (np.isfinite(q).all() and np.isfinite(qd).all()):
             raise RobolinError("step: the state must be finite")
+        self._roll_out(q, qd)
         if self._last is not None:
             self._observe(q, qd)
-            self._shift()
-        form.x[0, :n], form.x[0, n:] = q, qd
-        form.roll_out()
         form.progress = IterationLog()
         form.iterate(self._iterations, 0.0)
         ranges = problem.ranges
@@ -173,11 +172,22 @@ class Receding:
         if self._inverse():
             self.bias = self.bias + self._observer * (tau - self._torque[0] - self.bias)
 
-    def _shift(self) -> None:
-        """Move the plan one knot ahead."""
-        form = self._form
-        form.a[:-1] = form.a[1:]
-        form.a[-1] = 0.0
+    def _roll_out(self, q: Floats, qd: Floats) -> None:
+        """Move the plan one knot ahead and start it at the measured state."""
+        form, n = self._form, self._problem.n
+        plan = form.a, form.x, form.tau
+        before = [each.copy() for each in plan]
+        if self._last is not None:
+            form.a[:-1] = form.a[1:]
+            form.a[-1] = 0.0
+        form.x[0, :n], form.x[0, n:] = q, qd
+        try:
+            form.roll_out()
+        except RobolinError:
+            # the next sample continues with the last plan
+            for each, values in zip(plan, before, strict=True):
+                each[...] = values
+            raise
 
 
 def receding(
