@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from robolin.control.simulation.schedule import Schedule, scheduled
-from robolin.control.simulation.simulate import SimulationTask, run_simulation, with_samples_met
+from robolin.control.simulation.simulate import (
+    SimulationTask,
+    run_simulation,
+    runs_in_parts,
+    simulated_parts,
+    with_samples_met,
+)
 from robolin.control.simulation.simulated_motion import Simulation
 from robolin.control.simulation.torques import AnyTorque, TorqueTable
 from robolin.core.array_checks import seconds_of
 from robolin.core.arrays import Floats
 from robolin.core.choices import CONTROL_LAWS, Integrator, StateForm
-from robolin.core.results.result import Result
+from robolin.core.results.result import Result, ResultStream
 from robolin.core.text_parsing import (
     FlagText,
     number,
@@ -31,7 +37,7 @@ from robolin.queries.feedback_file import StoredFeedback, cost_text, read_feedba
 from robolin.queries.loop_answer import closed_state, loop_options
 from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
-from robolin.queries.simulate_result import SimulatedMotion, motion_result
+from robolin.queries.simulate_result import SimulatedMotion, motion_result, motion_stream
 from robolin.queries.simulate_start import (
     PrescribedTrajectory,
     ReferenceTrajectory,
@@ -56,9 +62,11 @@ if TYPE_CHECKING:
 DURATION_ROUNDING = 1e-9
 # round-off of positions (m, rad) after some thousand steps
 POSITION_ROUNDING = 1e-12
+# numbers in a part of a long motion, and numbers of a row that are not of joints
+_NUMBERS_PER_PART, _NUMBERS_PER_ROW = 1 << 19, 8
 
 
-def answer_simulate(context: QueryContext) -> Result:
+def answer_simulate(context: QueryContext) -> Result | ResultStream:
     """Simulate, and emit notes and warnings."""
     question, arm = context.question, context.arm
     context.emit_arm_notes()
@@ -85,18 +93,24 @@ def answer_simulate(context: QueryContext) -> Result:
     many = "initial" in question.options
     schedule = _schedule(question, many)
     task = with_samples_met(_task(context, schedule, stored, reference_motion, prescribed))
+    ends_only = many and not _selects_rows(question, schedule)
+    simulated = SimulatedMotion(task, start_text, torque_text, files, ends_only)
+
+    def cost(motion: Simulation) -> str:
+        if stored is None:
+            return ""
+        run = partial(_with_schedule, task, q, qd, tau)
+        return cost_text(context, stored, motion, run, task.schedule)
+
+    part = context.settings.chunk_rows or _NUMBERS_PER_PART // (4 * arm.n + _NUMBERS_PER_ROW)
+    # the cost of time-varying gains may need all rows
+    any_row = stored is None or stored.law.Q is None or stored.law.time is None
+    if any_row and runs_in_parts(task, q) and part < task.schedule.stored_rows:
+        return motion_stream(context, simulated, simulated_parts(task, q, qd, tau, part), cost)
     motion = run_simulation(task, q, qd, tau)
     if prescribed is not None:
         _note_tracking_error(context, prescribed, motion)
-    ends_only = many and not _selects_rows(question, schedule)
-    cost = ""
-    if stored is not None:
-        run = partial(_with_schedule, task, q, qd, tau)
-        cost = cost_text(context, stored, motion, run, task.schedule)
-    simulated_motion = SimulatedMotion(
-        task, motion, start_text, torque_text, files, ends_only, cost
-    )
-    return motion_result(context, simulated_motion)
+    return motion_result(context, simulated, motion, cost(motion))
 
 
 def _with_schedule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.core.natural_scales import natural_scales, rounding_share
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
-from robolin.core.results.result import Array, Result
+from robolin.core.results.result import Array, Footer, Result, ResultStream
 from robolin.core.text import list_some
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
 from robolin.queries.request import QueryContext
@@ -36,42 +36,53 @@ _VELOCITIES = {"rates": "q̇", "xi": "ξ = (I + HφK)* q̇", "nu": "ν = m* q̇"
 
 @dataclass(frozen=True)
 class SimulatedMotion:
-    """A simulated trajectory, its origin, and whether only its final state is written."""
+    """Origin of a simulated trajectory, and whether only its final state is written."""
 
     task: SimulationTask
-    motion: Simulation
     start_text: str
     torque_text: str
     files: Mapping[str, str]
     ends_only: bool
-    cost: str = ""
-
-    @property
-    def many(self) -> bool:
-        return bool(self.motion.q.ndim > 2)
 
 
-def motion_result(context: QueryContext, simulated: SimulatedMotion) -> Result:
+def motion_result(
+    context: QueryContext, simulated: SimulatedMotion, motion: Simulation, cost: str = ""
+) -> Result:
     """Build the result of a simulation and emit its warnings."""
-    arm, motion = simulated.task.arm, simulated.motion
-    for text in (
-        _saturation_text(arm, motion),
-        effort_exceeded_text(simulated.task, motion),
-        _passive_torques(simulated.task, motion),
-        _position_limits_text(arm, motion),
-        _velocity_limits_text(arm, motion),
-        energy_drift_text(arm, motion),
-    ):
-        if text:
-            context.warn(text)
     time = None if simulated.ends_only else _times(motion)
-    lines = _contract_lines(simulated)
-    return context.result(_arrays(simulated), lines, dict(simulated.files), time)
+    checks = MotionChecks(simulated.task)
+    checks.update(motion)
+    lines = _contract_lines(context, simulated, checks, cost)
+    return context.result(_arrays(simulated, motion), lines, dict(simulated.files), time)
 
 
-def _arrays(simulated: SimulatedMotion) -> tuple[Array, ...]:
+def motion_stream(
+    context: QueryContext,
+    simulated: SimulatedMotion,
+    parts: Iterator[Simulation],
+    cost: Callable[[Simulation], str],
+) -> ResultStream:
+    """The same result in parts; its warnings and its contract follow after the last row."""
+    checks, last = MotionChecks(simulated.task), list[Simulation]()
+
+    def results() -> Iterator[Result]:
+        for motion in parts:
+            checks.update(motion)
+            last[:] = [motion]
+            arrays = _arrays(simulated, motion)
+            yield context.result(arrays, {}, dict(simulated.files), motion.time)
+
+    def ending(_: int) -> Footer:
+        lines = _contract_lines(context, simulated, checks, cost(last[0]))
+        whole = context.result((), lines, dict(simulated.files))
+        return Footer(whole.contract, whole.inputs, whole.model, whole.reference)
+
+    return ResultStream(results(), ending, lambda: simulated.task.schedule.stored_rows)
+
+
+def _arrays(simulated: SimulatedMotion, motion: Simulation) -> tuple[Array, ...]:
     """Return every column; trajectories of several initial states follow one another."""
-    arm, motion = simulated.task.arm, simulated.motion
+    arm = simulated.task.arm
     kinds = [joint.kind for joint in arm.joints]
     arrays = [
         Array(
@@ -88,7 +99,7 @@ def _arrays(simulated: SimulatedMotion) -> tuple[Array, ...]:
         if values is not None:
             column = COST_TO_GO if name == "lyapunov" and _regulated(simulated) else name
             arrays.append(Array(column, _rows(simulated, values, 0), (), unit_of(column, kinds)))
-    if simulated.many and not simulated.ends_only:
+    if motion.q.ndim > 2 and not simulated.ends_only:
         starts, samples = motion.q.shape[0], len(motion.time)
         numbers = np.repeat(np.arange(1.0, starts + 1.0), samples)
         arrays.append(Array("initial", numbers, (), unit_of("initial", kinds)))
@@ -117,11 +128,16 @@ def _prescribed(task: SimulationTask) -> dict[str, str]:
     return {"prescribed": prescribed_line(task.arm, prescribed, task.prescribed.origin)}
 
 
-def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
-    task, motion = simulated.task, simulated.motion
-    limits = _saturation_text(task.arm, motion) or "respected, none was reached"
+def _contract_lines(
+    context: QueryContext, simulated: SimulatedMotion, checks: MotionChecks, cost: str
+) -> dict[str, Any]:
+    """Lines of the contract; emits the warnings."""
+    task = simulated.task
+    for text in checks.warnings():
+        context.warn(text)
+    limits = checks.saturation_text() or "respected, none was reached"
     if task.prescribed is not None:
-        limits += f"; {effort_exceeded_text(task, motion) or 'prescribed joints have none'}"
+        limits += f"; {checks.effort_exceeded_text() or 'prescribed joints have none'}"
     return {
         "start": simulated.start_text,
         "integrator": task.schedule.settings_text(),
@@ -131,9 +147,9 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
         "torque limits": limits if task.limits else "ignored",
         **_disturbance(task),
         **_prescribed(task),
-        **({"cost": simulated.cost} if simulated.cost else {}),
-        "energy error": f"at most {motion.energy_drift.max():.3g} J, kinetic energy "
-        f"up to {motion.kinetic_energy.max():.3g} J",
+        **({"cost": cost} if cost else {}),
+        "energy error": f"at most {checks.energy_error.max():.3g} J, kinetic energy "
+        f"up to {checks.kinetic.max():.3g} J",
     }
 
 
@@ -168,80 +184,134 @@ def _closures(task: SimulationTask) -> dict[str, str]:
     return {"velocities": "q̇, with loop constraints", "closures": stabilization}
 
 
-def _saturation_text(arm: Arm, motion: Simulation) -> str:
-    """Describe how often torques were saturated, by joint."""
-    counts = _counts(arm, motion.saturated)
-    return f"torques are saturated at the joint limits in {counts}" if counts else ""
+class _RowCounts:
+    """Number of rows with a marked joint, and the count of each joint."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names, self._joints = names, np.zeros(len(names), dtype=np.int64)
+        self._marked = self._rows = 0
+
+    def add(self, marked: Mask) -> None:
+        rows = marked.reshape(-1, len(self._names))
+        self._joints += rows.sum(axis=0)
+        self._marked += int(rows.any(axis=1).sum())
+        self._rows += len(rows)
+
+    def text(self, words: str) -> str:
+        """The words with the counts; '' if there are zero."""
+        counts = zip(self._names, self._joints.tolist(), strict=True)
+        joints = [f"{name} {count}" for name, count in counts if count]
+        return f"{words} {self._marked} of {self._rows} rows: {list_some(joints)}" * bool(joints)
 
 
-def effort_exceeded_text(task: SimulationTask, motion: Simulation) -> str:
-    """Describe how often prescribed joints exceed their torque limits, by joint."""
-    if task.prescribed is None or not task.limits:
-        return ""
-    prescribed = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
-    limits = effort_limits(task.arm)
-    counts = _counts(task.arm, prescribed & limits.exceeded((1.0 - _ROUNDING) * motion.tau))
-    return f"prescribed joints exceed their effort limits in {counts}" if counts else ""
+class MotionChecks:
+    """Limits and energies of a motion, collected part by part.
 
+    kinetic:      largest kinetic energy of each motion (...) in J
+    energy_error: largest energy error of each motion (...) in J
+    """
 
-def _passive_torques(task: SimulationTask, motion: Simulation) -> str:
-    """Describe how often torques act on passive joints, by joint."""
-    passive = np.array([not joint.actuated for joint in task.arm.joints])
-    loaded = passive & (np.abs(motion.tau) > _torque_rounding(task.arm))
-    if task.prescribed is not None:
-        loaded &= prescribed_joints(task.arm, task.prescribed.joints) == 0.0
-    counts = _counts(task.arm, loaded)
-    return f"torques act on passive joints in {counts}" if counts else ""
+    def __init__(self, task: SimulationTask) -> None:
+        self._task, self._arm = task, task.arm
+        names = task.arm.joint_names
+        self._saturated, self._exceeded, self._passive, self._fast = (
+            _RowCounts(names) for _ in range(4)
+        )
+        self.kinetic = self.energy_error = self._moved = np.array(-np.inf)
+        self._energies = self._tau = self._distance = np.array(-np.inf)
+        self._low, self._high = np.full(task.arm.n, np.inf), np.full(task.arm.n, -np.inf)
+        self._torque_rounding = _torque_rounding(task.arm)
 
+    def update(self, motion: Simulation) -> None:
+        """Add the rows of a part."""
+        self._update_counts(motion)
+        q = motion.q.reshape(-1, self._arm.n)
+        self._low = np.minimum(self._low, q.min(axis=0))
+        self._high = np.maximum(self._high, q.max(axis=0))
+        energies = np.abs([motion.kinetic_energy, motion.potential_energy, motion.work])
+        moved = np.maximum(energies[0], energies[2]).max(axis=-1)
+        self.kinetic = np.maximum(self.kinetic, motion.kinetic_energy.max(axis=-1))
+        self.energy_error = np.maximum(self.energy_error, motion.energy_drift)
+        self._moved = np.maximum(self._moved, moved)
+        self._energies = np.maximum(self._energies, energies.max(axis=-1))
+        self._tau = np.maximum(self._tau, np.abs(motion.tau).max(axis=-2))
+        self._distance = np.maximum(self._distance, np.abs(motion.q).max(axis=-2))
 
-def _counts(arm: Arm, marked: Mask) -> str:
-    """Number of rows with a marked joint, and the count of each joint; '' if there are zero."""
-    rows = marked.reshape(-1, arm.n)
-    counts = zip(arm.joint_names, rows.sum(axis=0).tolist(), strict=True)
-    joints = [f"{name} {count}" for name, count in counts if count]
-    text = f"{int(rows.any(axis=1).sum())} of {len(rows)} rows: {list_some(joints)}"
-    return text if joints else ""
+    def _update_counts(self, motion: Simulation) -> None:
+        task, arm = self._task, self._arm
+        self._saturated.add(motion.saturated)
+        passive = np.array([not joint.actuated for joint in arm.joints])
+        loaded = passive & (np.abs(motion.tau) > self._torque_rounding)
+        if task.prescribed is not None:
+            prescribed = prescribed_joints(arm, task.prescribed.joints) != 0.0
+            loaded &= ~prescribed
+            beyond = effort_limits(arm).exceeded((1.0 - _ROUNDING) * motion.tau)
+            self._exceeded.add(prescribed & beyond & task.limits)
+        self._passive.add(loaded)
+        limits = [joint.limits.velocity for joint in arm.joints]
+        fastest = np.array([np.inf if limit is None else limit for limit in limits])
+        self._fast.add((1.0 - _ROUNDING) * np.abs(motion.qd) > fastest)
 
+    def warnings(self) -> list[str]:
+        """What the user should know about the motion."""
+        texts = (
+            self.saturation_text(),
+            self.effort_exceeded_text(),
+            self._passive.text("torques act on passive joints in"),
+            self._position_limits_text(),
+            self._fast.text("velocity limits are exceeded in"),
+            self._energy_drift_text(),
+        )
+        return [text for text in texts if text]
 
-def _position_limits_text(arm: Arm, motion: Simulation) -> str:
-    """List the joints that exceed their position limits: the simulation has no end stops."""
-    q = motion.q.reshape(-1, arm.n)
-    # a position at its limit differs from it by round-off
-    margin = _ROUNDING * np.maximum(1.0, np.abs(q).max(axis=0))
-    low, high = q.min(axis=0) + margin, q.max(axis=0) - margin
-    names = [
-        joint.name
-        for joint, least, most in zip(arm.joints, low, high, strict=True)
-        if (joint.limits.lower is not None and least < joint.limits.lower)
-        or (joint.limits.upper is not None and most > joint.limits.upper)
-    ]
-    return (
-        f"position limits are exceeded (the simulation has no end stops): {list_some(names)}"
-        if names
-        else ""
-    )
+    def saturation_text(self) -> str:
+        """How often torques were saturated, by joint."""
+        return self._saturated.text("torques are saturated at the joint limits in")
 
+    def effort_exceeded_text(self) -> str:
+        """How often prescribed joints exceed their torque limits, by joint."""
+        return self._exceeded.text("prescribed joints exceed their effort limits in")
 
-def _velocity_limits_text(arm: Arm, motion: Simulation) -> str:
-    """Count the rows in which joints exceed their velocity limits, which the motion ignores."""
-    limits = [joint.limits.velocity for joint in arm.joints]
-    fastest = np.array([np.inf if limit is None else limit for limit in limits])
-    counts = _counts(arm, (1.0 - _ROUNDING) * np.abs(motion.qd) > fastest)
-    return f"velocity limits are exceeded in {counts}" if counts else ""
+    def _position_limits_text(self) -> str:
+        """The joints that exceed their position limits: the simulation has no end stops."""
+        # a position at its limit differs from it by round-off
+        largest = np.maximum(np.abs(self._low), np.abs(self._high))
+        margin = _ROUNDING * np.maximum(1.0, largest)
+        names = [
+            joint.name
+            for joint, least, most in zip(
+                self._arm.joints, self._low + margin, self._high - margin, strict=True
+            )
+            if (joint.limits.lower is not None and least < joint.limits.lower)
+            or (joint.limits.upper is not None and most > joint.limits.upper)
+        ]
+        text = f"position limits are exceeded (the simulation has no end stops): {list_some(names)}"
+        return text * bool(names)
 
+    def _energy_drift_text(self) -> str:
+        """A warning if the energy error is large compared with the exchanged energy."""
+        lost, moved = self.energy_error, self._moved
+        beyond = (lost > _MAX_ENERGY_ERROR * moved) & (lost > self._energy_rounding())
+        if not beyond.any():
+            return ""
+        worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
+        return (
+            f"the energy error is {lost[worst]:.3g} J for {moved[worst]:.3g} J exchanged; use a "
+            "smaller --dt or --rtol"
+        )
 
-def energy_drift_text(arm: Arm, motion: Simulation) -> str:
-    """Return a warning if the energy error is large compared with the exchanged energy."""
-    moved = np.maximum(np.abs(motion.kinetic_energy), np.abs(motion.work)).max(axis=-1)
-    lost = motion.energy_drift
-    beyond = (lost > _MAX_ENERGY_ERROR * moved) & (lost > _energy_rounding(arm, motion))
-    if not beyond.any():
-        return ""
-    worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
-    return (
-        f"the energy error is {lost[worst]:.3g} J for {moved[worst]:.3g} J exchanged; use a "
-        "smaller --dt or --rtol"
-    )
+    def _energy_rounding(self) -> Floats:
+        """Round-off of energies (...) in J.
+
+        Energies and work are sums of terms as large as weight times reach, and torques times
+        positions, which may cancel.
+        """
+        gravity = float(np.linalg.norm(self._arm.gravity))
+        scales = natural_scales(self._arm.model_dict, gravity)
+        exerted = (self._tau * np.maximum(1.0, self._distance)).sum(axis=-1)
+        own = scales.of_unit(unit_of("kinetic_energy", ()))
+        scale: Floats = own + self._energies.sum(axis=0) + exerted
+        return rounding_share("energy_error") * scale
 
 
 def _torque_rounding(arm: Arm) -> float:
@@ -249,18 +319,3 @@ def _torque_rounding(arm: Arm) -> float:
     scales = natural_scales(arm.model_dict, float(np.linalg.norm(arm.gravity)))
     unit = unit_of("tau", [joint.kind for joint in arm.joints])
     return rounding_share("tau") * scales.of_unit(unit)
-
-
-def _energy_rounding(arm: Arm, motion: Simulation) -> Floats:
-    """Round-off of energies (...) in J.
-
-    Energies and work are sums of terms as large as weight times reach, and torques times
-    positions, which may cancel.
-    """
-    gravity = float(np.linalg.norm(arm.gravity))
-    own = natural_scales(arm.model_dict, gravity).of_unit(unit_of("kinetic_energy", ()))
-    sizes = np.abs([motion.kinetic_energy, motion.potential_energy, motion.work])
-    distance = np.maximum(1.0, np.abs(motion.q).max(axis=-2))
-    exerted = (np.abs(motion.tau).max(axis=-2) * distance).sum(axis=-1)
-    scale: Floats = own + sizes.max(axis=-1).sum(axis=0) + exerted
-    return rounding_share("energy_error") * scale

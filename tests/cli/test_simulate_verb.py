@@ -316,3 +316,30 @@ def test_a_file_without_time_is_rejected(tmp_path: Path) -> None:
 
     assert (ran.code, ran.out) == (3, "")
     assert "column 'time' is missing" in ran.err
+
+
+@pytest.mark.parametrize("extension", ["csv", "npz", "parquet"])
+def test_a_motion_written_in_parts_has_the_same_bytes(
+    tmp_path: Path, extension: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small parts change neither the file nor the messages about limits."""
+    pull = ("--q", "home", "--tau", "panda_joint1=500", "--duration", "0.1", "--every", "3")
+    words = ("simulate", "panda", *pull)
+    whole, parts = (tmp_path / f"{name}.{extension}" for name in ("whole", "parts"))
+    expected = run_ok(*words, "-o", whole).err
+    monkeypatch.setattr("robolin.queries.simulate_answer._NUMBERS_PER_PART", 36 * 7)
+    assert run_ok(*words, "-o", parts).err == expected
+    assert "saturated" in expected
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+def test_a_motion_that_diverges_after_the_first_part_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that were already computed are not kept."""
+    monkeypatch.setattr("robolin.queries.simulate_answer._NUMBERS_PER_PART", 16)
+    pulled = ("simulate", "two-link", "--q", "1,-0.5", "--control", "pd", "--kd", "3000")
+    found = robolin(*pulled, "--duration", "1", "-o", tmp_path / "motion.csv")
+    assert found.code == 3
+    assert "diverged" in found.err
+    assert not list(tmp_path.iterdir())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import floor, log10
 from typing import Any, NamedTuple
@@ -29,11 +29,15 @@ Project = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 class Steps(NamedTuple):
-    """y at the stored times (rows, …), the cost of the motion, and torques of stored rows."""
+    """y at the stored times (rows, …), the cost of the motion, and torques of stored rows.
+
+    first: number of the first row
+    """
 
     kept: Floats
     cost: FeedbackCost | None
     recorded: RecordedRates | None = None
+    first: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +59,9 @@ class Integration:
 
     def steps(self, y: Floats) -> Steps:
         """Integrate from y."""
-        may_adapt = self.project is None and self.look is None
-        failure = StepFailure(self.equations, self.schedule, may_adapt)
         if self.schedule.fixed:
-            return self._fixed(y, failure)
+            return next(self.parts(y))
+        failure = self._failure()
         rate, schedule, account = self.equations.rate, self.schedule, self.account
         if account is None:
             return Steps(adapted_steps(rate, y, schedule, failure), None)
@@ -69,22 +72,36 @@ class Integration:
 
         return Steps(adapted_steps(rate, y, schedule, failure, along), costs[0])
 
-    def _fixed(self, y: Floats, failure: StepFailure) -> Steps:
-        """Integrate with fixed steps, in compiled code as far as possible."""
+    def _failure(self) -> StepFailure:
+        may_adapt = self.project is None and self.look is None
+        return StepFailure(self.equations, self.schedule, may_adapt)
+
+    def parts(self, y: Floats, rows: int | None = None) -> Iterator[Steps]:
+        """Integrate with fixed steps, in compiled code as far as possible.
+
+        Each part has this number of rows; the last one may have another, and has the cost.
+        """
         equations, schedule, account = self.equations, self.schedule, self.account
         look = self.look if account is None else self._look
         repair = self._repair()
-        fixed = FixedSteps(equations.rate, y, schedule, failure, repair, look, equations.move)
-        rollout, recorded = None, None
+        rules = (self._failure(), repair, look, equations.move)
+        fixed = FixedSteps(equations.rate, y, schedule, *rules, part=rows)
+        rollout = None
         if repair is None and self.look is None and (account is None or account.integrated):
             rollout = rollout_of(equations, schedule, account)
         if rollout is not None:
-            recorded = rollout.start(fixed, self._look)
-        kept = fixed.run(rollout)
-        cost = None
-        if account is not None:
-            cost = account.after_steps(equations, kept[-1], self._integrals)
-        return Steps(kept, cost, recorded)
+            rollout.start(fixed, self._look)
+        while True:
+            recorded = None if rollout is None else rollout.begin_part(fixed)
+            kept, cost = fixed.run(rollout), None
+            if account is not None and fixed.ended:
+                cost = account.after_steps(equations, kept[-1], self._integrals)
+            if recorded is not None:
+                recorded = recorded.of_rows(len(kept))
+            yield Steps(kept, cost, recorded, fixed.first)
+            if fixed.ended:
+                return
+            fixed.begin_part()
 
     def _look(self, step: int, t: float, y: Floats) -> None:
         assert self.account is not None, "without a cost there is nothing to add"

@@ -56,8 +56,9 @@ class FixedSteps:
     k₃ = f(t + h/2, y + h k₂/2)       k₄ = f(t + h, y + h k₃)
     y(t + h) = y + h/6 (k₁ + 2 k₂ + 2 k₃ + k₄)
 
-    kept:     y at the stored times (rows, …)
-    stepwise: the stored rows whose step did not run in compiled code
+    kept:     y at the stored times of a part (rows, …)
+    first:    number of the first row of the part
+    stepwise: rows of the part whose step did not run in compiled code, and the row of the end
     """
 
     def __init__(
@@ -69,34 +70,53 @@ class FixedSteps:
         repair: Repair | None = None,
         look: Look | None = None,
         move: Move | None = None,
+        part: int | None = None,
     ) -> None:
         self.y, self.before, self._schedule = y.copy(), y.copy(), schedule
         self._rate, self._failure, self._repair, self._look = rate, failure, repair, look
         self._move = move
-        self.kept = np.empty((schedule.stored_rows, *y.shape))
-        self.stepwise: list[int] = []
+        # rows of a part, and the row of the end
+        self._most = min(part or schedule.stored_rows, schedule.stored_rows - 1)
+        self._reached, self.first, self.stepwise = 0, 0, list[int]()
+        self.kept = np.empty((self._most + 1, *y.shape))
         self._k, self._total, self._work = (np.empty_like(y) for _ in range(3))
 
+    @property
+    def ended(self) -> bool:
+        """True after the last step."""
+        return self._reached == self._schedule.steps
+
     def run(self, compiled: CompiledSteps | None = None) -> Floats:
-        """Integrate to the end; return `kept`."""
-        schedule, step = self._schedule, 0
+        """Integrate to the end of the part; return its rows."""
+        schedule, step = self._schedule, self._reached
+        last = min(schedule.steps, (self.first + self._most) * (schedule.every or schedule.steps))
         with np.errstate(all="ignore"), running("simulating") as update:
-            while step < schedule.steps:
+            while step < last:
                 update(step / schedule.steps)
-                reached = step if compiled is None else compiled.steps(step, schedule.steps)
+                reached = step if compiled is None else compiled.steps(step, last)
                 if reached == step:
                     self._step(step)
                     reached += 1
                 step = reached
+            self._reached = last
+            if not self.ended:
+                return self.kept[: self._most]
             self._require_rates_at_end()
-        self.kept[-1] = self.y
-        return self.kept
+        end = schedule.stored_rows - 1 - self.first
+        self.kept[end] = self.y
+        self.stepwise.append(end)
+        return self.kept[: end + 1]
+
+    def begin_part(self) -> None:
+        """Store the next rows in new arrays: the earlier part keeps its own."""
+        self.first += self._most
+        self.kept, self.stepwise = np.empty_like(self.kept), []
 
     def _step(self, step: int) -> None:
         t, h = self._schedule.segment(step)
         y = self.y
         if self._schedule.is_kept(step):
-            row = self._schedule.row_of(step)
+            row = self._schedule.row_of(step) - self.first
             self.kept[row] = y
             self.stepwise.append(row)
         self._at, self._state = t, y

@@ -67,19 +67,29 @@ class Rollout:
         self._jobs = equations.run_options.get("jobs") or cores()
         self._chunk = FIRST_CHUNK
 
-    def start(self, fixed: FixedSteps, look: Look) -> RecordedRates:
-        """Prepare the memory; return the arrays in which the rates of stored rows appear."""
-        self._y, self._before, self._kept = fixed.y, fixed.before, fixed.kept
-        self._look, n = look, self._recipe.arm.n
-        rows = len(self._kept)
-        command, qdd = (np.empty((rows, *self._batch, n)) for _ in range(2))
-        fixed.stepwise.append(rows - 1)
-        self._recorded = RecordedRates(command, qdd, fixed.stepwise)
+    def start(self, fixed: FixedSteps, look: Look) -> None:
+        """Prepare the memory."""
+        self._y, self._before, self._look = fixed.y, fixed.before, look
         workers = max(1, min(self._jobs, self._count // TILE))
         self._workers = [self._worker() for _ in range(workers)]
         edges = [self._count * w // workers // TILE * TILE for w in range(workers)]
         self._edges = [*edges, self._count]
-        return self._recorded
+
+    def begin_part(self, fixed: FixedSteps) -> RecordedRates:
+        """Return new arrays in which the rates of the stored rows of a part appear."""
+        shape = (len(fixed.kept), *self._batch, self._recipe.arm.n)
+        recorded = RecordedRates(np.empty(shape), np.empty(shape), fixed.stepwise)
+        self._arrays = {
+            "kept_y": fixed.kept,
+            "kept_command": recorded.command,
+            "kept_qdd": recorded.qdd,
+        }
+        for name, values in self._arrays.items():
+            # the code counts rows from the start of the motion
+            origin = values.ctypes.data - fixed.first * values.strides[0]
+            for fields, _, _ in self._workers:
+                fields[self._names.index(name)] = origin
+        return recorded
 
     def _worker(self) -> tuple[Any, Any, Any]:
         """Fields and numbers of one thread, with memory and kernel tables of its own."""
@@ -95,9 +105,6 @@ class Rollout:
             **{name: table.address for name, table in tables.items()},
             "y": self._y,
             "before": self._before,
-            "kept_y": self._kept,
-            "kept_command": self._recorded.command,
-            "kept_qdd": self._recorded.qdd,
             "workspace": workspace,
             "zeros": zeros,
             "n": n,

@@ -93,6 +93,13 @@ class Schedule:
             return np.append(np.arange(0, self.steps, apart) * self.step, self.duration)
         return np.linspace(0.0, self.duration, self.rows or DEFAULT_ROWS)
 
+    def times_of(self, rows: slice) -> Any:
+        """The times of consecutive rows of fixed steps."""
+        apart, last = self.every or self.steps, self.stored_rows - 1
+        steps = np.arange(rows.start, min(rows.stop, last)) * apart
+        end = [self.duration] if rows.stop > last else []
+        return np.append(steps * self.step, end)
+
     def is_kept(self, step: int) -> bool:
         """Return whether the time after this number of steps, before the end, is stored."""
         return step % self.every == 0 if self.every else step == 0

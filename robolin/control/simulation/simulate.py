@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -174,6 +175,34 @@ def run_simulation(
     task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque
 ) -> Simulation:
     """Simulate a task from these states."""
+    task, q, qd, tau = _prepared(task, q, qd, tau)
+    motion = (_motion if task.schedule.fixed else _one_by_one)(task, q, qd, tau)
+    return replace(motion, control=task.control)
+
+
+def runs_in_parts(task: SimulationTask, q: Floats) -> bool:
+    """True for one motion with fixed steps whose torques do not depend on a stored history."""
+    law = task.control
+    held = isinstance(law, FeedbackControl) and law.dt is not None
+    return task.schedule.fixed and q.ndim == 1 and not held and task.prescribed is None
+
+
+def simulated_parts(
+    task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque, rows: int
+) -> Iterator[Simulation]:
+    """Simulate in parts with this number of rows; the last one may have another.
+
+    The bits are those of `run_simulation`.  The memory does not grow with the duration.
+    """
+    task, q, qd, tau = _prepared(task, q, qd, tau)
+    parts = _motion_parts(task, q, qd, tau, rows)
+    return (replace(part, control=task.control) for part in parts)
+
+
+def _prepared(
+    task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque
+) -> tuple[SimulationTask, Floats, Floats, AnyTorque]:
+    """Check a task and its states; an arm with loops becomes its tree."""
     _require_one_drive(task, tau)
     require_own_gains(task.arm, task.control)
     if task.prescribed is not None:
@@ -194,8 +223,7 @@ def run_simulation(
         raise UsageError("the robot has no closed loops", where="baumgarte")
     if task.project is not None and not task.schedule.fixed:
         raise UsageError("projection onto the constraints requires fixed steps", where="project")
-    motion = (_motion if task.schedule.fixed else _one_by_one)(task, q, qd, tau)
-    return replace(motion, control=task.control)
+    return task, q, qd, tau
 
 
 def _on_closures(task: SimulationTask, q: Floats, qd: Floats) -> SimulationTask:
@@ -249,6 +277,13 @@ def _one_by_one(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> 
 
 def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simulation:
     """Integrate all states of the batch together."""
+    return next(_motion_parts(task, q, qd, tau))
+
+
+def _motion_parts(
+    task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque, rows: int | None = None
+) -> Iterator[Simulation]:
+    """Integrate all states of the batch together, in parts of this number of rows."""
     arm, run_options = task.arm, _run_options(task, prod(q.shape[:-1]))
     controller = None if task.control is None else controller_of(arm, task.control, run_options)
     torque = torque_of(arm, tau)
@@ -261,15 +296,24 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
         prescribed=prescribed,
     )
     if isinstance(controller, StateFeedback) and controller.dt is not None:
-        return _sampled(task, q, qd, drive, controller, run_options)
+        yield _sampled(task, q, qd, drive, controller, run_options)
+        return
     if isinstance(controller, StateFeedback) and controller.memory:
         drive = replace(drive, law=controller)
     account = _account(task, controller, q.shape[:-1])
     equations = _equations(task, q.shape[:-1], drive, run_options, account)
-    run = Integration(equations, task.schedule, account, task.project)
-    kept, cost, recorded = run.steps(equations.start(q, qd))
-    integrals = equations.integrals(kept)
-    return observed_motion(task.schedule, kept, equations, integrals, controller, cost, recorded)
+    run, schedule = Integration(equations, task.schedule, account, task.project), task.schedule
+    y, energy = equations.start(q, qd), None
+    for kept, cost, recorded, first in run.parts(y, rows) if schedule.fixed else [run.steps(y)]:
+        rows_here = slice(first, first + len(kept))
+        time = schedule.times_of(rows_here) if schedule.fixed else schedule.times()
+        integrals = equations.integrals(kept)
+        motion = observed_motion(
+            time, kept, equations, integrals, controller, cost, recorded, energy
+        )
+        if energy is None:
+            energy = motion.kinetic_energy[..., 0] + motion.potential_energy[..., 0]
+        yield motion
 
 
 def _account(
@@ -311,11 +355,11 @@ def _sampled(
             held.sample(t, *equations.state(y))
 
     run = Integration(equations, task.schedule, account, task.project, look, integrals_at)
-    kept, cost, _ = run.steps(equations.start(q, qd))
+    kept, cost, *_ = run.steps(equations.start(q, qd))
     history = held.history()
     equations.torque = replace(drive, command=history)
     integrals = history.integrals_at(task.schedule.times())
-    return observed_motion(task.schedule, kept, equations, integrals, law, cost)
+    return observed_motion(task.schedule.times(), kept, equations, integrals, law, cost)
 
 
 def _equations(

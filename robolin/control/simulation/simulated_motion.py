@@ -10,7 +10,6 @@ import numpy as np
 
 from robolin.control.simulation.controllers import Controller, Law
 from robolin.control.simulation.equations import Equations
-from robolin.control.simulation.schedule import Schedule
 from robolin.core.arrays import Floats, Mask
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError
@@ -134,24 +133,33 @@ class RecordedRates:
     qdd: Floats
     missing: list[int]
 
+    def of_rows(self, count: int) -> RecordedRates:
+        """The first rows."""
+        return RecordedRates(self.command[:count], self.qdd[:count], self.missing)
+
 
 def observed_motion(
-    schedule: Schedule,
+    time: Floats,
     kept: Floats,
     equations: Equations,
     integrals: Floats,
     controller: Controller | None,
     cost: FeedbackCost | None = None,
     recorded: RecordedRates | None = None,
+    initial_energy: Floats | None = None,
 ) -> Simulation:
-    """Build the `Simulation` of the stored states: torques, accelerations, energies and errors."""
-    arm, run_options, time = equations.arm, equations.run_options, schedule.times()
+    """Build the `Simulation` of the stored states: torques, accelerations, energies and errors.
+
+    Without an initial energy, the first row has it.
+    """
+    arm, run_options = equations.arm, equations.run_options
     q, qd = equations.state(kept)
     work = equations.parts(kept)[2]
     tau, qdd, saturated = _evaluate_rows(equations, time, q, qd, integrals, recorded)
     energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **run_options)
     kinetic = energies["kinetic_energy"]
     total = kinetic + energies["potential_energy"]
+    first = total[0] if initial_energy is None else initial_energy
     error = None if controller is None else controller.error(q)
     falling = None
     if controller is not None:
@@ -167,7 +175,7 @@ def observed_motion(
         qdd=placed(qdd),
         tau=placed(tau),
         work=placed(work),
-        energy_error=placed(total - total[0] - work),
+        energy_error=placed(total - first - work),
         saturated=placed(saturated),
         lyapunov=None if falling is None else placed(falling),
         position_error=None if error is None else placed(error.position),
