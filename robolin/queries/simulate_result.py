@@ -74,8 +74,8 @@ def motion_stream(
 
     def ending(_: int) -> Footer:
         lines = _contract_lines(context, simulated, checks, cost(last[0]))
-        whole = context.result((), lines, dict(simulated.files))
-        return Footer(whole.contract, whole.inputs, whole.model, whole.reference)
+        empty = context.result((), lines, dict(simulated.files))
+        return Footer(empty.contract, empty.inputs, empty.model, empty.reference)
 
     return ResultStream(results(), ending, lambda: simulated.task.schedule.stored_rows)
 
@@ -253,7 +253,7 @@ class MotionChecks:
         self._fast.add((1.0 - _ROUNDING) * np.abs(motion.qd) > fastest)
 
     def warnings(self) -> list[str]:
-        """What the user should know about the motion."""
+        """Texts about limits and energies that need attention."""
         texts = (
             self.saturation_text(),
             self.effort_exceeded_text(),
