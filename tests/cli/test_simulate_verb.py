@@ -325,12 +325,12 @@ def test_a_motion_written_in_parts_has_the_same_bytes(
     """Small parts change neither the file nor the messages about limits."""
     pull = ("--q", "home", "--tau", "panda_joint1=500", "--duration", "0.1", "--every", "3")
     words = ("simulate", "panda", *pull)
-    whole, parts = (tmp_path / f"{name}.{extension}" for name in ("whole", "parts"))
-    expected = run_ok(*words, "-o", whole).err
+    complete, parts = (tmp_path / f"{name}.{extension}" for name in ("complete", "parts"))
+    expected = run_ok(*words, "-o", complete).err
     monkeypatch.setattr("robolin.queries.simulate_answer._NUMBERS_PER_PART", 36 * 7)
     assert run_ok(*words, "-o", parts).err == expected
     assert "saturated" in expected
-    assert parts.read_bytes() == whole.read_bytes()
+    assert parts.read_bytes() == complete.read_bytes()
 
 
 def test_a_motion_that_diverges_after_the_first_part_leaves_no_file(
