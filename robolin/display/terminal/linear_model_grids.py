@@ -26,6 +26,7 @@ _DOMINANT = 0.5
 _NAMES_WIDTH = 16
 _FREQUENCY = "omega"
 _SLOW = f"{ROUNDED_ZERO} 1/s: below {UNDECIDED_RATE:g} 1/s, where rounded angles decide"
+_SLOW_DISCRETE = f"marginal: also below {UNDECIDED_RATE:g} rad/s, where rounded angles decide"
 # outputs and inputs in a table of responses if no joint has both
 _FEW_PAIRS = 7
 
@@ -35,7 +36,7 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
 
     A conjugate pair takes one line.
     """
-    poles, shapes = result["poles"], result["mode_shape"]
+    poles, shapes, discrete = result["poles"], result["mode_shape"], _is_discrete(result)
     joints = next(array for array in result.arrays if array.name == "mode_shape").labels[1]
     stability = shown_stability(result)
     kept = [i for i, pole in enumerate(poles) if pole.imag >= 0.0]
@@ -44,15 +45,18 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
         kept.sort(key=lambda i: (stability[i], result["decay"][i]))
     # numbers of poles at 0 would set the format of the others
     still = result["frequency"] < UNDECIDED_RATE
-    moving = np.where(still, 0.0, poles)
+    moving = np.where(still, poles.real if discrete else 0.0, poles)
+    frequencies = np.where(still, 0.0, result["frequency"])
     decays = np.where(stability == 0, 0.0, result["decay"])
     real = numbers([float(moving[i].real) for i in kept])
     imaginary = numbers([float(moving[i].imag) for i in kept])
     times = numbers([float(1.0 / abs(decays[i])) if decays[i] else np.inf for i in kept])
     cells = [
         (
-            _pole_text(re, im, poles[i], stability[i]),
-            ROUNDED_ZERO if still[i] and poles[i] else frequency,
+            _pole_text(re, im, moving[i], 1)
+            if discrete
+            else _pole_text(re, im, poles[i], stability[i]),
+            ROUNDED_ZERO if still[i] and poles[i] and not discrete else frequency,
             # a pole at 0 has no damping ratio
             "" if still[i] else damping if stability[i] else ROUNDED_ZERO,
             "" if time.strip() == "inf" else time.strip(),
@@ -63,22 +67,35 @@ def pole_grid(result: Result, numbers: Callable[[list[float]], list[str]]) -> Gr
             kept,
             real,
             imaginary,
-            numbers([float(abs(moving[i])) for i in kept]),
+            numbers([float(frequencies[i]) for i in kept]),
             numbers([0.0 if still[i] else float(result["damping"][i]) for i in kept]),
             times,
             strict=True,
         )
     ]
     widest = max((len(row[-1]) for row in cells), default=0)
-    header = ("pole [1/s]", "freq [rad/s]", "damping", "time [s]", "stability")
+    header = (
+        "pole" if discrete else "pole [1/s]",
+        "freq [rad/s]",
+        "damping",
+        "time [s]",
+        "stability",
+    )
     cells = [(*row[:-1], row[-1].ljust(widest)) for row in cells]
     rows = tuple(str(i + 1) for i in range(len(kept)))
-    note = _SLOW if (still & (poles != 0.0)).any() else ""
+    if discrete:
+        note = _SLOW_DISCRETE if (stability != result["stability"]).any() else ""
+    else:
+        note = _SLOW if (still & (poles != 0.0)).any() else ""
     return Grid("", "", rows, (*header, "joints".ljust(widest)), tuple(cells), note)
 
 
+def _is_discrete(result: Result) -> bool:
+    return "dt" in result.options
+
+
 def _pole_text(real: str, imaginary: str, pole: complex, stability: int) -> str:
-    """A pole or a conjugate pair; the real part of a marginal one is round-off."""
+    """A pole or a conjugate pair; the real part of a marginal continuous one is round-off."""
     if not stability and 0.0 < abs(pole) < UNDECIDED_RATE:
         return ROUNDED_ZERO
     if not stability and pole.real:
@@ -111,11 +128,12 @@ def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) ->
     poles = [result["poles"][row, i] for row, i in enumerate(least)]
     real = numbers([float(pole.real) for pole in poles])
     imaginary = numbers([float(pole.imag) for pole in poles])
+    discrete = _is_discrete(result)
     cells = [
         (
             f"{int((stability[row] < 0).sum())} of {stability.shape[1]}",
             _STABILITY.get(int(stability[row, i]), ""),
-            _pole_text(re, im, poles[row], stability[row, i]),
+            _pole_text(re, im, poles[row], 1 if discrete else stability[row, i]),
             _dominant(np.abs(result["mode_shape"][row, i]), joints),
         )
         for row, (i, re, im) in enumerate(zip(least, real, imaginary, strict=True))
@@ -125,7 +143,8 @@ def pole_rows(write: Formatting, numbers: Callable[[list[float]], list[str]]) ->
         name for name, pole in zip(shown_row_names(write), poles, strict=True) if np.isfinite(pole)
     ]
     widest = max((len(row[-1]) for row in cells), default=0)
-    header = ("unstable", "stability", "least stable pole [1/s]", "joints".ljust(widest))
+    pole = "least stable pole" if discrete else "least stable pole [1/s]"
+    header = ("unstable", "stability", pole, "joints".ljust(widest))
     padded = tuple((*row[:-1], row[-1].ljust(widest)) for row in cells)
     return Grid("", row_corner(result), tuple(names), header, padded, write.rows.note(False))
 

@@ -482,13 +482,37 @@ def test_a_small_screen_shows_fewer_rows_and_both_extremes():
 def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
     """The UR5 at home has one unstable pole; files keep the sign of poles near 0."""
     arm = robolin.load("ur5")
-    result = robolin.answer(arm, "poles", robolin.States(q="home"))
+    notes: list[str] = []
+    home = robolin.States(q="home")
+    result = robolin.answer(arm, "poles", home, notify=lambda kind, text: notes.append(text))
     slow = result["frequency"] < UNDECIDED_RATE
     assert (result["stability"][slow] < 0).any()
 
     text = render_table(result, 80, False, height=24)
     assert text.startswith("ur5: 1 of 12 poles unstable, fastest grows with 5.201 1/s; 10 marginal")
     assert "~0 1/s: below 0.0001 1/s, where rounded angles decide" in text
+    # the note of a pipe has the same numbers and the rule
+    note = next(text for text in notes if "poles" in text)
+    assert note.startswith("1 of 12 poles is unstable; 10 marginal, ")
+    moved = int((slow & (result["stability"] != 0)).sum())
+    assert note.endswith(f", {moved} of them slower than 0.0001 1/s, where rounded angles decide")
+
+
+def test_discrete_poles_have_no_unit_and_keep_their_real_part():
+    """A pole z of the cart-pole has the frequency |ln z|/dt, and z = 1 is not a zero."""
+    sampled = robolin.Question("poles", dt=0.01)
+    result = robolin.answer(robolin.load("cart-pole"), sampled)
+    z = result["poles"][1].real
+    text = render_table(result, 80, False, height=24)
+    header, first, second = text.splitlines()[3:6]
+    assert header.split()[:3] == ["pole", "freq", "[rad/s]"]
+    assert first.split()[:4] == ["1", "1.000", "0", "marginal"]
+    assert second.split()[:3] == ["2", f"{z:.4f}", f"{-np.log(z) / 0.01:.4f}"]
+    assert "1/s: below" not in text
+
+    hanging = robolin.States(q=[-np.pi / 2, 0.0])
+    result = robolin.answer(robolin.load("two-link"), sampled, hanging)
+    assert "1  0.9996 ± 0.02680j         2.680" in render_table(result, 80, False, height=24)
 
 
 def test_matrices_do_not_show_rounded_angles():
