@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robolin.core.arrays import Floats
 from robolin.core.natural_scales import UNDECIDED_RATE
@@ -97,7 +98,9 @@ def answer_poles(context: QueryContext) -> Result | ResultStream:
         if not model.batch:
             summary = pole_lines(poles) | _reach_lines(reached[0]) | _reach_lines(reached[1])
             task.contract_entries.update(summary)
-            context.settings.notify("summary", stability_note(poles))
+            context.settings.notify(
+                "summary", stability_note(poles, poles.frequency < UNDECIDED_RATE)
+            )
         distances = (
             _distance_array(poles, each)
             for each in reached
@@ -144,20 +147,22 @@ def pole_lines(poles: Poles) -> dict[str, Any]:
     return {"stability": f"{len(words)} poles: {', '.join(counts)}", "modes": "; ".join(modes)}
 
 
-def stability_note(poles: Poles) -> str:
-    """Number of unstable and marginal poles, as a note."""
-    words = poles.stability.tolist()
+def stability_note(poles: Poles, slow: ArrayLike = False) -> str:
+    """Number of unstable and marginal poles, as a note; `slow` poles count as marginal."""
+    words = np.where(slow, "edge", poles.stability).tolist()
     unstable, marginal = words.count("unstable"), words.count("edge")
     if not unstable and not marginal:
         return f"all {len(words)} poles are stable"
-    if not unstable:
-        return f"{marginal} of {len(words)} poles {_are(marginal)} marginal"
-    more = f", {marginal} marginal" * bool(marginal)
-    slow = int(((poles.stability == "unstable") & (poles.frequency < UNDECIDED_RATE)).sum())
-    if slow:
-        rule = f"slower than {UNDECIDED_RATE:g} 1/s, within the rounding of angles in a robot file"
-        more += f"; {slow} of the unstable ones {_are(slow)} {rule}"
-    return f"{unstable} of {len(words)} poles {_are(unstable)} unstable{more}"
+    if unstable:
+        more = f"; {marginal} marginal" * bool(marginal)
+        text = f"{unstable} of {len(words)} poles {_are(unstable)} unstable{more}"
+    else:
+        text = f"{marginal} of {len(words)} poles {_are(marginal)} marginal"
+    moved = int((np.asarray(slow) & (poles.stability != "edge")).sum())
+    if moved:
+        rule = f"slower than {UNDECIDED_RATE:g} 1/s, where rounded angles decide"
+        text += f", {moved} of them {rule}"
+    return text
 
 
 def _are(count: int) -> str:
