@@ -12,7 +12,7 @@ import robolin
 from robolin.analysis.identify import conditioning
 from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.pseudo_inertia import is_possible
-from robolin.analysis.identify.recording import Recording
+from robolin.analysis.identify.recording import Recording, without_spikes
 from robolin.core.arm import Inertia
 from robolin.core.arm_parameters import OF_LINK, linear_values, parameters
 from robolin.core.progress import listening
@@ -71,6 +71,49 @@ def test_faults_of_real_recordings_do_little_harm() -> None:
     assert bodies_possible(found)
     assert found.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
     assert plain.stages[-1].score.mean < 0.02
+
+
+def spiked_signal(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A smooth torque with noise, the same with glitches of several rows, and their mask."""
+    time = np.arange(0.0, 10.0, 0.01)
+    rng = np.random.default_rng(rows)
+    clean = (20.0 * np.sin(2.0 * time) + 0.1 * rng.normal(size=time.size))[:, None]
+    wrong = ((np.arange(time.size) + 50) % 100 < rows)[:, None]
+    return clean, np.where(wrong, clean + 200.0, clean), wrong
+
+
+@pytest.mark.parametrize("rows", range(1, 8))
+def test_glitches_of_several_rows_are_replaced(rows: int) -> None:
+    """Each glitch is found with all its rows, and no other row is changed."""
+    clean, spiked, wrong = spiked_signal(rows)
+    repaired, found = without_spikes(spiked)
+    np.testing.assert_array_equal(found, wrong[:, 0])
+    np.testing.assert_array_equal(repaired[~wrong], clean[~wrong])
+    assert np.max(np.abs(repaired - clean)) < 2.0
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_steps_of_friction_are_kept(noise: float) -> None:
+    """Friction that changes its sign within one row, on a slope against it, is not a glitch."""
+    time = np.arange(0.0, 10.0, 0.01)
+    rng = np.random.default_rng(2)
+    smooth = 20.0 * np.sin(2.0 * time) - 8.0 * np.sign(np.cos(2.0 * time + 1.0))
+    values = (smooth + noise * rng.normal(size=time.size))[:, None]
+    repaired, found = without_spikes(values)
+    assert not found.any()
+    np.testing.assert_array_equal(repaired, values)
+
+
+@pytest.mark.slow
+def test_glitches_of_five_rows_leave_the_fit_as_it_is() -> None:
+    """200 N·m on five rows each second do not change the error on held-out rows."""
+    clean = recorded(TRUE, coulomb=3.0, noise=0.01)
+    wrong = (np.arange(len(clean.time)) + 50) % 100 < 5
+    spiked = replace(clean, tau=clean.tau + 200.0 * wrong[:, None])
+    flags = {"what": "friction", "width": 0.1, "lag": 0.0}
+    other = recorded(TRUE, 6.0, coulomb=3.0, noise=0.01, seed=2)
+    plain, found = (robolin.identify(ARM, each, holdout=other, **flags) for each in (clean, spiked))
+    assert found.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
 
 
 def test_a_part_that_was_not_mounted_is_found() -> None:

@@ -6,8 +6,9 @@ the step that explains the increments of q best by the velocities is
     dt(i) = Σ_j Δq_j v_j / Σ_j v_j²          v = mean velocity of both rows
 
 It is rounded to a multiple of the period; a multiple of 0 is a repeated row, which is dropped.
-Numbers far from the running median are replaced by linear interpolation.  All signals pass the
-same zero-phase filter: a local cubic with tricube weights.
+Glitches of up to 7 rows are replaced by linear interpolation: numbers far from the running median
+that jump away and back.  All signals pass the same zero-phase filter: a local cubic with tricube
+weights.
 """
 
 from __future__ import annotations
@@ -147,14 +148,28 @@ def _column_without_spikes(values: Floats) -> tuple[Floats, Mask]:
     swing = np.nanpercentile(finite, 99.0, axis=0) - np.nanpercentile(finite, 1.0, axis=0)
     scale = np.maximum(scale, 2e-3 * swing)
     limit = MEDIAN_DEVIATIONS * scale + 1e-12
-    # a step, such as friction of a joint that turns, is far from the median of many rows only
-    near = np.abs(finite - running_median(finite, MEDIAN_ROWS // 2))
-    spikes = ~((distance <= limit) | (near <= limit))
+    spikes = _cut_off(finite, (distance <= limit)[:, 0], float(limit[0]))[:, None]
     repaired, rows = finite.copy(), np.arange(len(values))
     for j in np.flatnonzero(spikes.any(axis=0) & ~spikes.all(axis=0)):
         wrong = spikes[:, j]
         repaired[wrong, j] = np.interp(rows[wrong], rows[~wrong], finite[~wrong, j])
     return repaired, spikes
+
+
+def _cut_off(column: Floats, usual: Mask, limit: float) -> Mask:
+    """Rows between two jumps without any usual row: a glitch leaves the signal and returns.
+
+    Rows next to a step, such as friction of a joint that turns, are far from the median too, but
+    connect to usual rows.
+    """
+    steps = np.diff(column, axis=0)
+    # a steep signal has large steps, but equal ones
+    usual_steps = running_median(steps) if len(steps) else steps
+    jumps = ~(np.abs(steps - usual_steps)[:, 0] <= limit)
+    piece = np.concatenate([[0], np.cumsum(jumps)])
+    kept = np.zeros(piece[-1] + 1, dtype=bool)
+    kept[piece[usual]] = True
+    return np.asarray(~kept[piece])
 
 
 class Clock(NamedTuple):
