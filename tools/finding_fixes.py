@@ -17,7 +17,7 @@ FIXES = {
         "Correct the signs: `effort: [-3, 4]`, or one number for both directions."
     ),
     "encoding": "Save the file as UTF-8, or declare its actual encoding.",
-    "file-empty": "Write the file again; a failed xacro command leaves an empty file.",
+    "file-empty": "Generate the file again: a failed xacro command leaves an empty file.",
     "file-too-large": "Use the robot file itself, not a mesh or a world.",
     "format-version": "Write `robolin: 1`.",
     "ignored-key": "Remove the value, or correct the joint's type.",

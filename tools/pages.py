@@ -66,7 +66,7 @@ def findings_page() -> str:
             "",
             "## Physical plausibility",
             "",
-            "These findings concern numbers of files that can be read.",
+            "These findings concern the numbers in files that robolin can read.",
             "",
             *_finding_rows(VALIDATION_IDS),
             "",

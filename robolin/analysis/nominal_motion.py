@@ -137,7 +137,9 @@ def _finite(arm: Arm, name: str, value: JointValues) -> AnyArray:
         index = np.argwhere(~finite)[0]
         row = f" in row {index[0] + 1}" if len(index) > 1 else ""
         joint = arm.joint_names[int(index[-1])]
-        raise RobolinError(f"{name}: must be finite, got another value at joint '{joint}'{row}")
+        raise RobolinError(
+            f"{name}: must be finite, got a non-finite value at joint '{joint}'{row}"
+        )
     return array
 
 

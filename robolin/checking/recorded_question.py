@@ -162,7 +162,7 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     raise FileError(
         f"the {label} '{name}' does not exist" + (f"; looked for {tried}" if tried else ""),
         where=stored.path,
-        hint="set the folder of the files with --root FOLDER"
+        hint="use --root FOLDER to name the folder that contains the files"
         + ", or the robot with --model ARM" * (label == ARM_OPTION)
         + "; `robolin record` stores their paths" * (recorded is None),
     )

@@ -129,7 +129,7 @@ def find_suite(folder: Path) -> Path:
     raise FileError(
         f"no {SUITE} in this folder or its parents, and no [tool.robolin] in a {PROJECT}",
         where=str(folder),
-        hint="name stored results, or write a suite file: see docs/howto/ci.md",
+        hint="list stored results on the command line, or write a suite file: see docs/howto/ci.md",
     )
 
 

@@ -49,7 +49,10 @@ def identification_screen(
     _, errors, *others = sections
     assert isinstance(errors, ReportTable)
     alone, sums, by_file = found.determined
-    counts = f"parameters: {alone} determined by the data, {sums} in sums, {by_file} by the file"
+    counts = (
+        f"the data determine {alone} parameters individually and {sums} only in sums; "
+        f"{by_file} keep the values of the file"
+    )
     short = replace(errors, rows=errors.rows[:-1], title="Error per joint while it moves")
     return [TextLines([_errors(found), *found.findings, counts]), short, *others]
 
@@ -58,8 +61,8 @@ def _errors(found: Identification) -> str:
     first, last = found.stages[0], found.stages[-1]
     rows = found.settings["recordings"].rpartition(", ")[2]
     return (
-        f"error on held-out rows: {percentage(first.score.headline)} with the file, "
-        f"{percentage(last.score.headline)} identified ({rows})"
+        f"error on held-out rows: {percentage(first.score.headline)} with the robot file, "
+        f"{percentage(last.score.headline)} with the identified parameters ({rows})"
     )
 
 
@@ -69,8 +72,8 @@ def _verdict(found: Identification) -> Iterator[str]:
     yield from found.findings
     alone, sums, by_file = found.determined
     yield (
-        f"every body is physically possible; {alone} parameters determined by the data, "
-        f"{sums} in sums, {by_file} by the file alone"
+        f"every body is physically possible; the data determine {alone} parameters "
+        f"individually and {sums} only in sums; {by_file} keep the values of the file"
     )
 
 

@@ -139,10 +139,16 @@ def _worst(limits: JointLimits) -> str:
     if not limits.exceeded:
         return ""
     worst = min(limits.exceeded, key=_left)
-    at = f"row {worst.row + 1}" if worst.time is None else f"{_time_text(worst.time)}"
-    where = f" at {at}" if limits.rows > 1 else ""
-    of_limit = f"{worst.value:.4g} {worst.unit}, limit {worst.limit:.4g}{where}"
+    of_limit = f"{worst.value:.4g} {worst.unit}, limit {worst.limit:.4g}{_where(worst, limits)}"
     return f"; worst: {worst.joint} {worst.quantity} {of_limit}"
+
+
+def _where(margin: Margin, limits: JointLimits) -> str:
+    """Row, and time if the recording has one, of a margin; '' for one state."""
+    if limits.rows <= 1:
+        return ""
+    time = "" if margin.time is None else f", {_time_text(margin.time)}"
+    return f" in row {margin.row + 1}{time}"
 
 
 def _time_text(time: float | str) -> str:
@@ -155,7 +161,8 @@ def _units(limits: JointLimits) -> str:
         " or ".join(dict.fromkeys(each.unit for each in limits.margins if each.quantity == name))
         for name in LIMITED_QUANTITIES
     ]
-    return f"Units: {', '.join(filter(None, units))}. left: of the range (position) or of the limit"
+    named = ", ".join(filter(None, units))
+    return f'Units: {named}. "left" is a fraction of the range (position) or of the limit'
 
 
 def _hidden(limits: JointLimits, one_state: bool) -> set[str]:
@@ -204,7 +211,8 @@ def _verdict(limits: JointLimits) -> str:
             return "within all limits"
         tightest = min(shares, key=lambda margin: margin.share or 0.0)
         left = f"{100.0 * (tightest.share or 0.0):.1f} % left"
-        return f"within all limits; tightest: {tightest.joint} {tightest.quantity}, {left}"
+        where = _where(tightest, limits)
+        return f"within all limits; tightest: {tightest.joint} {tightest.quantity}, {left}{where}"
     joints = len({margin.joint for margin in over})
     return f"EXCEEDED: {pluralize(len(over), 'limit')} of {pluralize(joints, 'joint')}"
 

@@ -73,7 +73,9 @@ def require_mpc(program: CProgram, controller: MpcController | None) -> MpcContr
     if program.precision.real != "double":
         raise UsageError("mpc requires double precision", hint="omit --real float")
     if controller.tables().goal.shape != (program.arm.n,):
-        raise UsageError("mpc: the controller is of another arm", hint="use one arm for both")
+        raise UsageError(
+            "mpc: the controller belongs to a different arm", hint="use one arm for both"
+        )
     return controller
 
 

@@ -48,7 +48,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "joint-to-itself": ("error", "A joint has the same link as parent and as child."),
     "joint-urdfdom": (
         "warning",
-        "urdfdom, the parser of ROS and Pinocchio, rejects a number of a joint.",
+        "urdfdom, the parser of ROS and Pinocchio, rejects a number in a joint.",
     ),
     "joints-and-dh": ("error", "A YAML file has both a list of joints and a DH table."),
     "limit-missing": ("note", "A revolute or prismatic joint has no limits."),
@@ -112,7 +112,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "sdf-include": ("error", "A file that an SDF model includes cannot be read."),
     "sdf-left-out": ("warning", "A part of an SDF file that changes the dynamics is ignored."),
-    "sdf-model": ("error", "An SDF file has no model, several models, or not the chosen model."),
+    "sdf-model": (
+        "error",
+        "An SDF file contains no model, several models, or no model with the chosen name.",
+    ),
     "sdf-quaternion": ("warning", "A quaternion of an SDF file is not of unit length."),
     "sdf-unsupported": ("error", "A part of an SDF model is not supported."),
     "sdf-world-include": (

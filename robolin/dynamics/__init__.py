@@ -1,1 +1,1 @@
-"""One algorithm per file, in the papers' notation, over any scalar."""
+"""One algorithm per file, in the notation of the papers, for any scalar type."""

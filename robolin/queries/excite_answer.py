@@ -31,7 +31,7 @@ def answer_excite(context: QueryContext) -> Result:
     )
     determined = (
         f"the motion determines {identifiable.rank} of {motion.possible} identifiable parameters, "
-        f"condition {identifiable.condition:.3g}"
+        f"condition number {identifiable.condition:.3g}"
     )
     used = _tightest(context, motion)
     context.settings.notify("summary", f"{determined}; used limits: {used}")
@@ -39,7 +39,8 @@ def answer_excite(context: QueryContext) -> Result:
         context.warn("not all parameters are determined: use more --iterations or --harmonics")
     elif identifiable.condition > _POOR_CONDITION:
         context.warn(
-            f"condition {identifiable.condition:.3g} is poor (below {_POOR_CONDITION:g} is good): "
+            f"condition number {identifiable.condition:.3g} is poor (good: below "
+            f"{_POOR_CONDITION:g}): "
             "use more --iterations, a longer --duration or larger limits"
         )
     lines = {

@@ -123,7 +123,7 @@ class StateInputs:
         ]
         if self.from_quaternion:
             parts.append(
-                f"angles of {_names(self.from_quaternion)} from a quaternion brought to length 1"
+                f"angles of {_names(self.from_quaternion)} computed from a normalized quaternion"
             )
         text = ", ".join(parts)
         return f"{pluralize(rows or 0, 'row')} of {self.file}: {text}" if self.file else text

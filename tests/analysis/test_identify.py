@@ -124,8 +124,8 @@ def test_a_part_that_was_not_mounted_is_found() -> None:
     found = robolin.identify(loaded, recording, what="payload")
 
     (sentence,) = found.findings
-    assert sentence.startswith("link 'wrist_3_link' has 0.70 ±")
-    assert "less than the file" in sentence
+    assert sentence.startswith("link 'wrist_3_link' is 0.70 ±")
+    assert "lighter than in the file" in sentence
 
 
 def test_a_load_is_identified_from_recordings_with_and_without_it() -> None:

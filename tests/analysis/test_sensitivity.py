@@ -351,7 +351,7 @@ BAD = [
         "dq: must have 2 values along its last axis, one per joint of 'two-link', got 1",
     ),
     ({"dq": np.zeros((3, 2))}, "dq: must have one axis, got 2"),
-    ({"dqd": [0.1, np.nan]}, "dqd: must be finite, got another value at joint 'elbow'"),
+    ({"dqd": [0.1, np.nan]}, "dqd: must be finite, got a non-finite value at joint 'elbow'"),
     ({"parameters": {"lower/mass": np.inf}}, "lower/mass: the change must be finite, got inf"),
     ({"parameters": {"lower/mass": "0.1"}}, "lower/mass: the change must be a number, got '0.1'"),
     ({"payload": [("tip",)]}, "give (link, mass) or (link, mass, (x, y, z))"),

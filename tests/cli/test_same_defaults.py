@@ -130,6 +130,8 @@ MEANT: dict[Any, str] = {
         "the tip, or the only end",
     ),
     "actuated": "as in the file, else all",
+    ("identify", "width"): "estimated",
+    ("identify", "lag"): "estimated",
     "prefix": "the name of the robot",
     "Q": "1",
     "R": "1",
@@ -173,7 +175,7 @@ def _flag_default(flag: click.Option) -> str:
     """The default of a flag, from its value or its help; '' if there is none."""
     if isinstance(flag.default, str | int | float) and not isinstance(flag.default, bool):
         return str(flag.default)
-    return (re.findall(r"\(default ([^)]*)\)", flag.help or "") or [""])[0]
+    return (re.findall(r"\(default:? ([^)]*)\)", flag.help or "") or [""])[0]
 
 
 def _argument_default(function: str, name: str, default: Any) -> str:

@@ -137,4 +137,4 @@ def test_margins_of_limits_are_those_of_all_rows(motion: str) -> None:
     names = [f"{joint}/position" for joint in robolin.load("ur5").joint_names]
     np.savetxt(ur5, arm_rows, delimiter=",", header=",".join(["time", *names]), comments="")
     shown = on_terminal("inverse", "ur5", "--trajectory", str(ur5), "--limits")
-    assert f" {PEAK_ROW + 1} " in shown
+    assert f" in row {PEAK_ROW + 1}, " in shown

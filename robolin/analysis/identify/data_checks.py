@@ -124,12 +124,12 @@ def payload_change(
     if abs(change) < max(3.0 * deviation, 0.03 * abs(listed.values[i])):
         return
     link = next(each for each in arm.links if each.name == carrier)
-    amount = f"link '{link.name}' has {abs(change):.2f} ± {deviation:.2f} kg"
+    amount = f"link '{link.name}' is {abs(change):.2f} ± {deviation:.2f} kg"
     if change > 0.0:
-        yield f"{amount} more than the file: a load that the file lacks, or wrong masses in it"
+        yield f"{amount} heavier than in the file: the file lacks a load, or has wrong masses"
     else:
-        parts = f"were {join_and(link.merged)}" if link.merged else "was all of it"
-        yield f"{amount} less than the file: {parts} mounted?"
+        parts = f"were {join_and(link.merged)}" if link.merged else "was the whole link"
+        yield f"{amount} lighter than in the file: {parts} mounted during the recording?"
 
 
 def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty) -> str:

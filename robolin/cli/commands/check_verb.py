@@ -86,29 +86,31 @@ _PARAMS = [
     flag(
         "--rtol R",
         METHOD,
-        "Relative tolerance (default as stored, else 0)\nAccepts |now - stored| up to R |stored|.",
+        "Relative tolerance (default: as stored, else 0)\nAccepts |now - stored| up to R |stored|.",
         type=float,
     ),
     flag(
         "--atol A",
         METHOD,
-        "Absolute tolerance (default as stored, else 0)\n"
+        "Absolute tolerance (default: as stored, else 0)\n"
         "Accepts |now - stored| up to A, in the unit of the array.",
         type=float,
     ),
-    flag("--update", METHOD, "Replace stored results that differ; exit code 1 if any"),
+    flag("--update", METHOD, "Replace stored results that differ; exit code 1 if any was replaced"),
     flag(
         "--suite FILE",
         METHOD,
-        "Suite to check without STORED (default robolin.toml or pyproject.toml, here or above)",
+        "Suite to check without STORED (default: robolin.toml or pyproject.toml, here or above)",
         excludes={"stored": "name either stored results or a suite"},
     ),
     flag("--model ARM", METHOD, "Use this robot instead of the recorded one"),
     flag(
         "--root FOLDER",
         METHOD,
-        "Folder of recorded paths (default the folder of the stored result)",
-        modifies={"stored": "name a STORED file: paths of a suite start in its folder"},
+        "Folder of recorded paths (default: the folder of the stored result)",
+        modifies={
+            "stored": "add a STORED file: paths in a suite are relative to the suite's folder"
+        },
     ),
     flag("--all", OUTPUT, "Show all entries, including equal ones", into="everything"),
     _FORMAT,

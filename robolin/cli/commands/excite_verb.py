@@ -13,13 +13,13 @@ _FLAGS = flags(
     VERBS["excite"].own_options,
     {
         "--duration S": "Duration of the motion [s]",
-        "--period S": "Period of the Fourier series [s] (default the duration)\n"
+        "--period S": "Period of the Fourier series [s] (default: the duration)\n"
         "The duration must be a multiple of the period.",
         "--harmonics N": "Number of sines and cosines per joint",
         "--dt S": "Time between rows [s]",
         "--margin FRACTION": "Fraction of the limits that the motion uses",
-        "--max-velocity VALUES": "Velocity limits (default those of the robot file)",
-        "--max-acceleration VALUES": "Acceleration limits (default only torque limits)\n"
+        "--max-velocity VALUES": "Velocity limits (default: those of the robot file)",
+        "--max-acceleration VALUES": "Acceleration limits (default: only torque limits)\n"
         "Required for joints without an effort limit.",
         "--iterations N": "Number of motions to try",
         "--seed S": "Random seed",

@@ -31,7 +31,7 @@ _FORWARD_FLAGS = flags(
         "--links": "Also return the accelerations of all links\n"
         "link_acceleration and link_classical_acceleration of the link origins in world axes, "
         "without gravity.",
-        "--tip-acceleration [FRAME]": "Also return the acceleration of a link (default the tip)\n"
+        "--tip-acceleration [FRAME]": "Also return the acceleration of a link (default: the tip)\n"
         "tip_acceleration and tip_classical_acceleration. Without a tip, the robot must have "
         "a single end.",
     },

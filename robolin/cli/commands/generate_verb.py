@@ -38,7 +38,7 @@ _FLAGS: list[click.Parameter] = [
         choices=REALS,
         default="double",
     ),
-    flag("--prefix NAME", METHOD, "Prefix of files and functions (default the name of the robot)"),
+    flag("--prefix NAME", METHOD, "Prefix of files and functions (default: the name of the robot)"),
     flag(
         "--layout",
         METHOD,
@@ -63,7 +63,7 @@ _FLAGS: list[click.Parameter] = [
         type=click.IntRange(1, 100_000),
         default=5,
     ),
-    flag("--frame LINK", METHOD, "Link of kinematic functions (default the tip, or the only end)"),
+    flag("--frame LINK", METHOD, "Link of kinematic functions (default: the tip, or the only end)"),
     flag("--point X,Y,Z", METHOD, "Point in the frame [m] (default 0,0,0)"),
     flag(
         "--prescribe JOINTS",

@@ -50,7 +50,7 @@ _EXTERNAL = [
     flag(
         "--dt S",
         METHOD,
-        "Time between rows for --external [s] (default the time column)\n"
+        "Time between rows for --external [s] (default: the time column)\n"
         "Use it if time stamps jitter; results then equal those of the generated C code.",
     ),
 ]

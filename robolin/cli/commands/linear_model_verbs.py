@@ -12,7 +12,7 @@ from robolin.queries.verbs import VERBS
 _STATE_SPACE_ONLY = flag(
     "--only NAMES",
     METHOD,
-    "Return only these of A, B, C, D, drift and y\nThe operating point is always included.",
+    "Return only these arrays, of A, B, C, D, drift and y\nThe operating point is always included.",
 )
 
 
@@ -135,11 +135,11 @@ _LQR_FLAGS = flags(
     VERBS["lqr"].own_options,
     {
         "--weight NAME=WEIGHT": "State weights Q, such as q=100,qd=1 (default 1)\n"
-        "elbow/q=500 is for one joint; repeatable.",
+        "elbow/q=500 sets the weight of one joint. Repeatable.",
         "--effort WEIGHT": "Torque weights R, such as 0.1 (default 1)\n"
-        "elbow=0.5 is for one joint; repeatable.",
+        "elbow=0.5 sets the weight of one joint. Repeatable.",
         "--bryson": "Weights 1/limit^2 (Bryson's rule)\n"
-        "Uses the limits of the file; --weight and --effort override them.",
+        "The limits come from the robot file; --weight and --effort override these weights.",
         "--integral NAMES": "Joints or outputs with integral action",
         "--time-varying": "Time-varying gains along the trajectory (TVLQR)\n"
         "Requires --trajectory and --dt. Without this option, each row has its own constant gains.",

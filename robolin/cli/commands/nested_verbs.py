@@ -84,7 +84,7 @@ def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
         raise UsageError("requires a COMMAND with results", where="robolin sweep", hint=hint)
     with parse_only(words) as ctx:
         if ctx.params.get("limits"):
-            hint = "remove it; `robolin inverse ARM --limits` is for one value"
+            hint = "remove it; use `robolin inverse ARM --limits` for a single value"
             raise UsageError("cannot be used in a sweep", where="--limits", hint=hint)
         return parse_request(ctx, f"{SWEEP} {words[0]}")
 
@@ -124,7 +124,7 @@ _RECORD_FLAGS = [
     flag(
         "--suite [FILE]",
         METHOD,
-        "Store all missing results of the suite (default robolin.toml or pyproject.toml, here "
+        "Store all missing results of the suite (default: robolin.toml or pyproject.toml, here "
         "or above)",
         flag_value=_NEAREST,
         excludes={"words rtol atol": "the suite contains the commands and tolerances"},

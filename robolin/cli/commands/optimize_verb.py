@@ -34,7 +34,7 @@ _FLAGS = [
         _OPTIONS,
         {
             "--duration S": "Time to the goal [s]",
-            "--dt S": "Time between knots [s] (default a hundredth of --duration)",
+            "--dt S": "Time between knots [s] (default: a hundredth of --duration)",
         },
     ),
     *flags(
@@ -51,13 +51,13 @@ _FLAGS = [
         METHOD,
         _OPTIONS,
         {
-            "--actuated JOINTS": "Actuated joints, or 'all' (default as in the file, else all)",
+            "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the file, else all)",
             "--passive JOINTS": "Unactuated joints, instead of --actuated",
             "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
-            "Per second; elbow/q=5 is for one joint; repeatable. With --follow, the default "
-            "also contains q=1e4.",
+            "Weights are per second. elbow/q=5 sets the weight of one joint. Repeatable. "
+            "With --follow, the default also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
-            "Per second; elbow=0.5 is for one joint; repeatable.",
+            "Weights are per second. elbow=0.5 sets the weight of one joint. Repeatable.",
             "--final WEIGHT": "Weight of the goal, instead of reaching it exactly",
             "--method": "Unknowns of the problem\n"
             "acceleration: inverse dynamics, for robots with motors on all joints. torque: RK4 "

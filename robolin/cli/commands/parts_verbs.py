@@ -58,7 +58,8 @@ _STATUS_FLAGS = [
 def status_command(folder: str, thorough: bool, shards: int | None, report: Report) -> None:
     """Show which parts of a batch are complete.
 
-    Parts are done, missing, damaged or of another plan. Exits with 1 if a part is not done.
+    Parts are done, missing, damaged, or belong to a different plan. Exits with 1 if a part
+    is not done.
 
     \b
     Examples:

@@ -26,15 +26,15 @@ _PARAMS = [
     flag(
         "--only ARRAY",
         METHOD,
-        "Plot this array; repeatable (default the main arrays)",
+        "Plot this array; repeatable (default: the main arrays)",
         multiple=True,
     ),
     flag("--difference", METHOD, "Plot the first result minus the second"),
-    flag("--own-scales", METHOD, "Scale each panel separately (default one scale per unit)"),
+    flag("--own-scales", METHOD, "Scale each panel separately (default: one scale per unit)"),
     flag(
         "--style",
         METHOD,
-        "Colours and sizes; paper: widths of journal columns",
+        "Colours and sizes; 'paper' has the width of a journal column",
         choices=PLOT_STYLES,
         default="light",
     ),
@@ -118,7 +118,7 @@ def _results(source: str, others: tuple[str, ...], difference: bool) -> list[Res
 
     if not _is_stored(source):
         if others:
-            hint = "name stored results; `robolin diff` compares two robots"
+            hint = "pass stored results as arguments; `robolin diff` compares two robots"
             raise UsageError("is not a stored result", where=source, hint=hint)
         if not difference:
             return _about(load(validated_path(source)))

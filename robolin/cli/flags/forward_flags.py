@@ -84,7 +84,7 @@ LINEAR_MODEL_FLAGS = [
         METHOD,
         LINEAR_MODEL_OPTIONS,
         {
-            "--actuated JOINTS": "Actuated joints, or 'all' (default as in the file, else all)",
+            "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the file, else all)",
             "--passive JOINTS": "Unactuated joints, instead of --actuated",
             "--outputs NAMES": "Outputs y, separated by commas (default q,qd)\n"
             "q, qd, qdd, tau, JOINT/position, FRAME, FRAME/velocity, FRAME/vx, ...",
@@ -135,7 +135,7 @@ CLOCK = flags(
         "--dt S": "Step [s] (default 0.001)\n"
         "With rk4 and euler the integration step, otherwise the time between rows.",
         "--rtol R": "Relative tolerance: use adaptive steps\nRequires SciPy.",
-        "--atol A": "Absolute tolerance (default as --rtol)",
+        "--atol A": "Absolute tolerance (default: as --rtol)",
         "--integrator NAME": "Integrator (default rk4; dop853 with a tolerance)\n"
         "rk4 and euler (semi-implicit) have fixed steps; dop853, rk45 and radau are adaptive. "
         "radau is for stiff systems, such as strongly damped light links.",
@@ -170,8 +170,8 @@ DRIVE = flags(
         "The assumptions of the result contain the cost of the motion. The simulation starts at "
         "the state for which the gains were computed, unless --q is set. With gains of a "
         "discrete-time model, the torque is constant between samples.",
-        "--allow-model-mismatch": "Accept gains of a model with other parameters\n"
-        "For example with another payload.",
+        "--allow-model-mismatch": "Accept gains of a model with different parameters\n"
+        "For example, to test a different payload.",
         "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
         "Effort limits do not apply to them, and efforts do not include them.",
         "--gain C|VALUES": "Gain c of rate and pose [1/s] (default 1)\n"

@@ -43,7 +43,7 @@ _FLAGS = [
         MODEL,
         MODEL_OPTIONS,
         {
-            "--gravity X,Y,Z|G": "Gravity [m/s^2] (default the file's, else 0,0,-9.81)\n"
+            "--gravity X,Y,Z|G": "Gravity [m/s^2] (default: the file's, else 0,0,-9.81)\n"
             "X,Y,Z is in the axes of the root link. One number G keeps the direction of the file's "
             "gravity, else -z.",
             "--base LINK": "Lock the joints between the root and this link",
@@ -74,7 +74,7 @@ _FLAGS = [
         MODEL,
         MODEL_OPTIONS,
         {
-            "--srdf FILE": "SRDF file with named poses (default the .srdf file next to ARM)\n"
+            "--srdf FILE": "SRDF file with named poses (default: the .srdf file next to ARM)\n"
             "Its group states are poses of a URDF or xacro file.",
         },
     ),
@@ -103,7 +103,7 @@ def _structure(arm: str | None, **_: Any) -> ArmSource | None:
         return arm_source(validated_path(arm), texts, VERBS[ctx.command.name or ""])
     for param in _STRUCTURE:
         if ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT:
-            hint = "name an ARM, or remove this option: --joints N is a generic chain"
+            hint = "add an ARM, or remove this option: --joints N is a chain without a robot file"
             raise conflict(option_name(param), MODIFIES, ["arm"], hint)
     return None
 

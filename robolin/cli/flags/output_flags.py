@@ -255,7 +255,7 @@ def _only_files() -> list[str]:
 
 # threads and blocks of rows
 BLOCK_FLAGS = [
-    flag("--jobs N", OUTPUT, "Number of threads (default one per processor)", minimum=1),
+    flag("--jobs N", OUTPUT, "Number of threads (default: one per processor)", minimum=1),
     flag(
         "--chunk-rows N",
         OUTPUT,

@@ -148,7 +148,8 @@ _SHARD = flag(
     "--shard K/N",
     OUTPUT,
     "Compute every Nth part, starting with the Kth\n"
-    "Requires -o FOLDER/. N commands, in sequence or in parallel, compute all parts.",
+    "Requires -o FOLDER/. To compute all parts, run one command for each K from 1 to N, in "
+    "sequence or in parallel.",
     modifies=_OF_RECORDINGS,
 )
 
@@ -156,7 +157,7 @@ _RESUME = flag(
     "--resume",
     OUTPUT,
     "Skip parts that are complete\n"
-    "Requires -o FOLDER/. Parts of another command are computed again.",
+    "Requires -o FOLDER/. Parts written by a different command are computed again.",
     modifies=_OF_RECORDINGS,
 )
 

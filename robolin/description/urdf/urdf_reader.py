@@ -218,7 +218,7 @@ def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
         notes.add("inertia-diagonal", "warning", element, message, hint)
     elif missing:
         message = f"{owner}: inertia has no {', '.join(missing)}"
-        hint = "give all six; write 0 for a product of inertia that is zero"
+        hint = "write all six entries of the inertia; write 0 for a product of inertia that is zero"
         notes.error("missing-attribute", element, message, hint)
     xx, xy, xz, yy, yz, zz = (
         number_attribute(element, name, owner, notes) or 0.0 for name in PRODUCTS
@@ -413,5 +413,5 @@ def _listed(joints: list[JointEntry]) -> str:
 
 
 def _note(name: str, location: SourceLocation, message: str) -> Finding:
-    hint = f"nothing, if only robolin reads the file; --ignore {name} hides this note"
+    hint = f"no action is needed if only robolin reads the file; --ignore {name} hides this note"
     return Finding(name, "note", location, message, hint)

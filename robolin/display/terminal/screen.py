@@ -264,11 +264,11 @@ def _of_poles(result: Result, rows: RowSummary) -> str:
     unstable, marginal = int((stability < 0).sum()), int((stability == 0).sum())
     count = len(stability)
     if not unstable and not marginal:
-        return f"stable, {count} poles, slowest decays with {decay.min():.4g} 1/s"
+        return f"stable, {count} poles, slowest decays at {decay.min():.4g} 1/s"
     parts = []
     if unstable:
         parts.append(
-            f"{unstable} of {count} poles unstable, fastest grows with {-decay.min():.4g} 1/s"
+            f"{unstable} of {count} poles unstable, fastest grows at {-decay.min():.4g} 1/s"
         )
     if marginal:
         parts.append(f"{marginal} marginal" if parts else f"{marginal} of {count} poles marginal")

@@ -338,7 +338,7 @@ def _by_time(
 
 def _require_same_clock(first: JoinedFile, other: JoinedFile) -> None:
     if first.clock != other.clock:
-        message = f"times have another unit or type than in '{first.path}'"
+        message = f"times have a different unit or type from those in '{first.path}'"
         hint = "write the times of all files in the same unit, as numbers or as dates"
         raise RobolinError(message, where=other.path, hint=hint)
 

@@ -171,7 +171,7 @@ def _format(path: str) -> str:
         f"{others}, or - for {PIPED.upper()} on stdin"
     )
     if is_stored(path):
-        hint = f"use one of {extensions(known, ', ')}; copy a bag or a dataset to a disk first"
+        hint = f"use one of {extensions(known, ', ')}; copy bags and datasets to a local disk first"
     return require_known_format(name, known, "trajectory format", hint, where=path)
 
 
