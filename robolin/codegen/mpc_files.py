@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from robolin.codegen.c_files import CProgram
+from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.errors import UsageError
 
@@ -59,6 +60,9 @@ class MpcController(Protocol):
     """The controller of `robolin.receding`."""
 
     def tables(self) -> MpcTables: ...
+    def differences(self, arm: Arm) -> str:
+        """Differences from the dynamics of this arm, as a text; empty for equal dynamics."""
+
     def replay(self, states: Floats) -> Floats:
         """Torques (rows, n) of a new controller for measured states (rows, 2, n)."""
 
@@ -72,9 +76,9 @@ def require_mpc(program: CProgram, controller: MpcController | None) -> MpcContr
         raise UsageError("mpc requires two functions", hint=f"add {' and '.join(_NEEDED)}")
     if program.precision.real != "double":
         raise UsageError("mpc requires double precision", hint="omit --real float")
-    if controller.tables().goal.shape != (program.arm.n,):
+    if differ := controller.differences(program.arm):
         raise UsageError(
-            "mpc: the controller belongs to a different arm", hint="use one arm for both"
+            f"mpc: the controller belongs to a different arm: {differ}", hint="use one arm for both"
         )
     return controller
 
@@ -101,7 +105,7 @@ def mpc_header(program: CProgram, controller: MpcController) -> Iterator[str]:
     tables, n = controller.tables(), program.arm.n
     n4 = -(-n // 4) * 4
     sizes = {"N": tables.knots, "n": n, "n2": 2 * n, "nn": n * n, "n4": n4, "PC": 2 * n4 + 4}
-    words = {"upper": program.prefix.upper(), "dt": repr(tables.dt)}
+    words = {"upper": program.prefix.upper(), "dt": _number(tables.dt)}
     words |= {name: str(size) for name, size in sizes.items()}
     yield from _filled("mpc_template.h", program.prefix, words)
 
@@ -127,15 +131,15 @@ def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
         "n": str(n),
         "n4": str(-(-n // 4) * 4),
         "N": str(tables.knots),
-        "dt": repr(tables.dt),
-        "observer": repr(tables.observer),
+        "dt": _number(tables.dt),
+        "observer": _number(tables.observer),
         "iterations": str(tables.iterations),
         "tables": "\n".join(texts),
-        "fractions": ", ".join(map(repr, tables.fractions)),
-        "sufficient": repr(tables.sufficient),
-        "least": repr(tables.damping[0]),
-        "most": repr(tables.damping[1]),
-        "rounding": repr(tables.rounding),
+        "fractions": ", ".join(map(_number, tables.fractions)),
+        "sufficient": _number(tables.sufficient),
+        "least": _number(tables.damping[0]),
+        "most": _number(tables.damping[1]),
+        "rounding": _number(tables.rounding),
     }
     yield from _filled("mpc_template.c", program.prefix, words)
 

@@ -111,6 +111,37 @@ def test_what_it_needs_is_named(tmp_path: Path, args: tuple[str, ...], message: 
     assert not list(tmp_path.iterdir())
 
 
+def test_numpy_numbers_are_written_as_c(tmp_path: Path) -> None:
+    """NumPy scalars give the files that Python numbers give."""
+    arm = robolin.load("two-link")
+    for folder, number in (("python", float), ("numpy", np.float64)):
+        control = robolin.receding(
+            arm, [0.3, 0.2], horizon=number(0.1), dt=number(0.01), observer=number(0.5),
+            limit_scale=number(0.5), final=number(3.0),
+        )  # fmt: skip
+        robolin.generate(arm, VERBS, tmp_path / folder, extras=["mpc"], mpc=control)
+    for name in ("two_link_mpc.h", "two_link_mpc.c", "two_link_mpc_test.c"):
+        assert (tmp_path / "python" / name).read_text() == (tmp_path / "numpy" / name).read_text()
+
+
+def test_a_controller_of_another_robot_is_rejected(tmp_path: Path) -> None:
+    """The controller and the functions have the same gravity, links and parameters."""
+    arm = robolin.load("two-link")
+    others = {
+        "gravity": robolin.load("two-link", gravity=[0.0, -1.62, 0.0]),
+        "parameters": arm.with_parameters({"lower/mass": 2.0}),
+        "links": robolin.load("panda"),
+    }
+    for word, other in others.items():
+        control = robolin.receding(other, np.full(other.n, 0.1), horizon=0.1)
+        with pytest.raises(robolin.UsageError, match=f"belongs to a different arm: .*{word}"):
+            robolin.generate(arm, VERBS, tmp_path / "made", extras=["mpc"], mpc=control)
+    assert not list(tmp_path.iterdir())
+    # the same description, loaded twice
+    same = robolin.receding(robolin.load("two-link"), [0.1, 0.1], horizon=0.1)
+    robolin.generate(arm, VERBS, tmp_path / "made", extras=["mpc"], mpc=same)
+
+
 def test_the_torques_are_those_of_a_new_controller() -> None:
     """`replay` starts from scratch, so the controller itself keeps its plan."""
     control = robolin.receding(robolin.load("two-link"), [0.2, 0.1], horizon=0.1)

@@ -30,6 +30,7 @@ from robolin.control.optimization.require import require_one, require_simple
 from robolin.core.arm import Arm
 from robolin.core.array_checks import as_joint_array
 from robolin.core.arrays import Floats, JointValues
+from robolin.description.arm_differences import in_words, moving_differences
 from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import RobolinError, UsageError
 
@@ -145,6 +146,20 @@ class Receding:
             weight, lower, upper, penalty, effort, self.goal,
             STEP_FRACTIONS, SUFFICIENT, DAMPING_RANGE, COST_ROUNDING,
         )  # fmt: skip
+
+    def differences(self, arm: Arm) -> str:
+        """Differences between this controller's arm and another one, as a text.
+
+        Args:
+            arm: the other arm
+
+        Returns:
+            the first differences that affect the dynamics; empty for equal dynamics
+        """
+        own = self._problem.arm
+        if own is arm:
+            return ""
+        return in_words(moving_differences(arm, own))
 
     def replay(self, states: Floats) -> Floats:
         """Torques of a new controller with the same goal, for measured states.
@@ -271,7 +286,7 @@ def receding(
         weight[0] = POSITION_WEIGHT
     last = float(weight[0].max()) if final is None else final
     problem = Problem(
-        arm, dt, max(1, round(horizon / dt)), (start, np.zeros(arm.n)), every, weight,
+        arm, float(dt), max(1, round(horizon / dt)), (start, np.zeros(arm.n)), every, weight,
         max(last, 1e-12), ranges, target, None, None,
     )  # fmt: skip
-    return Receding(problem, iterations, observer)
+    return Receding(problem, iterations, float(observer))
