@@ -139,6 +139,8 @@ def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
         yield from _joint_curves(array, result, axis)
     elif array.name in VERBS["response"].default_plot_arrays:
         yield from _responses(array, axis, _rounding(array, result))
+    elif array.name == "K" and result.verb == "optimize":
+        yield from _gains(array, axis, _rounding(array, result))
     else:
         yield from _matrices_along(array, result, axis)
 
@@ -261,6 +263,16 @@ def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]
             yield _curves(f"{title}, magnitude", array, axis, names, decibels, unit=DECIBELS)
             phase = np.degrees(np.unwrap(np.angle(shown), axis=0))
             yield _curves(f"{title}, phase", array, axis, names, phase, unit=DEGREES)
+
+
+def _gains(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]:
+    """Time-varying gains of each motor: by positions, and by velocities."""
+    motors, states = array.labels
+    half = len(states) // 2
+    for i, name in enumerate(motors):
+        for part in (slice(0, half), slice(half, None)):
+            values = array.values[:, i, part]
+            yield _curves(f"K, {name}", array, axis, states[part], values, rounding=rounding)
 
 
 def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:

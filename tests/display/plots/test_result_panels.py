@@ -224,3 +224,16 @@ def test_a_quick_look_shows_rounding_as_tables_do() -> None:
     assert set(lines[8].split()[1]) == {"▁"}
     matrix = MatrixPanel("M", "1", ("a",), ("b", "c"), noise[None, :2], rounding)
     assert "█ is 1" in text_plot((matrix,), 40)
+
+
+def test_gains_of_an_optimal_motion_are_curves_over_time() -> None:
+    """Each motor has a panel for positions and one for velocities, with the numbers of K."""
+    K = np.random.default_rng(0).normal(size=(5, 1, 4))
+    states = ("a/position", "b/position", "a/velocity", "b/velocity")
+    array = Array("K", K, (("b/effort",), states), "N·m per rad or rad/s")
+    result = Result("optimize", (array,), ("a", "b"), {}, {}, {}, time=np.arange(5.0))
+    panels = panels_of(result, ["K"])
+    assert [panel.title for panel in panels] == ["K, b/effort"] * 2
+    curves = [curve for panel in panels if isinstance(panel, CurvePanel) for curve in panel.curves]
+    assert [curve.name for curve in curves] == list(states)
+    assert np.array_equal(np.stack([curve.y for curve in curves], axis=1), K[:, 0])
