@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -157,7 +157,34 @@ def _rounding(array: Array, result: Result) -> Rounding:
 def _bounds(array: Array, result: Result) -> tuple[Bounds, ...]:
     """Limits of every joint; none for a difference of two results."""
     model = result.model if result.compared is None else None
-    return tuple(joint_bounds(model, array.name, name) for name in array.labels[0])
+    bounds = tuple(joint_bounds(model, array.name, name) for name in array.labels[0])
+    if result.verb == "optimize" and result.compared is None:
+        return _bounds_of_options(bounds, array.name, result.options)
+    return bounds
+
+
+def _bounds_of_options(
+    bounds: tuple[Bounds, ...], quantity: str, options: Mapping[str, Any]
+) -> tuple[Bounds, ...]:
+    """Limits that `optimize` used: scaled, replaced or ignored.
+
+    A replacement that names single joints is not drawn.
+    """
+    none = (NO_BOUNDS,) * len(bounds)
+    text = options.get({"qd": "max-speed", "tau": "max-effort"}.get(quantity, ""))
+    if text is not None:
+        try:
+            sizes = [float(each) for each in str(text).split(",")]
+        except ValueError:
+            return none
+        sizes = sizes * len(bounds) if len(sizes) == 1 else sizes
+        return tuple(Bounds(-size, size) for size in sizes) if len(sizes) == len(bounds) else none
+    if options.get("ignore-limits"):
+        return none
+    if quantity not in ("qd", "tau"):
+        return bounds
+    scale = float(options.get("limit-scale") or 1.0)
+    return tuple(Bounds(scale * each.lower, scale * each.upper) for each in bounds)
 
 
 def _of_one_state(array: Array, result: Result) -> Iterator[Panel]:

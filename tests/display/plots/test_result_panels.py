@@ -237,3 +237,21 @@ def test_gains_of_an_optimal_motion_are_curves_over_time() -> None:
     curves = [curve for panel in panels if isinstance(panel, CurvePanel) for curve in panel.curves]
     assert [curve.name for curve in curves] == list(states)
     assert np.array_equal(np.stack([curve.y for curve in curves], axis=1), K[:, 0])
+
+
+def test_an_optimal_motion_has_the_limits_that_were_used(arm: robolin.Arm) -> None:
+    """Scaled, replaced and ignored limits are drawn as `optimize` used them."""
+    tau = Array("tau", np.zeros((3, arm.n)), (arm.joint_names,), "N·m")
+
+    def upper(**options: object) -> list[float]:
+        named = {name.replace("_", "-"): value for name, value in options.items()}
+        result = Result("optimize", (tau,), arm.joint_names, {}, named, {}, model=arm.model_dict)
+        panels = panels_of(result, ["tau"])
+        return [panel.bounds.upper for panel in panels if isinstance(panel, CurvePanel)]
+
+    file = upper()
+    assert np.isfinite(file).all()
+    assert upper(limit_scale="0.5") == [0.5 * each for each in file]
+    assert upper(max_effort="3") == [3.0] * arm.n
+    assert np.isinf(upper(ignore_limits=True)).all()
+    assert np.isinf(upper(max_effort=f"{arm.joint_names[0]}=3")).all()
