@@ -186,8 +186,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "observability_dimension": Quantity(("number",), "number of controllable or observable states"),
     "omega": Quantity(("angle", "time"), "ω"),
     "frequency_response": Quantity((_Y, _U), "C(jω − A)⁻¹B + D", ("output", "input")),
-    "step_response": Quantity((_Y, _U), "after a step", ("output", "input")),
-    "impulse_response": Quantity((_Y, _U), "after an impulse", ("output", "input")),
+    "step_response": Quantity((_Y, _U), "response to a step", ("output", "input")),
+    "impulse_response": Quantity((_Y, _U), "response to an impulse", ("output", "input")),
 }
 
 # column words of vectors over joints: files name their columns `<joint>/<word>`
