@@ -24,7 +24,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import host_width, object_code
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import count_operations
-from robolin.evaluation.methods import algorithm_for
+from robolin.evaluation.evaluate import algorithm_for
 
 # six chains of each kind hide a latency of three cycles on two units; with two constants they fit
 # into sixteen registers

@@ -24,7 +24,7 @@ from robolin.api.gradients import (
 from robolin.api.inverse_and_forward import forward, inverse
 from robolin.api.linear_models import perturb_forward, perturb_inverse
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_arm, require_tree
+from robolin.core.arrays import require_arm, require_tree
 from robolin.core.text import join_and
 from robolin.errors import RobolinError, UsageError
 

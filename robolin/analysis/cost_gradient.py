@@ -27,8 +27,7 @@ from robolin.analysis.sensitivity import (
 from robolin.api.linear_models import linearize_forward
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_same_rows
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, require_same_rows
 from robolin.core.choices import LoopMethod, Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin

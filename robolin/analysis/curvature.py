@@ -13,8 +13,7 @@ import numpy as np
 
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_arm, require_tree
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_tree
 from robolin.core.choices import LoopMethod
 from robolin.core.configuration import has_groups, kinematic_block
 from robolin.core.notebook import DisplayMixin

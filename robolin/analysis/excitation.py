@@ -17,8 +17,7 @@ from robolin.analysis.identification import (
 )
 from robolin.api.inverse_and_forward import inverse
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_arm, require_tree
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_tree
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
 from robolin.errors import RobolinError, UsageError

@@ -10,8 +10,15 @@ from numpy.typing import ArrayLike
 
 from robolin.analysis.limits import plain_time
 from robolin.core.arm import Arm
-from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
-from robolin.core.arrays import Floats, JointValues, Mask, Numbers
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    Mask,
+    Numbers,
+    joint_arrays,
+    require_arm,
+    require_same_rows,
+)
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import join_and, pluralize

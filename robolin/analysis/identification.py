@@ -10,8 +10,7 @@ from robolin.api.run_options import run_options
 from robolin.core.arm import NO_TURN, Arm, Joint, Matrix3
 from robolin.core.arm_parameters import parameters
 from robolin.core.arm_parts import axis_to_z, transpose, turned_rotary
-from robolin.core.array_checks import batch_of, joint_arrays, require_arm
-from robolin.core.arrays import AnyArray, Floats, JointValues
+from robolin.core.arrays import AnyArray, Floats, JointValues, batch_of, joint_arrays, require_arm
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN

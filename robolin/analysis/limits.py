@@ -10,8 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm, Link
-from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
-from robolin.core.arrays import Floats, JointValues, Numbers
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    Numbers,
+    joint_arrays,
+    require_arm,
+    require_same_rows,
+)
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
 from robolin.errors import RobolinError

@@ -23,8 +23,7 @@ from robolin.analysis.link_parameters import sound_change
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm, DhRow, Joint, Link, Pose
 from robolin.core.arm_parts import axis_to_z, compose, inverse_rotation
-from robolin.core.array_checks import require_arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, require_arm
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.algebra.comparison import GEOMETRY_COLUMNS

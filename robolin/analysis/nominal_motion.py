@@ -8,8 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_arm, require_same_rows, seconds_of
-from robolin.core.arrays import AnyArray, JointValues
+from robolin.core.arrays import (
+    AnyArray,
+    JointValues,
+    as_joint_array,
+    require_arm,
+    require_same_rows,
+    seconds_of,
+)
 from robolin.core.choices import TORQUES, Torques
 from robolin.core.configuration import difference, integrate, kinematic_block
 from robolin.errors import RobolinError, UsageError

@@ -11,8 +11,14 @@ from numpy.typing import ArrayLike
 from robolin.analysis.limits import plain_time
 from robolin.api.inverse_and_forward import inverse
 from robolin.core.arm import Arm
-from robolin.core.array_checks import joint_arrays, require_arm, require_same_rows
-from robolin.core.arrays import Floats, JointValues, Numbers
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    Numbers,
+    joint_arrays,
+    require_arm,
+    require_same_rows,
+)
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize

@@ -35,8 +35,7 @@ from robolin.analysis.nominal_motion import NominalMotion, first_row, nominal_mo
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_arm, require_same_rows
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, require_arm, require_same_rows
 from robolin.core.choices import LoopMethod, Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin

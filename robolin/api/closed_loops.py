@@ -16,14 +16,15 @@ from robolin.api.loop_results import (
 )
 from robolin.api.run_options import evaluate_with_operating_point
 from robolin.core.arm import Arm
-from robolin.core.array_checks import (
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
     batch_of,
     joint_arrays,
     require_arm,
     require_loops,
     require_sound,
 )
-from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate_arm

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.arm import ORIGIN, Arm
-from robolin.core.array_checks import require_arm, require_regressor_kernel
+from robolin.core.arrays import require_arm, require_regressor_kernel
 from robolin.errors import UsageError
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
 from robolin.evaluation.methods import Method

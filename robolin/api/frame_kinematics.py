@@ -25,8 +25,7 @@ from robolin.api.frame_results import (
 )
 from robolin.api.run_options import run_options
 from robolin.core.arm import ORIGIN, Arm
-from robolin.core.array_checks import require_arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, require_arm
 from robolin.core.choices import REFERENCES, FrameReference, LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.algebra.scalar import float_sum

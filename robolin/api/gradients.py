@@ -10,8 +10,7 @@ import numpy as np
 from robolin.api.inverse_and_forward import HOLD, resolve_torque
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
-from robolin.core.array_checks import batch_of, joint_arrays
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, batch_of, joint_arrays
 from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method

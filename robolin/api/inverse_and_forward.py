@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_arm, require_same_rows
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_same_rows
 from robolin.core.choices import LoopMethod
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm

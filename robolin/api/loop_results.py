@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm, Loop
-from robolin.core.array_checks import as_joint_array, require_arm, require_loops, require_same_rows
-from robolin.core.arrays import Floats, Mask
+from robolin.core.arrays import (
+    Floats,
+    Mask,
+    as_joint_array,
+    require_arm,
+    require_loops,
+    require_same_rows,
+)
 from robolin.core.notebook import DisplayMixin
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError

@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import batch_of, joint_arrays
-from robolin.core.arrays import Arrays, Floats, JointValues
+from robolin.core.arrays import Arrays, Floats, JointValues, batch_of, joint_arrays
 from robolin.core.choices import LoopMethod
 from robolin.engine.compiled.plan import BufferPool
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm

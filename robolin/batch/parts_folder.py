@@ -16,7 +16,7 @@ from robolin.batch.plan_file import (
     write_plan,
 )
 from robolin.batch.recordings import NamedRecording, real_name, recordings, recordings_inside
-from robolin.core.results.table_columns import INTEGER
+from robolin.core.arrays import INTEGER
 from robolin.core.text_parsing import FlagText, parse_shard
 from robolin.errors import FileError, RobolinError
 from robolin.io.format_table import FORMATS, format_named, require_outputs_are_no_inputs

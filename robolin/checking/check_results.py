@@ -25,7 +25,7 @@ from robolin.core.results.result import (
     Reference,
     Result,
     ResultStream,
-    require_finite,
+    checked_stream,
     stream_of_one_part,
     validate_result,
 )
@@ -174,9 +174,7 @@ def _compared(
     with run_request(request.inquiry(), replace(settings, arrays=names)) as answer:
         if SELECTED in stored.meta["contract"]:
             answer = only_arrays(answer, [*names])
-        if isinstance(answer, Result):
-            require_finite(answer)
-            answer = stream_of_one_part(answer)
+        answer = checked_stream(answer)
         return compare_with_stored(answer, stored, close)
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.arrays import Floats, Mask, Numbers
+from robolin.core.arrays import Floats, Mask, Numbers, kind_of
 from robolin.core.choices import base_verb
 from robolin.core.natural_scales import ROUNDING, NaturalScales
-from robolin.core.results.table_columns import kind_of
 from robolin.errors import UsageError
 from robolin.io.provenance_reader import ArrayMeta
 from robolin.queries.verbs import VERBS

@@ -12,7 +12,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from time import monotonic as now
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -20,6 +21,7 @@ from robolin.cli.flags.flag import STATE, VerbCommand, explicit_options, flags, 
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import _HELP, _STATE_FILE, _TRAJECTORY, MANY_PARAMS
+from robolin.core.progress import stop_listening
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS
 from robolin.queries.option_specs import (
@@ -33,10 +35,11 @@ from robolin.queries.states import require_nan_support
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from robolin.batch.recordings import NamedRecording
     from robolin.core.arm import Arm
     from robolin.core.results.result import Result, ResultStream
-    from robolin.display.terminal.show import RowProgress
     from robolin.queries.question import Question
     from robolin.queries.request import ResultCallback
 
@@ -52,6 +55,12 @@ Write = Callable[["Result | ResultStream"], None]
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 
 _WORDS = {_M_TRIM_THRESHOLD: 1 << 28, _M_MMAP_THRESHOLD: 1 << 25, _M_ARENA_MAX: 1}
+
+
+# seconds before a bar appears
+_PATIENCE = 0.5
+# seconds between two log lines
+_LOGGED_EVERY = 30.0
 
 
 def query_command(
@@ -157,8 +166,6 @@ def _progress(inquiry: Request, out: Output) -> RowProgress | None:
     """A progress bar on a terminal, or notes for a log; None for one state."""
     if inquiry.states.trajectory is None:
         return None
-    from robolin.display.terminal.show import RowProgress, stderr_is_terminal
-
     if inquiry.states.on_bad_row is not None:
         require_nan_support(inquiry.states, out.resolved_format())
     if stderr_is_terminal():
@@ -271,3 +278,95 @@ def _folder(path: str | None, divided: bool) -> str | None:
     named_as_file = PurePath(path).suffix.removeprefix(".") in FORMATS
     is_folder = divided or os.path.isdir(path)
     return path if is_folder and not named_as_file else None
+
+
+class RowProgress:
+    """A bar with the fraction of the file, rows, rows per second and the time left.
+
+    shown: draw a bar
+    log:   called with a progress line from time to time, without a bar
+    """
+
+    def __init__(self, shown: bool, log: Callable[[str], None] | None = None) -> None:
+        self._log, self._logged = log, 0.0
+        self._size: int | None = None
+        self._shown = shown
+        self._start = now()
+        self._rows = 0
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def begin(self, size: int | None) -> None:
+        """Start; `size` is the final value of `reached`, if known."""
+        self._size, self._start = size, now()
+
+    def add(self, rows: int, reached: int) -> None:
+        """Count finished rows; the file is processed up to `reached`."""
+        self._rows += rows
+        if not self._shown:
+            self._write_log(now() - self._start, reached)
+        self.reach(reached)
+
+    def reach(self, reached: int) -> None:
+        """Move the bar to `reached`."""
+        elapsed = now() - self._start
+        if not self._shown:
+            return
+        if self._bar is None:
+            if elapsed < _PATIENCE:
+                return
+            # the bar and a line with tasks would overwrite each other
+            stop_listening()
+            self._bar = _bar(self._size)
+        self._bar.update(self._bar.task_ids[0], completed=reached, rate=self._rate_text(elapsed))
+        if self._size and reached >= self._size:
+            # the result is printed next
+            self._bar.stop()
+            self._shown = False
+
+    def _rate_text(self, elapsed: float) -> str:
+        return f"{self._rows:,} rows, {self._rows / elapsed:,.0f} rows/s"
+
+    def _write_log(self, elapsed: float, reached: int) -> None:
+        """Write a log line and schedule the next one."""
+        if self._log is None or elapsed - self._logged < _LOGGED_EVERY:
+            return
+        self._logged = elapsed
+        text = self._rate_text(elapsed)
+        if self._size and reached:
+            left = elapsed * max(self._size / reached - 1.0, 0.0)
+            text += f", {min(reached / self._size, 1.0):.0%}, about {left:,.0f} s left"
+        self._log(text)
+
+
+def stderr_is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _bar(size: int | None) -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    )
+    bar.add_task("", total=size, rate="")
+    bar.start()
+    return bar

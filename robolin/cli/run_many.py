@@ -17,9 +17,8 @@ from robolin.batch.parts_folder import shard
 from robolin.batch.plan_file import planned_in
 from robolin.batch.recordings import require_outside
 from robolin.cli.main import say
-from robolin.cli.query_command import tune_malloc
+from robolin.cli.query_command import stderr_is_terminal, tune_malloc
 from robolin.core.text import pluralize
-from robolin.display.terminal.show import stderr_is_terminal
 from robolin.errors import UsageError
 from robolin.io.format_table import require_output_is_no_input
 from robolin.io.locations import FileLocation, parse_location

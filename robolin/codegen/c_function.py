@@ -12,6 +12,7 @@ from robolin.codegen.functions import ChosenQuestion, Precision, root_in, sin_co
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import Lane, Value
+from robolin.engine.compiled.plan import float_table, int_table, variant_of
 from robolin.engine.compiled.trace import TracedChain
 from robolin.engine.operation_graph import SINE_OF, GraphNumber, Operand, OperationGraph, ancestors
 from robolin.engine.parameters import Parameters, first_of_subtrees
@@ -191,8 +192,8 @@ class ArmData:
     def text(self, precision: Precision) -> Iterator[str]:
         """C source of both tables."""
         parents = [0, *(row.parent for row in self.parameters.links)]
-        integers = layout.int_table(self.parameters, first_of_subtrees(parents)).tolist()
-        doubles = layout.float_table(self.parameters).tolist()
+        integers = int_table(self.parameters, first_of_subtrees(parents)).tolist()
+        doubles = float_table(self.parameters).tolist()
         reals = [literal(number, precision) for number in doubles]
         yield from _table(f"{precision.real} {self.doubles}", reals)
         yield from _table(f"int {self.integers}", list(map(str, integers)))
@@ -220,7 +221,7 @@ def loop_function(
     parameters, algorithm = data.parameters, question.algorithm
     n, m = parameters.n, len(parameters.order)
     asm = CInstructions(precision, called, n, m, data.doubles, data.integers)
-    chain = LoopChain(asm, layout.variant_of(parameters), algorithm.needs, algorithm.gives)
+    chain = LoopChain(asm, variant_of(parameters), algorithm.needs, algorithm.gives)
     _clear(chain)
     _gather(chain, question.arguments)
     algorithm.run(chain)

@@ -8,13 +8,13 @@ from math import log
 from typing import Any
 
 from robolin.core.arm import ORIGIN, Arm
-from robolin.core.array_checks import (
+from robolin.core.arrays import (
+    Floats,
     require_arm,
     require_loops,
     require_regressor_kernel,
     require_tree,
 )
-from robolin.core.arrays import Floats
 from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import (
@@ -33,9 +33,9 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
 from robolin.engine.unrolled_program import UnrolledProgram, input_name, unrolled_program
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import arm_cache, independent_of_loops
+from robolin.evaluation.evaluate import algorithm_for, arm_cache, independent_of_loops
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method, algorithm_for
+from robolin.evaluation.methods import Method
 from robolin.evaluation.observer_settings import OBSERVERS
 from robolin.evaluation.prescribed_joints import (
     PRESCRIBED_VARIANT,

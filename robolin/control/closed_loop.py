@@ -16,8 +16,7 @@ from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 from robolin.control.state_space import StateSpace
 from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.core.arm import Arm
-from robolin.core.array_checks import is_real_number
-from robolin.core.arrays import Floats, Integers
+from robolin.core.arrays import Floats, Integers, is_real_number
 from robolin.core.configuration import difference
 from robolin.errors import UsageError
 

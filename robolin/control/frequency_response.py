@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from robolin.control.discretize import discretize
 from robolin.control.riccati import continuous_lyapunov, discrete_lyapunov, require_scipy
 from robolin.control.state_space import StateSpace, as_numbers, iter_models, stack_models
-from robolin.core.array_checks import is_real_number
-from robolin.core.arrays import Complexes, Floats
+from robolin.core.arrays import Complexes, Floats, is_real_number
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 

@@ -19,8 +19,7 @@ from robolin.control.operating_point import (
 )
 from robolin.control.state_space import StateSpace
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, require_arm
 from robolin.core.choices import REFERENCES, Discretization
 from robolin.core.configuration import kinematic_block
 from robolin.core.quantity_table import COLUMN_WORDS, column_name, joint_units, unit_of

@@ -10,8 +10,7 @@ import numpy as np
 
 from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.core.arm import Arm
-from robolin.core.array_checks import batch_of, joint_arrays
-from robolin.core.arrays import Floats, JointValues, Mask
+from robolin.core.arrays import Floats, JointValues, Mask, batch_of, joint_arrays
 from robolin.core.quantity_table import unit_of
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError

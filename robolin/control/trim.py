@@ -26,8 +26,7 @@ from robolin.control.operating_point import (
     passive_indices,
 )
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm
 from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import unit_of

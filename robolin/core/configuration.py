@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm, Group
-from robolin.core.array_checks import joint_arrays, require_arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, joint_arrays, require_arm
 from robolin.core.quaternions import (
     matrix_of,
     quaternion_from_rpy,

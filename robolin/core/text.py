@@ -1,14 +1,24 @@
-"""Text of messages: close matches, plurals, lists and printable text."""
+"""Text of messages: close matches, plurals, lists and printable text; numbers in a text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from math import isfinite, pi, radians
+from typing import NamedTuple
 
 # smallest similarity of a typing error, and how much lower than the best others may be
 SLIP, NEARLY = 0.75, 0.1
 SHORTEST_BEGINNING = 3
 # a longer list of names keeps its order: to compare texts takes long
 MOST_SORTED = 100
+
+# plain decimal notation: Python's float() would also take 1_000, nan and ٣
+_DIGITS = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(rf"[+-]?{_DIGITS}", re.ASCII)
+# pi, -pi/2, 3*pi/4, 2pi, 0.5π
+_PI = re.compile(rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS}))?", re.ASCII)
+_DEGREES = ("deg", "°")
 
 
 def closest_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -160,3 +170,31 @@ def printable_json(text: str) -> str:
     from json import dumps
 
     return "".join(c if c.isprintable() or c == "\n" else dumps(c)[1:-1] for c in text)
+
+
+class ParsedNumber(NamedTuple):
+    """A number, converted to rad if typed in degrees; `angle` is True if it must be an angle."""
+
+    value: float
+    angle: bool = False
+
+
+def is_number(text: str) -> bool:
+    """True if the text is a number, as `parse_number` accepts it."""
+    return isinstance(number_or_problem(text.strip()), ParsedNumber)
+
+
+def number_or_problem(item: str) -> ParsedNumber | str:
+    """The number in a text without spaces around it, or what is wrong with the text."""
+    if part := _PI.fullmatch(item):
+        sign, times, over = part.groups()
+        if not float(over or 1):
+            return f"'{item}' divides by zero"
+        parsed = ParsedNumber(float(f"{sign}{times or 1}") * pi / float(over or 1), True)
+    else:
+        unit = next((unit for unit in _DEGREES if item.endswith(unit)), "")
+        plain = item.removesuffix(unit)
+        if not _NUMBER.fullmatch(plain.rstrip()):
+            return f"'{item}' is not a number" if item else "a number is missing"
+        parsed = ParsedNumber(radians(float(plain)) if unit else float(plain), bool(unit))
+    return parsed if isfinite(parsed.value) else f"'{item}' is too large"

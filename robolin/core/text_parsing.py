@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite, pi, radians
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from robolin.core.text import closest_match, did_you_mean, pluralize, quote_list
+from robolin.core.text import (
+    ParsedNumber,
+    closest_match,
+    did_you_mean,
+    is_number,
+    number_or_problem,
+    pluralize,
+    quote_list,
+)
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
 
-# plain decimal notation: Python's float() would also take 1_000, nan and ٣
-_DIGITS = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_NUMBER = re.compile(rf"[+-]?{_DIGITS}", re.ASCII)
-# pi, -pi/2, 3*pi/4, 2pi, 0.5π
-_PI = re.compile(rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS}))?", re.ASCII)
-_DEGREES = ("deg", "°")
 _ROWS = re.compile(r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*")
 _SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 FREQUENCIES = "write FIRST:LAST:COUNT (logarithmic) or a comma-separated list, in rad/s"
@@ -37,13 +38,6 @@ HOLD_TORQUE = "hold"
 KEEP_ONE = "keep one of them"
 
 Vector3 = tuple[float, float, float]
-
-
-class ParsedNumber(NamedTuple):
-    """A number, converted to rad if typed in degrees; `angle` is True if it must be an angle."""
-
-    value: float
-    angle: bool = False
 
 
 class FlagText(NamedTuple):
@@ -61,32 +55,11 @@ class FlagText(NamedTuple):
 
 def parse_number(typed: FlagText, item: str) -> ParsedNumber:
     """Parse a number with an optional suffix `deg` or `°`, or a fraction of π such as `-pi/2`."""
-    parsed = _number_or_problem(item.strip())
+    parsed = number_or_problem(item.strip())
     if isinstance(parsed, ParsedNumber):
         return parsed
     hint = "write numbers like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
     raise typed.wrong(parsed, hint if parsed.endswith(("not a number", "missing")) else "")
-
-
-def is_number(text: str) -> bool:
-    """True if `parse_number` accepts the text."""
-    return isinstance(_number_or_problem(text.strip()), ParsedNumber)
-
-
-def _number_or_problem(item: str) -> ParsedNumber | str:
-    """The number in a text without spaces around it, or what is wrong with the text."""
-    if part := _PI.fullmatch(item):
-        sign, times, over = part.groups()
-        if not float(over or 1):
-            return f"'{item}' divides by zero"
-        parsed = ParsedNumber(float(f"{sign}{times or 1}") * pi / float(over or 1), True)
-    else:
-        unit = next((unit for unit in _DEGREES if item.endswith(unit)), "")
-        plain = item.removesuffix(unit)
-        if not _NUMBER.fullmatch(plain.rstrip()):
-            return f"'{item}' is not a number" if item else "a number is missing"
-        parsed = ParsedNumber(radians(float(plain)) if unit else float(plain), bool(unit))
-    return parsed if isfinite(parsed.value) else f"'{item}' is too large"
 
 
 def number(typed: FlagText, item: str | None = None) -> float:
@@ -284,7 +257,7 @@ def _without_quaternions(
 
 
 def _rpy(typed: FlagText, joint: str, parsed: Sequence[ParsedNumber]) -> list[ParsedNumber]:
-    from robolin.core.array_checks import quaternion_angles
+    from robolin.core.arrays import quaternion_angles
     from robolin.core.quaternions import LENGTH_TOLERANCE
 
     if any(angle for _, angle in parsed):

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.arm import Limits, Matrix3, Pose, Vector3
 from robolin.core.arm_parts import compose, inverse_rotation, rotation_from_quaternion
 from robolin.core.quantity_table import joint_unit
-from robolin.core.text import did_you_mean
-from robolin.core.text_parsing import is_number
+from robolin.core.text import did_you_mean, is_number
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.finding_ids import finding
 from robolin.description.model import (

@@ -7,7 +7,6 @@ that are imported only for arms with closed loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -15,7 +14,11 @@ from typing import Any, Literal, TypedDict, Unpack, get_args
 import numpy as np
 
 from robolin.core.arm import Arm, cached_on_arm
-from robolin.core.array_checks import (
+from robolin.core.arrays import (
+    AnyArray,
+    Arrays,
+    Floats,
+    JointValues,
     batch_of,
     is_single_state,
     joint_arrays,
@@ -26,14 +29,21 @@ from robolin.core.array_checks import (
     require_sound,
     require_tree,
 )
-from robolin.core.arrays import AnyArray, Arrays, Floats, JointValues
 from robolin.core.choices import LoopMethod
 from robolin.core.text import join_and
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
-from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.dynamics.algorithm import Algorithm
+from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.methods import METHODS, Method, algorithm_for
+from robolin.evaluation.methods import (
+    CONVENTIONAL_UP_TO,
+    METHOD_ALIASES,
+    METHODS,
+    Method,
+    not_with_groups,
+    not_with_mimic,
+)
 from robolin.evaluation.quick_calls import QuickCall, quick_call_of
 
 Engine = Literal["auto", "python", "compiled"]
@@ -123,6 +133,35 @@ def select_algorithm(arm: Arm, verb: str, method: Method) -> str:
     if _about_closures(verb):
         require_loops(arm)
     return algorithm_for(arm, verb, method)
+
+
+def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
+    """Name in the catalogue of the algorithm for `verb` on this arm."""
+    if arm.groups and verb in ALGORITHMS and ALGORITHMS[verb].inverts_bodies:
+        raise not_with_groups(arm, verb)
+    by_method = algorithms_by_method(verb)
+    for each in candidate_methods(arm, verb, method):
+        for name in by_method.get(each, ()):
+            if is_applicable(arm, ALGORITHMS[name]):
+                return name
+    raise not_with_mimic(arm, "conventional" in by_method)
+
+
+def candidate_methods(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
+    """The methods to try, in this order."""
+    if method != "auto":
+        requested = METHOD_ALIASES.get(method, method)
+        # ignore a method that only other verbs have
+        return (requested,) if requested in algorithms_by_method(verb) else ("operator",)
+    if arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
+        return "conventional", "operator"
+    return "operator", "conventional"
+
+
+def is_applicable(arm: Arm, algorithm: Algorithm) -> bool:
+    if algorithm.kind in ("any", "reaching", "closed") and not algorithm.independent:
+        return True
+    return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
 
 
 def _one_state(
@@ -405,45 +444,3 @@ def _closed(arm: Arm, verb: str) -> bool:
     """True if the closed loops of the arm change the result."""
     require_arm(arm)
     return bool(arm.loops) and not independent_of_loops(verb)
-
-
-@dataclass(frozen=True)
-class _Evaluation:
-    """Inputs of an algorithm that was run, and the rows with a nonzero status."""
-
-    algorithm: str
-    values: Mapping[str, Floats]
-    suspects: frozenset[int]
-
-
-class Batch:
-    """Rows of a trajectory; algorithms run on all rows, including invalid ones."""
-
-    def __init__(self, arm: Arm, options: RunOptions) -> None:
-        self._arm, self._options = arm, options
-        self._evaluations: list[_Evaluation] = []
-
-    def run(self, algorithm: str, values: Mapping[str, Floats]) -> Arrays:
-        """Run an algorithm; rows without a result contain arbitrary values."""
-        arrays, status = evaluate_any_arm_rows(self._arm, algorithm, values, **self._options)
-        suspects = frozenset(np.flatnonzero(status).tolist())
-        self._evaluations.append(_Evaluation(algorithm, values, suspects))
-        return arrays
-
-    @property
-    def suspects(self) -> list[int]:
-        """The rows with a nonzero status in some algorithm."""
-        none: frozenset[int] = frozenset()
-        return sorted(none.union(*(evaluation.suspects for evaluation in self._evaluations)))
-
-    def complaint(self, row: int) -> RobolinError | None:
-        """The error of a row, or None."""
-        for evaluation in self._evaluations:
-            if row in evaluation.suspects:
-                state = {k: v[row] if v.ndim > 1 else v for k, v in evaluation.values.items()}
-                error = why_any_arm_unanswered(
-                    self._arm, evaluation.algorithm, state, 0, **self._options
-                )
-                if error is not None:
-                    return error
-        return None

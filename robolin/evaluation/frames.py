@@ -10,8 +10,7 @@ import numpy as np
 
 from robolin.core.arm import ORIGIN, Arm, Frame, Pose, Vector3, cached_on_arm, with_load_options
 from robolin.core.arm_parts import compose
-from robolin.core.array_checks import require_arm
-from robolin.core.arrays import AnyArray
+from robolin.core.arrays import AnyArray, require_arm
 from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.catalogue import ALGORITHMS

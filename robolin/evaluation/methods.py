@@ -1,4 +1,4 @@
-"""Select the algorithm for a verb on an arm: the methods, and the rule of `auto`.
+"""Methods that a user can select, the limits of `auto`, and errors of unsuitable methods.
 
 Do not import NumPy here: the command line builds its flags from this module at startup.
 """
@@ -13,7 +13,6 @@ from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
-    from robolin.dynamics.algorithm import Algorithm
 
 
 Method = Literal[
@@ -70,20 +69,6 @@ def describe_auto(verb: str, change: str = "") -> str:
     return f"auto selects elimination {joints}, where it is faster, and if {mimicking}."
 
 
-def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
-    """Name in the catalogue of the algorithm for `verb` on this arm."""
-    from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
-
-    if arm.groups and verb in ALGORITHMS and ALGORITHMS[verb].inverts_bodies:
-        raise _not_with_groups(arm, verb)
-    by_method = algorithms_by_method(verb)
-    for each in candidate_methods(arm, verb, method):
-        for name in by_method.get(each, ()):
-            if is_applicable(arm, ALGORITHMS[name]):
-                return name
-    raise _not_with_mimic(arm, "conventional" in by_method)
-
-
 def reject_unused_method(verbs: Sequence[str], method: str) -> None:
     """Reject a method that none of the verbs has."""
     from robolin.dynamics.catalogue import algorithms_by_method
@@ -99,25 +84,6 @@ def reject_unused_method(verbs: Sequence[str], method: str) -> None:
         )
 
 
-def candidate_methods(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
-    """The methods to try, in this order."""
-    if method != "auto":
-        from robolin.dynamics.catalogue import algorithms_by_method
-
-        requested = METHOD_ALIASES.get(method, method)
-        # ignore a method that only other verbs have
-        return (requested,) if requested in algorithms_by_method(verb) else ("operator",)
-    if arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
-        return "conventional", "operator"
-    return "operator", "conventional"
-
-
-def is_applicable(arm: Arm, algorithm: Algorithm) -> bool:
-    if algorithm.kind in ("any", "reaching", "closed") and not algorithm.independent:
-        return True
-    return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
-
-
 def why_not_with_groups(arm: Arm) -> str:
     """Reason why algorithms that invert link inertias reject multi-DoF joints."""
     group = arm.groups[0]
@@ -127,7 +93,7 @@ def why_not_with_groups(arm: Arm) -> str:
     )
 
 
-def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
+def not_with_groups(arm: Arm, verb: str) -> RobolinError:
     group = arm.groups[0]
     carried = f"choose a base after this joint: --base {arm.link(group.body).name}"
     return RobolinError(
@@ -137,7 +103,7 @@ def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
     )
 
 
-def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
+def not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
     mimics = {
         link.joint.name: link.joint.mimic for link in arm.links_tip_to_base if link.joint.mimic
     }

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.core.text_parsing import parse_names
 from robolin.dynamics.catalogue import ALGORITHMS

@@ -11,10 +11,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from robolin.core.arrays import Numbers
+from robolin.core.arrays import NUMBER_KINDS, REAL, NumberKind, Numbers, stored_values
 from robolin.core.results.former_names import with_current_names
 from robolin.core.results.result import Array
-from robolin.core.results.table_columns import NUMBER_KINDS, REAL, NumberKind, stored_values
 from robolin.errors import FileError, RobolinError
 from robolin.io.format_table import with_companion
 from robolin.io.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS_AXIS, meta_digest

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.core.arrays import Numbers
+from robolin.core.arrays import COMPLEX, DATETIMES, INTEGER, Numbers
 from robolin.core.notebook import DisplayMixin
 from robolin.core.results.result import Footer, Result, ResultStream, require_finite
-from robolin.core.results.table_columns import COMPLEX, DATETIMES, INTEGER
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan
 from robolin.io.provenance_reader import (

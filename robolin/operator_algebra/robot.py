@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_arm, require_sound, require_tree
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    as_joint_array,
+    require_arm,
+    require_sound,
+    require_tree,
+)
 from robolin.dynamics.algebra.chain import Scalars, Slots
 from robolin.dynamics.algebra.inertias import gyroscopic, half_of, outer_half, times_half
 from robolin.dynamics.algebra.vectors import ZERO3, add, force_cross, scale, sub

@@ -9,14 +9,22 @@ from typing import Any, cast
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Arrays, Floats
 from robolin.core.results.result import Array, Result, ResultStream
 from robolin.dynamics.algebra.chain import TORQUE_INPUTS
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.errors import UsageError
-from robolin.evaluation.evaluate import FEW_STATES, KINEMATIC, Batch, RunOptions, evaluate_arm
-from robolin.evaluation.methods import Method, algorithm_for
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import (
+    FEW_STATES,
+    KINEMATIC,
+    RunOptions,
+    algorithm_for,
+    evaluate_any_arm_rows,
+    evaluate_arm,
+    why_any_arm_unanswered,
+)
+from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import (
     prescribed_joints,
     prescribed_line,
@@ -296,6 +304,48 @@ def answer_by_algorithms(
         algorithms = replace(algorithms, loops=loop_options(context.question))
         algorithms.loops.require_useful(context.arm)
     return run_function(context, algorithms)
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """Inputs of an algorithm that was run, and the rows with a nonzero status."""
+
+    algorithm: str
+    values: Mapping[str, Floats]
+    suspects: frozenset[int]
+
+
+class Batch:
+    """Rows of a trajectory; algorithms run on all rows, including invalid ones."""
+
+    def __init__(self, arm: Arm, options: RunOptions) -> None:
+        self._arm, self._options = arm, options
+        self._evaluations: list[_Evaluation] = []
+
+    def run(self, algorithm: str, values: Mapping[str, Floats]) -> Arrays:
+        """Run an algorithm; rows without a result contain arbitrary values."""
+        arrays, status = evaluate_any_arm_rows(self._arm, algorithm, values, **self._options)
+        suspects = frozenset(np.flatnonzero(status).tolist())
+        self._evaluations.append(_Evaluation(algorithm, values, suspects))
+        return arrays
+
+    @property
+    def suspects(self) -> list[int]:
+        """The rows with a nonzero status in some algorithm."""
+        none: frozenset[int] = frozenset()
+        return sorted(none.union(*(evaluation.suspects for evaluation in self._evaluations)))
+
+    def complaint(self, row: int) -> RobolinError | None:
+        """The error of a row, or None."""
+        for evaluation in self._evaluations:
+            if row in evaluation.suspects:
+                state = {k: v[row] if v.ndim > 1 else v for k, v in evaluation.values.items()}
+                error = why_any_arm_unanswered(
+                    self._arm, evaluation.algorithm, state, 0, **self._options
+                )
+                if error is not None:
+                    return error
+        return None
 
 
 def _bad_rows(batch: Batch, chunk: Chunk, arrays: tuple[Array, ...]) -> list[int]:

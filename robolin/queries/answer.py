@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.results.result import Result, ResultStream, require_finite, stream_of_one_part
+from robolin.core.results.result import Result, ResultStream, checked_stream
 from robolin.errors import RobolinWarning
 from robolin.queries.question import Question
 from robolin.queries.request import (
@@ -124,9 +124,7 @@ def answer_stream(
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
     with run_request(request_about(arm, question, states), settings, arm) as output:
-        if isinstance(output, Result):
-            require_finite(output)
-            output = stream_of_one_part(output)
+        output = checked_stream(output)
         yield output
 
 

@@ -16,8 +16,7 @@ from robolin.control.simulation.feedback_control import FeedbackControl
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 from robolin.core.arm import Arm
-from robolin.core.array_checks import seconds_of
-from robolin.core.arrays import Floats, Numbers
+from robolin.core.arrays import Floats, Numbers, seconds_of
 from robolin.core.results.result import Result
 from robolin.description.arm_differences import DescribedArm, in_words
 from robolin.description.arm_differences import differences as figure_differences

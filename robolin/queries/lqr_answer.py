@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.control.riccati import require_scipy
-from robolin.core.array_checks import seconds_of
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, seconds_of
 from robolin.core.results.result import Result, ResultStream
 from robolin.core.text_parsing import (
     KEEP_ONE,

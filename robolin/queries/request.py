@@ -128,7 +128,7 @@ class Request:
 
 def request_about(arm: Arm, question: Question | str, states: States | None = None) -> Request:
     """Create a request about a loaded arm; a command name is a question without options."""
-    from robolin.core.array_checks import require_arm
+    from robolin.core.arrays import require_arm
 
     query = Question(question) if isinstance(question, str) else question
     given_states = States() if states is None else states

@@ -11,8 +11,7 @@ from math import degrees, hypot, inf, isfinite, log10, pi, radians
 import numpy as np
 
 from robolin.core.arm import Arm, Inertia, Joint, Mimic
-from robolin.core.array_checks import as_joint_array, require_arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize, quote_list
 from robolin.core.threads import threads_for

@@ -209,7 +209,8 @@ class States:
         assert self.row_slice, "raises for invalid rows"
         if self.differentiate is not None:
             parse_differentiation(self.differentiate)
-        parse_sample_time(self.sample_time)
+        if self.sample_time is not None:
+            parse_sample_time(self.sample_time)
 
     @property
     def typed(self) -> dict[str, str]:
@@ -281,7 +282,7 @@ def _values(name: str, value: Any) -> str | Floats:
         return text_of({label: float(each) for label, each in names.items()})
     import numpy as np
 
-    from robolin.core.array_checks import real_numbers
+    from robolin.core.arrays import real_numbers
 
     try:
         array = np.array(real_numbers(name, value), dtype=np.float64)
@@ -364,6 +365,7 @@ def _outside(arm: Arm, positions: tuple[float, ...]) -> Iterator[str]:
 
 def read_options_from(arm: Arm, flags: Mapping[str, Any]) -> ReadOptions:
     """Options from command-line flags by name."""
+    sample_time = flags.get("sample-time")
     return ReadOptions(
         columns=flags.get("columns") or (),
         time=flags.get("time"),
@@ -377,7 +379,7 @@ def read_options_from(arm: Arm, flags: Mapping[str, Any]) -> ReadOptions:
         header=not flags.get("no-header"),
         join=flags.get("join") or "row",
         torque_constants=_torque_constants(arm, flags.get("torque-constants")),
-        sample_time=parse_sample_time(flags.get("sample-time")),
+        sample_time=None if sample_time is None else parse_sample_time(sample_time),
     )
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import robolin as library
+from robolin.cli import query_command
+from robolin.cli.query_command import RowProgress
 from robolin.display.terminal import show
-from robolin.display.terminal.show import RowProgress
 from tests.cli.command import robolin, run_ok
 
 Q = ("--q", "0.3,-0.7")
@@ -138,7 +139,7 @@ def test_long_jobs_log_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     for between in (30.0, 0.0):
         assert not lines
-        monkeypatch.setattr(show, "_LOGGED_EVERY", between)
+        monkeypatch.setattr(query_command, "_LOGGED_EVERY", between)
         with RowProgress(False, lines.append) as job:
             job.begin(1_000)
             for step in (1, 2):

@@ -9,7 +9,7 @@ import polars
 import pytest
 
 import robolin
-from robolin.core.array_checks import as_joint_array
+from robolin.core.arrays import as_joint_array
 from robolin.queries.states import States
 
 ARM = robolin.load("two-link")

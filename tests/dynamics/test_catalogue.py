@@ -10,13 +10,13 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
+from robolin.evaluation.evaluate import algorithm_for
 from robolin.evaluation.methods import (
     COMMON_METHODS,
     CONVENTIONAL_UP_TO,
     FORWARD_METHODS,
     METHOD_ALIASES,
     METHODS,
-    algorithm_for,
     describe_auto,
 )
 from tests.cases import for_each

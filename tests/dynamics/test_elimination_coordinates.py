@@ -10,9 +10,8 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.evaluate import evaluate
+from robolin.evaluation.evaluate import algorithm_for, evaluate
 from robolin.evaluation.frames import at_frame
-from robolin.evaluation.methods import algorithm_for
 from tests.dynamics.running import complex_step
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, arm_name, random_arm, random_states, with_follower, with_wrench

@@ -16,7 +16,8 @@ import robolin
 from robolin.analysis.operation_counts import operation_counts
 from robolin.core.arm import Arm
 from robolin.engine.direct_storage import generic_chain
-from robolin.evaluation.methods import METHOD_ALIASES, algorithm_for
+from robolin.evaluation.evaluate import algorithm_for
+from robolin.evaluation.methods import METHOD_ALIASES
 from tests.dynamics.running import complex_step_along, gap, gap_by_state, run_on
 from tests.dynamics.world import STEP, placed
 from tests.robots import (

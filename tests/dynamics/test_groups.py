@@ -328,7 +328,7 @@ def test_lanes_have_the_same_bits(name: str) -> None:
 )
 def test_algorithms_that_invert_bodies_reject_groups(name: str) -> None:
     """Virtual links of a group have no inertia: the error names the joint and a hint."""
-    from robolin.evaluation.methods import algorithm_for
+    from robolin.evaluation.evaluate import algorithm_for
 
     with pytest.raises(robolin.RobolinError) as caught:
         algorithm_for(ARMS[2], name)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from robolin.evaluation import evaluate as evaluation
-from robolin.evaluation.evaluate import MUCH_WORK, arm_cache, evaluate, work_of
-from robolin.evaluation.methods import algorithm_for
+from robolin.evaluation.evaluate import MUCH_WORK, algorithm_for, arm_cache, evaluate, work_of
 from tests.robots import random_arm, random_states, with_follower
 
 VERBS = ("inverse", "mass-matrix", "linearize-inverse", "linearize-forward", "forward")

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from robolin.cli.flags.output_flags import Output
 from robolin.core.results.result import Array, Result
 from robolin.display.terminal.show import write_result
 from robolin.errors import RobolinError, UsageError
@@ -30,8 +31,10 @@ class Stream(io.TextIOWrapper):
 
 def written(result, stream=None, *, path=None, fmt=None, color="auto"):
     stream = stream or Stream()
-    path = None if path is None else str(path)
-    write_result(result, path=path, fmt=fmt, precision=6, color=color, stream=stream)
+    if path is not None:
+        Output(str(path), fmt, 6, color).write(result)
+    else:
+        write_result(result, path=None, fmt=fmt, precision=6, color=color, stream=stream)
     return stream.text
 
 

@@ -48,8 +48,7 @@ from robolin.analysis.identify.stages import (
     with_untouched,
 )
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, require_arm
 from robolin.core.progress import running
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.errors import UsageError

@@ -32,8 +32,8 @@ from robolin.engine.direct import SingularPivot
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import AlgorithmRun
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import arm_cache
-from robolin.evaluation.methods import algorithm_for, why_not_with_groups
+from robolin.evaluation.evaluate import algorithm_for, arm_cache
+from robolin.evaluation.methods import why_not_with_groups
 
 # inputs that are not sampled: computed by the first algorithm that returns them
 _COMPUTED_BY = {array: name for name in reversed([*ALGORITHMS]) for array in ALGORITHMS[name].gives}

@@ -26,8 +26,7 @@ from robolin.checking.verification.digits import digits
 from robolin.checking.verification.identities import closed_loops, identities
 from robolin.checking.verification.peers import PeerComparison, compared_with, require_peer
 from robolin.core.arm import Arm, Joint
-from robolin.core.array_checks import require_arm
-from robolin.core.arrays import AnyArray, Floats
+from robolin.core.arrays import AnyArray, Floats, require_arm
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
 from robolin.dynamics.catalogue import ALGORITHMS

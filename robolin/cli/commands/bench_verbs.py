@@ -64,7 +64,7 @@ def bench_command(model: ArmSource, report: Report, rows: int | None) -> None:
       robolin bench arm.urdf --format json
       robolin bench counts linearize-forward --joints 7
     """
-    from robolin.core.array_checks import require_tree
+    from robolin.core.arrays import require_tree
     from robolin.core.threads import cores
     from robolin.engine.compiled.call_table import fallback_reason
     from robolin.engine.compiled.kernels import host_width, optimizing

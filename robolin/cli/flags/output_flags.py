@@ -126,6 +126,11 @@ class Output:
         Report().write_text(text_plot(panels_of(complete), width))
 
     def _write(self, result: Result | ResultStream) -> None:
+        if self.path is not None and (form := self.resolved_format()) != TABLE:
+            from robolin.core.results.result import checked_stream
+
+            FORMATS[form].write(checked_stream(result), self.path)
+            return
         from robolin.display.terminal.show import write_result
 
         write_result(

@@ -20,8 +20,7 @@ from robolin.control.optimization.pose_goal import (
     matrix_product,
 )
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_arm, require_tree
-from robolin.core.arrays import Floats, JointValues, Mask
+from robolin.core.arrays import Floats, JointValues, Mask, as_joint_array, require_arm, require_tree
 from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError

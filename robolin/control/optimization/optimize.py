@@ -37,8 +37,7 @@ from robolin.control.optimization.problem import (
 from robolin.control.optimization.require import require_one, require_simple
 from robolin.control.optimization.torque_form import RK4Knots, TorqueForm, satisfy_all
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.choices import OPTIMIZE_METHODS, SOLVERS, OptimizeMethod, Solver
 from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import UsageError

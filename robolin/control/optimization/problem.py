@@ -15,8 +15,7 @@ from robolin.control.optimization.backward_pass import StageCost
 from robolin.control.optimization.joint_limits import JointRanges, joint_ranges
 from robolin.control.optimization.pose_goal import PoseGoal, PoseResidual
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, is_real_number
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array, is_real_number
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import did_you_mean, list_some
 from robolin.errors import RobolinError, UsageError

@@ -28,8 +28,7 @@ from robolin.control.optimization.pose_goal import PoseGoal
 from robolin.control.optimization.problem import Problem, Weight, scaled_ranges, weights
 from robolin.control.optimization.require import require_one, require_simple
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.description.arm_differences import in_words, moving_differences
 from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import RobolinError, UsageError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import require_arm, require_tree
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, require_arm, require_tree
 from robolin.errors import RobolinError
 
 

@@ -16,8 +16,7 @@ from robolin.control.simulation.feedback_control import (
     TrackingController,
 )
 from robolin.core.arm import Arm, Frame
-from robolin.core.array_checks import as_joint_array
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, as_joint_array
 from robolin.core.notebook import DisplayMixin
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from robolin.control.simulation.reference import reference_of
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.configuration import change_between
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import (
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
     as_joint_array,
     joint_arrays,
     require_same_rows,
     require_sound,
     seconds_of,
 )
-from robolin.core.arrays import Floats, JointValues
 from robolin.core.configuration import difference, has_groups, integrate
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate

@@ -29,8 +29,7 @@ from robolin.control.simulation.torques import (
     Push,
     Torque,
 )
-from robolin.core.array_checks import as_joint_array
-from robolin.core.arrays import AnyArray
+from robolin.core.arrays import AnyArray, as_joint_array
 from robolin.core.threads import cores
 from robolin.engine.compiled.kernels import can_compile
 from robolin.engine.compiled.native import NativeKernel

@@ -44,14 +44,15 @@ from robolin.control.simulation.torques import (
     torque_of,
 )
 from robolin.core.arm import Arm
-from robolin.core.array_checks import (
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
     as_joint_array,
     batch_of,
     joint_arrays,
     require_arm,
     require_sound,
 )
-from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import Integrator, StateForm
 from robolin.engine.compiled.kernels import can_compile
 from robolin.errors import UsageError

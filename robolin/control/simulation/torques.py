@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import as_joint_array, require_same_rows, seconds_of
-from robolin.core.arrays import Floats, JointValues, Mask
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    Mask,
+    as_joint_array,
+    require_same_rows,
+    seconds_of,
+)
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate

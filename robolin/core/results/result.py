@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.core.arrays import Numbers
+from robolin.core.arrays import Numbers, kind_of
 from robolin.core.notebook import DisplayMixin, equal_values
-from robolin.core.results.table_columns import dict_of, kind_of, pandas_of, polars_of
+from robolin.core.results.table_columns import dict_of, pandas_of, polars_of
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -301,6 +301,14 @@ def stream_of_one_part(result: Result) -> ResultStream:
     """A complete result as a stream of one part."""
     ending = Footer(result.contract, result.inputs, result.model, result.reference)
     return ResultStream((result,), lambda _: ending, lambda: result.batch)
+
+
+def checked_stream(answer: Result | ResultStream) -> ResultStream:
+    """The parts of a result, all finite; parts of a stream are checked when computed."""
+    if isinstance(answer, ResultStream):
+        return answer
+    require_finite(answer)
+    return stream_of_one_part(answer)
 
 
 SHOWN_BY = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robolin.core.arm import ORIGIN, GroupKind, Vector3, Wrench
+from robolin.core.text import ParsedNumber
 from robolin.core.text_parsing import (
     FlagText,
-    ParsedNumber,
     number,
     parse_gravity,
     parse_named_numbers,

@@ -1,4 +1,4 @@
-"""Write a result to a file, a pipe or a terminal in a suitable format, and report progress."""
+"""Write a result to a pipe or a terminal in a suitable format."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from io import BytesIO
-from time import monotonic as now
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import TextIO
 
-from robolin.core.progress import stop_listening
-from robolin.core.results.result import Result, ResultStream, require_finite, stream_of_one_part
-from robolin.io.format_table import FORMATS, PIPED, TABLE, format_of
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from robolin.core.results.result import Result, ResultStream, checked_stream
+from robolin.io.format_table import FORMATS, PIPED, TABLE
 
 
 def write_result(
@@ -31,20 +26,17 @@ def write_result(
     contract: bool = False,
     lines_after: Callable[[], int] = lambda: 0,
 ) -> None:
-    """Write the result to `path`, or to `stream` without a path.
+    """Write the result to `stream`, or as a table to the file `path`.
 
-    The extension of the path sets the format.  Without a path it is `fmt`, or else a table on a
-    terminal and CSV otherwise.  Parts of a stream are consumed in order; the producer has already
-    checked that they are finite.
+    The format of a stream is `fmt`, or else a table on a terminal and CSV otherwise.  Parts are
+    consumed in order; the producer has already checked that they are finite.
 
     lines_after: number of lines that a table on a terminal leaves for messages; called when all
                  rows are computed
     """
-    if isinstance(answer, Result):
-        require_finite(answer)
-        answer = stream_of_one_part(answer)
+    answer = checked_stream(answer)
     if path is not None:
-        _write_file(answer, path, format_of(path, fmt), precision)
+        _write_file(answer, path, precision)
         return
     terminal = stream.isatty()
     form = fmt or (TABLE if terminal else PIPED)
@@ -57,14 +49,11 @@ def write_result(
         _write_stream(answer, form, stream)
 
 
-def _write_file(result: ResultStream, path: str, form: str, precision: int | None) -> None:
-    if form == TABLE:
-        from robolin.io.atomic import atomic_write
+def _write_file(result: ResultStream, path: str, precision: int | None) -> None:
+    from robolin.io.atomic import atomic_write
 
-        with atomic_write(path) as stream:
-            stream.write(_table(result, None, False, precision or 6, True, True).encode())
-    else:
-        FORMATS[form].write(result, path)
+    with atomic_write(path) as stream:
+        stream.write(_table(result, None, False, precision or 6, True, True).encode())
 
 
 def _write_stream(result: ResultStream, form: str, stream: TextIO) -> None:
@@ -189,101 +178,3 @@ def _program() -> list[str]:
     except ValueError:
         return []
     return words if words != ["cat"] and words and which(words[0]) else []
-
-
-# seconds before a bar appears
-_PATIENCE = 0.5
-# seconds between two log lines
-_LOGGED_EVERY = 30.0
-
-
-class RowProgress:
-    """A bar with the fraction of the file, rows, rows per second and the time left.
-
-    shown: draw a bar
-    log:   called with a progress line from time to time, without a bar
-    """
-
-    def __init__(self, shown: bool, log: Callable[[str], None] | None = None) -> None:
-        self._log, self._logged = log, 0.0
-        self._size: int | None = None
-        self._shown = shown
-        self._start = now()
-        self._rows = 0
-        self._bar: Progress | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def begin(self, size: int | None) -> None:
-        """Start; `size` is the final value of `reached`, if known."""
-        self._size, self._start = size, now()
-
-    def add(self, rows: int, reached: int) -> None:
-        """Count finished rows; the file is processed up to `reached`."""
-        self._rows += rows
-        if not self._shown:
-            self._write_log(now() - self._start, reached)
-        self.reach(reached)
-
-    def reach(self, reached: int) -> None:
-        """Move the bar to `reached`."""
-        elapsed = now() - self._start
-        if not self._shown:
-            return
-        if self._bar is None:
-            if elapsed < _PATIENCE:
-                return
-            # the bar and a line with tasks would overwrite each other
-            stop_listening()
-            self._bar = _bar(self._size)
-        self._bar.update(self._bar.task_ids[0], completed=reached, rate=self._rate_text(elapsed))
-        if self._size and reached >= self._size:
-            # the result is printed next
-            self._bar.stop()
-            self._shown = False
-
-    def _rate_text(self, elapsed: float) -> str:
-        return f"{self._rows:,} rows, {self._rows / elapsed:,.0f} rows/s"
-
-    def _write_log(self, elapsed: float, reached: int) -> None:
-        """Write a log line and schedule the next one."""
-        if self._log is None or elapsed - self._logged < _LOGGED_EVERY:
-            return
-        self._logged = elapsed
-        text = self._rate_text(elapsed)
-        if self._size and reached:
-            left = elapsed * max(self._size / reached - 1.0, 0.0)
-            text += f", {min(reached / self._size, 1.0):.0%}, about {left:,.0f} s left"
-        self._log(text)
-
-
-def stderr_is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
-
-
-def _bar(size: int | None) -> Progress:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    bar = Progress(
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
-        transient=True,
-    )
-    bar.add_task("", total=size, rate="")
-    bar.start()
-    return bar

@@ -8,8 +8,15 @@ from enum import IntEnum
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.array_checks import batch_of, joint_arrays, require_sound, require_tree
-from robolin.core.arrays import Arrays, Floats, JointValues
+from robolin.core.arrays import (
+    Arrays,
+    Floats,
+    JointValues,
+    batch_of,
+    joint_arrays,
+    require_sound,
+    require_tree,
+)
 from robolin.core.quantity_table import joint_unit
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError

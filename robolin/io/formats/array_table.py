@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robolin.core.arrays import Floats
-from robolin.core.results.table_columns import datetime_unit
+from robolin.core.arrays import Floats, datetime_unit
 from robolin.core.text import quote_list
 from robolin.errors import RobolinError
 from robolin.io.table_file import (

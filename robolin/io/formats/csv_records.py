@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.arrays import Floats, Integers
-from robolin.core.results.table_columns import (
+from robolin.core.arrays import (
+    Floats,
+    Integers,
     datetime_hint,
     decimals_of,
     is_in_utc,

@@ -13,18 +13,18 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from robolin.core.arrays import Numbers
-from robolin.core.results.result import ResultStream
-from robolin.core.results.table_columns import (
+from robolin.core.arrays import (
     COMPLEX,
     DATETIMES,
     INTEGER,
     NumberKind,
+    Numbers,
     format_datetimes,
     kind_of,
     parse_datetimes,
     stored_values,
 )
+from robolin.core.results.result import ResultStream
 from robolin.core.text import printable_json
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import RobolinError

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.arrays import Numbers
+from robolin.core.arrays import Numbers, stored_values
 from robolin.core.results.result import Result, ResultStream
-from robolin.core.results.table_columns import stored_values
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import atomic_write
 from robolin.io.provenance_reader import (

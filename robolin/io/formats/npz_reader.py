@@ -19,9 +19,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from robolin.core.arrays import Floats, Integers
+from robolin.core.arrays import Floats, Integers, datetime_unit
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.results.table_columns import datetime_unit
 from robolin.errors import RobolinError, raise_all
 from robolin.io.table_file import (
     ReadRequest,

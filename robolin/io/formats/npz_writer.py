@@ -21,8 +21,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from robolin.core.arrays import NumberKind, kind_of, stored_values
 from robolin.core.results.result import Result, ResultStream
-from robolin.core.results.table_columns import NumberKind, kind_of, stored_values
 from robolin.core.threads import SMALL_RESULT, after_short_answer, prefetch
 from robolin.errors import FileError
 from robolin.io.atomic import atomic_write, is_stream

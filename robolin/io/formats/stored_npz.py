@@ -14,8 +14,7 @@ from typing import IO, BinaryIO
 
 import numpy as np
 
-from robolin.core.arrays import Numbers
-from robolin.core.results.table_columns import NumberKind
+from robolin.core.arrays import NumberKind, Numbers
 from robolin.errors import RobolinError
 from robolin.io.formats.npz_reader import ARCHIVE_ERRORS
 from robolin.io.formats.npz_writer import ZipMember, directory, local_header

@@ -247,10 +247,8 @@ def no_row(choice: RowSlice, file: str) -> RobolinError:
     return RobolinError("none of the selected rows exists", where=file, hint=hint)
 
 
-def parse_sample_time(text: str | None) -> float | None:
+def parse_sample_time(text: str) -> float:
     """Parse the time between two rows, in s."""
-    if text is None:
-        return None
     typed = FlagText("--sample-time", text)
     try:
         seconds = float(text)

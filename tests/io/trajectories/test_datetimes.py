@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from robolin import load
-from robolin.core.results.table_columns import DECIMALS, format_datetimes, parse_datetimes
+from robolin.core.arrays import DECIMALS, format_datetimes, parse_datetimes
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS, trajectory_formats
 from robolin.io.formats import csv_reader

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from robolin.display.terminal import show
-from robolin.display.terminal.show import RowProgress, stderr_is_terminal
+from robolin.cli import query_command
+from robolin.cli.query_command import RowProgress, stderr_is_terminal
 
 
 class Terminal(io.StringIO):
@@ -36,7 +36,7 @@ def driven(size: int | None, shown: bool) -> None:
 def test_a_long_run_shows_rows_and_speed(monkeypatch: pytest.MonkeyPatch, size: int | None) -> None:
     """Rows and rows per second are shown, with or without a known end."""
     stream = terminal(monkeypatch)
-    monkeypatch.setattr(show, "_PATIENCE", 0.0)
+    monkeypatch.setattr(query_command, "_PATIENCE", 0.0)
     driven(size, stderr_is_terminal())
 
     assert "1,000 rows, " in stream.getvalue()
@@ -53,7 +53,7 @@ def test_a_short_run_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stderr that is not a terminal gets no bar."""
-    monkeypatch.setattr(show, "_PATIENCE", 0.0)
+    monkeypatch.setattr(query_command, "_PATIENCE", 0.0)
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     driven(400, stderr_is_terminal())
