@@ -8,6 +8,7 @@ children come before parents and every subtree is a contiguous range.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from math import hypot, sqrt
 from typing import Any, cast
 
@@ -41,9 +42,8 @@ from robolin.description.building.contract import contract_of
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.building.selection import (
     Selection,
-    movement_problems,
-    public_order,
-    select,
+    nothing_moves,
+    order_problems,
     selection_problems,
     spring_problems,
     value_problems,
@@ -122,14 +122,62 @@ def build(
 
 def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, ...]]:
     """The moving and locked joints, and the independent joints in public order."""
-    if problems := [*selection_problems(tree, options), *value_problems(tree, options)]:
+    if options != DEFAULTS and (
+        problems := [*selection_problems(tree, options), *value_problems(tree, options)]
+    ):
         raise_all(problems)
-    selection = select(tree, options)
-    joint_names, order_problems = public_order(tree, selection, options.joints)
-    problems = [*movement_problems(tree, selection, options), *spring_problems(selection, options)]
-    if problems or order_problems:
-        raise_all([*problems, *order_problems])
-    return selection, joint_names
+    selection = _select(tree, options)
+    moving = selection.moving
+    problems = [] if moving else [nothing_moves(tree, selection, options)]
+    if options.springs and any(joint.stiffness and group_kind(joint) for joint in moving):
+        problems += spring_problems(selection, options)
+    names = {
+        joint.name: coordinate_names(joint) for joint in moving if joint.name not in tree.mimic
+    }
+    order = independent = tuple(name for several in names.values() for name in several)
+    if options.joints is not None:
+        # the name of a multi-DoF joint stands for all of its coordinates
+        order = tuple(name for entry in options.joints for name in names.get(entry, (entry,)))
+        problems += order_problems(tree, independent, order)
+    raise_all(problems)
+    return selection, order
+
+
+def _select(tree: Tree, options: ModelOptions) -> Selection:
+    """Select the moving joints; a mimic joint of a locked joint is locked too."""
+    chain = _chain(tree, options)
+    moving: list[JointEntry] = []
+    standing: dict[str, float] = {}
+    off_chain: list[str] = []
+    stranded: list[str] = []
+    for joint in tree.joints:
+        rule = tree.mimic.get(joint.name)
+        leader = rule.leader if rule else joint.name
+        if joint.kind == "fixed":
+            continue
+        if joint.name in chain and leader in chain and leader not in options.lock:
+            moving.append(joint)
+        else:
+            position = options.lock.get(leader, 0.0)
+            standing[joint.name] = rule.ratio * position + rule.offset if rule else position
+            if leader not in options.lock:
+                (stranded if joint.name in chain else off_chain).append(joint.name)
+    return Selection(tuple(moving), standing, tuple(off_chain), tuple(stranded))
+
+
+def _chain(tree: Tree, options: ModelOptions) -> set[str]:
+    """The joints between base and tip: outboard of the base, inboard of the tip."""
+    base = options.base or tree.description.root
+    free = {FLOATING_BASE} if options.floating_base else set()
+    if options.tip is not None:
+        path = takewhile(lambda joint: joint.child != base, tree.inboard(options.tip))
+        return free | {joint.name for joint in path}
+    outboard = {base}
+    for joint in tree.joints:
+        if joint.parent in outboard:
+            outboard.add(joint.child)
+            free.add(joint.name)
+    return free
 
 
 def _loops(

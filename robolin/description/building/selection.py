@@ -1,10 +1,9 @@
-"""Selection of moving and locked joints, and errors in the model options."""
+"""Moving and locked joints of an arm, and errors in the model options."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from math import isfinite
 
 from robolin.core.arm import Wrench
@@ -31,47 +30,10 @@ class Selection:
     stranded: tuple[str, ...]
 
 
-def select(tree: Tree, options: ModelOptions) -> Selection:
-    """Select the moving joints; a mimic joint of a locked joint is locked too."""
-    chain = _chain(tree, options)
-    moving: list[JointEntry] = []
-    standing: dict[str, float] = {}
-    off_chain: list[str] = []
-    stranded: list[str] = []
-    for joint in tree.joints:
-        rule = tree.mimic.get(joint.name)
-        leader = rule.leader if rule else joint.name
-        if joint.kind == "fixed":
-            continue
-        if joint.name in chain and leader in chain and leader not in options.lock:
-            moving.append(joint)
-        else:
-            position = options.lock.get(leader, 0.0)
-            standing[joint.name] = rule.ratio * position + rule.offset if rule else position
-            if leader not in options.lock:
-                (stranded if joint.name in chain else off_chain).append(joint.name)
-    return Selection(tuple(moving), standing, tuple(off_chain), tuple(stranded))
-
-
 def why_locked(tree: Tree, name: str) -> str:
     """Reason why a joint on the chain is locked without a lock option."""
     leader = tree.mimic[name].leader
     return f"joint '{name}' mimics '{leader}', which is not on the chain, so it is locked"
-
-
-def _chain(tree: Tree, options: ModelOptions) -> set[str]:
-    """The joints between base and tip: outboard of the base, inboard of the tip."""
-    base = options.base or tree.description.root
-    free = {FLOATING_BASE} if options.floating_base else set()
-    if options.tip is not None:
-        path = takewhile(lambda joint: joint.child != base, tree.inboard(options.tip))
-        return free | {joint.name for joint in path}
-    outboard = {base}
-    for joint in tree.joints:
-        if joint.parent in outboard:
-            outboard.add(joint.child)
-            free.add(joint.name)
-    return free
 
 
 def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
@@ -119,15 +81,8 @@ def _lock_problems(
         yield UsageError(f"lock: the position of joint '{name}' must be finite, got {position}")
 
 
-def movement_problems(
-    tree: Tree, selection: Selection, options: ModelOptions
-) -> Iterator[RobolinError]:
+def nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> RobolinError:
     """The error for an arm without moving joints."""
-    if not selection.moving:
-        yield _nothing_moves(tree, selection, options)
-
-
-def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> RobolinError:
     if all(joint.kind == "fixed" for joint in tree.joints):
         why = "all joints are fixed"
         hint = "add a movable joint to the robot file, or use --floating-base (floating_base=True)"
@@ -156,16 +111,10 @@ def _start_at(joint: JointEntry, floating: bool) -> str:
     )
 
 
-def public_order(
-    tree: Tree, selection: Selection, order: Sequence[str] | None
-) -> tuple[tuple[str, ...], list[RobolinError]]:
-    """The independent joints in the requested order, by default depth first."""
-    names = {j.name: coordinate_names(j) for j in selection.moving if j.name not in tree.mimic}
-    independent = tuple(name for several in names.values() for name in several)
-    if order is None:
-        return independent, []
-    # the name of a multi-DoF joint stands for all of its coordinates
-    order = [name for entry in order for name in names.get(entry, (entry,))]
+def order_problems(
+    tree: Tree, independent: Sequence[str], order: Sequence[str]
+) -> list[RobolinError]:
+    """Errors in the option joints: unknown, repeated and missing names."""
     source = tree.description.source
     problems = [
         _not_independent(tree, name, independent)
@@ -180,7 +129,7 @@ def public_order(
         message = f"joints: {quote_list(missing)} missing"
         hint = "name every movable joint; use lock to fix a joint"
         problems.append(UsageError(message, where=source, hint=hint))
-    return tuple(order), problems
+    return problems
 
 
 def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> RobolinError:
