@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import isfinite, pi, radians
 from typing import NamedTuple
 
@@ -198,3 +199,28 @@ def number_or_problem(item: str) -> ParsedNumber | str:
             return f"'{item}' is not a number" if item else "a number is missing"
         parsed = ParsedNumber(radians(float(plain)) if unit else float(plain), bool(unit))
     return parsed if isfinite(parsed.value) else f"'{item}' is too large"
+
+
+def resembled(name: str, known: Sequence[str]) -> str | None:
+    """The known name of which this one is a likely misspelling, None if there is none."""
+    return next((word for word in known if _misspelt(name, word)), None)
+
+
+@lru_cache(maxsize=1024)
+def _misspelt(name: str, word: str) -> bool:
+    """Return True if a name is a word in another case or with swapped, added or missing letters."""
+    name, word = name.lower(), word.lower()
+    if abs(len(name) - len(word)) > len(word) // 2:
+        return False
+    if sorted(name) == sorted(word):
+        return True
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, name, word).ratio() >= 0.8
+
+
+def shown(text: str, longest: int = 60) -> str:
+    """A value for messages: quoted, shortened, with control characters escaped."""
+    if not text.isprintable():
+        text = text.encode("unicode_escape").decode("ascii")
+    return f"'{text}'" if len(text) <= longest else f"'{text[:longest]}…'"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.arm import Limits, Matrix3, Pose, Vector3
 from robolin.core.arm_parts import compose, inverse_rotation, rotation_from_quaternion
 from robolin.core.quantity_table import joint_unit
-from robolin.core.text import did_you_mean, is_number
+from robolin.core.text import did_you_mean, is_number, shown
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.finding_ids import finding
 from robolin.description.model import (
@@ -32,8 +32,7 @@ from robolin.description.model import (
     group_kind,
 )
 from robolin.description.robot_source import RobotText, robot_file_bytes
-from robolin.description.urdf.urdf_fields import Notes, name_of, number_list, shown
-from robolin.description.xml_tree import Element, parse_xml
+from robolin.description.xml_tree import Element, Notes, name_of, number_list, parse_xml
 from robolin.errors import FileError, RobolinError
 
 if TYPE_CHECKING:

@@ -139,7 +139,8 @@ def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, 
         # the name of a multi-DoF joint stands for all of its coordinates
         order = tuple(name for entry in options.joints for name in names.get(entry, (entry,)))
         problems += order_problems(tree, independent, order)
-    raise_all(problems)
+    if problems:
+        raise_all(problems)
     return selection, order
 
 

@@ -12,15 +12,9 @@ from typing import NamedTuple
 
 from robolin.core.arm import HERE, Pose, Vector3
 from robolin.core.arm_parts import rotation_from_quaternion, rotation_from_rpy
+from robolin.core.text import resembled, shown
 from robolin.description.model import MOST_KINDS
-from robolin.description.urdf.urdf_fields import (
-    Notes,
-    finite_number,
-    number_words,
-    resembled,
-    shown,
-)
-from robolin.description.xml_tree import LONGEST_TEXT, Element
+from robolin.description.xml_tree import LONGEST_TEXT, Element, Notes, finite_number, number_words
 
 # SDF writes this or more for a limit that does not exist
 UNLIMITED_FROM = 1e16

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.core.arm import Vector3
+from robolin.core.text import shown
 from robolin.description.robot_source import robot_file_bytes
 from robolin.description.sdf.sdf_fields import (
     FileNotes,
@@ -25,7 +26,6 @@ from robolin.description.sdf.sdf_fields import (
     parts,
     vector,
 )
-from robolin.description.urdf.urdf_fields import shown
 from robolin.description.xacro.ros_packages import find_package, package_or_repository
 from robolin.description.xml_tree import MOST_ELEMENTS, Element, parse_xml
 from robolin.errors import FileError

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 from robolin.core.arm import HERE, Pose
 from robolin.core.arm_parts import compose, inverse_rotation
-from robolin.core.text import did_you_mean
+from robolin.core.text import did_you_mean, shown
 from robolin.description.model import MOST_OF_A_KIND
 from robolin.description.sdf.sdf_fields import FileNotes, check_attributes, element_text, pose_value
 from robolin.description.sdf.sdf_files import Model, World, not_needed
-from robolin.description.urdf.urdf_fields import shown
 from robolin.description.xml_tree import Element
 
 MODEL_FRAME, WORLD = "__model__", "world"

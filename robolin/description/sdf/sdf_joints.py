@@ -13,7 +13,7 @@ from math import isfinite, pi
 
 from robolin.core.arm import HERE, ORIGIN, UNLIMITED, Limits, Mimic, Pose, Vector3
 from robolin.core.arm_parts import rotate_point, transpose, without_direction
-from robolin.core.text import did_you_mean
+from robolin.core.text import did_you_mean, shown
 from robolin.description.model import UNREAD, EntryKind, JointEntry, LinkEntry, SourceLocation
 from robolin.description.sdf.sdf_fields import (
     FileNotes,
@@ -29,8 +29,7 @@ from robolin.description.sdf.sdf_fields import (
 )
 from robolin.description.sdf.sdf_frames import WORLD, FrameNode, Scope, link_of, pose_between
 from robolin.description.structure import parallel_axes
-from robolin.description.urdf.urdf_fields import name_of, number_attribute, shown
-from robolin.description.xml_tree import Element
+from robolin.description.xml_tree import Element, name_of, number_attribute
 
 DEFAULT_AXIS: Vector3 = (0.0, 0.0, 1.0)
 _ROTOR, _RATIO = "drake:rotor_inertia", "drake:gear_ratio"

@@ -13,7 +13,7 @@ from robolin.core.arm import HERE, Inertia, Rotary
 from robolin.core.arm_parts import (
     turned_rotary,
 )
-from robolin.core.text import did_you_mean, quote_list
+from robolin.core.text import did_you_mean, quote_list, shown
 from robolin.description.model import (
     Description,
     Finding,
@@ -47,8 +47,7 @@ from robolin.description.sdf.sdf_frames import (
 )
 from robolin.description.sdf.sdf_joints import SdfParts, read_joint
 from robolin.description.structure import check_structure
-from robolin.description.urdf.urdf_fields import name_of, shown
-from robolin.description.xml_tree import Element
+from robolin.description.xml_tree import Element, name_of
 
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 

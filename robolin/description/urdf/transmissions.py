@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple
 
-from robolin.core.text import pluralize, printable, quote_list
+from robolin.core.text import pluralize, printable, quote_list, resembled, shown
 from robolin.description.model import JointEntry, sorted_counts
-from robolin.description.urdf.urdf_fields import Notes, number_attribute, resembled, shown
-from robolin.description.xml_tree import Element
+from robolin.description.xml_tree import Element, Notes, number_attribute
 
 NAMED_AT_MOST = 3
 VALUES_AT_MOST = 8

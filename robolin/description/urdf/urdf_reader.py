@@ -14,7 +14,7 @@ from itertools import chain
 
 from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
 from robolin.core.arm_parts import rotation_from_rpy, turned_rotary, without_direction
-from robolin.core.text import did_you_mean, quote_list
+from robolin.core.text import did_you_mean, quote_list, shown
 from robolin.description.model import (
     JOINT_TYPES,
     UNREAD,
@@ -29,18 +29,18 @@ from robolin.description.model import (
     sorted_counts,
 )
 from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs
-from robolin.description.urdf.urdf_fields import (
+from robolin.description.xml_tree import (
     XACRO_HINT,
+    Element,
     Notes,
     check_attributes,
     children,
     name_of,
     note_unknown,
     number_attribute,
-    shown,
+    parse_xml,
     vector,
 )
-from robolin.description.xml_tree import Element, parse_xml
 
 # names in a description for children of <inertial>
 BODY_PARTS = {"origin": "com"}
