@@ -219,7 +219,7 @@ def _misspelt(name: str, word: str) -> bool:
     return SequenceMatcher(None, name, word).ratio() >= 0.8
 
 
-def shown(text: str, longest: int = 60) -> str:
+def quote_value(text: str, longest: int = 60) -> str:
     """A value for messages: quoted, shortened, with control characters escaped."""
     if not text.isprintable():
         text = text.encode("unicode_escape").decode("ascii")

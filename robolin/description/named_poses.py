@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.arm import Limits, Matrix3, Pose, Vector3
 from robolin.core.arm_parts import compose, inverse_rotation, rotation_from_quaternion
 from robolin.core.quantity_table import joint_unit
-from robolin.core.text import did_you_mean, is_number, shown
+from robolin.core.text import did_you_mean, is_number, quote_value
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.finding_ids import finding
 from robolin.description.model import (
@@ -279,9 +279,11 @@ def _merged(
     """The positions of a pose and of another state of the same name."""
     positions = dict(pose.positions)
     for element in state.children:
-        for name, value in _state_positions(element, f"pose {shown(pose.name)}", joints, notes):
+        for name, value in _state_positions(
+            element, f"pose {quote_value(pose.name)}", joints, notes
+        ):
             if positions.setdefault(name, value) != value:
-                message = f"pose {shown(pose.name)} has two positions of joint '{name}'"
+                message = f"pose {quote_value(pose.name)} has two positions of joint '{name}'"
                 message += f": {positions[name]:.6g} and {value:.6g}"
                 hint = "the first one is used; give one of the group states another name"
                 notes.add(IGNORED, "warning", element, message, hint)
@@ -303,7 +305,7 @@ def _state_positions(
         # an SRDF file often serves several variants of a robot
         problem = "is fixed" if joint else "is not in the robot file"
         hint = "" if joint else did_you_mean(name, joints, "the position is ignored")
-        message = f"{owner}: joint {shown(name)} {problem}"
+        message = f"{owner}: joint {quote_value(name)} {problem}"
         notes.add("srdf-other-joint", "note", element, message, hint)
         return
     positions = _by_coordinate(joint, values)

@@ -16,7 +16,7 @@ from itertools import islice
 from xml.parsers import expat
 
 from robolin.core.arm import Vector3
-from robolin.core.text import resembled, shown
+from robolin.core.text import quote_value, resembled
 from robolin.description.model import MOST_KINDS, Finding, Level, SourceLocation
 
 LARGEST_FILE = 32 * 2**20
@@ -354,7 +354,7 @@ def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name")
     elif not name.strip():
         notes.error("name-empty", element, what, hint)
     elif _XACRO.search(name):
-        _unexpanded(element, f"{owner}: {attribute} {shown(name)}", notes)
+        _unexpanded(element, f"{owner}: {attribute} {quote_value(name)}", notes)
     else:
         return name
     return ""
@@ -371,7 +371,7 @@ def number_attribute(
             hint = f'write <{element.tag} {attribute}="…"/>'
             notes.error("missing-attribute", element, f"{what} is missing", hint)
         return None
-    return finite_number(text.strip(" \t\r\n"), f"{what} {shown(text)}", element, notes)
+    return finite_number(text.strip(" \t\r\n"), f"{what} {quote_value(text)}", element, notes)
 
 
 def vector(
@@ -384,7 +384,7 @@ def vector(
     if values is None:
         return default
     if len(values) != 3:
-        what = f"{owner}: {element.tag} {attribute} {shown(element.attributes[attribute])}"
+        what = f"{owner}: {element.tag} {attribute} {quote_value(element.attributes[attribute])}"
         more = " or more" if len(values) == MOST_NUMBERS_IN_FIELD else ""
         count = f"{len(values)}{more} number{'' if len(values) == 1 else 's'}"
         hint = f'write three numbers, as in {attribute}="0 0 0.5"'
@@ -401,7 +401,7 @@ def number_list(element: Element, attribute: str, owner: str, notes: Notes) -> l
         hint = f'write <{element.tag} {attribute}="…"/>'
         notes.error("missing-attribute", element, f"{what} is missing", hint)
         return None
-    return number_words(text, f"{what} {shown(text)}", element, notes)
+    return number_words(text, f"{what} {quote_value(text)}", element, notes)
 
 
 def number_words(text: str, what: str, element: Element, notes: Notes) -> list[float] | None:
@@ -415,7 +415,7 @@ def number_words(text: str, what: str, element: Element, notes: Notes) -> list[f
     values = []
     for match in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
         word = match[0]
-        value = finite_number(word, f"{what}: {shown(word)}", element, notes)
+        value = finite_number(word, f"{what}: {quote_value(word)}", element, notes)
         if value is None:
             return None
         values.append(value)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from robolin.core.arm import HERE, Pose, Vector3
 from robolin.core.arm_parts import rotation_from_quaternion, rotation_from_rpy
-from robolin.core.text import resembled, shown
+from robolin.core.text import quote_value, resembled
 from robolin.description.model import MOST_KINDS
 from robolin.description.xml_tree import LONGEST_TEXT, Element, Notes, finite_number, number_words
 
@@ -136,7 +136,7 @@ def number_text(element: Element | None, owner: str, notes: Notes) -> float | No
     if element is None or _too_long(element, owner, notes):
         return None
     text = element.text.strip(" \t\r\n")
-    return finite_number(text, f"{owner}: <{element.tag}> {shown(text)}", element, notes)
+    return finite_number(text, f"{owner}: <{element.tag}> {quote_value(text)}", element, notes)
 
 
 def _too_long(element: Element, owner: str, notes: Notes) -> bool:
@@ -176,7 +176,7 @@ def _numbers(
     """Numbers separated by spaces, as many as required; None after an error."""
     if _too_long(element, owner, notes):
         return None
-    what = f"{owner}: <{element.tag}> {shown(' '.join(element.text.split()))}"
+    what = f"{owner}: <{element.tag}> {quote_value(' '.join(element.text.split()))}"
     values = number_words(element.text, what, element, notes)
     if values is None or len(values) == count:
         return values
@@ -201,7 +201,7 @@ _BOOLEANS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": F
 def _boolean(text: str, element: Element, owner: str, notes: Notes, default: bool) -> bool:
     value = _BOOLEANS.get(text.strip().lower())
     if value is None:
-        message = f"{owner}: <{element.tag}> {shown(text.strip())} is neither true nor false"
+        message = f"{owner}: <{element.tag}> {quote_value(text.strip())} is neither true nor false"
         notes.error("wrong-kind", element, message, "write true or false")
         return default
     return value
@@ -216,7 +216,7 @@ def pose_value(element: Element | None, owner: str, notes: Notes) -> Pose:
     if form == "quat_xyzw":
         return _with_quaternion(element, owner, notes)
     if form != "euler_rpy":
-        message = f"{owner}: <{element.tag}> has the rotation format {shown(form)}"
+        message = f"{owner}: <{element.tag}> has the rotation format {quote_value(form)}"
         notes.error("wrong-kind", element, message, "use euler_rpy or quat_xyzw")
         return HERE
     values = _numbers(element, owner, 6, "x y z roll pitch yaw", notes)

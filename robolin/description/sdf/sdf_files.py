@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.core.arm import Vector3
-from robolin.core.text import shown
+from robolin.core.text import quote_value
 from robolin.description.robot_source import robot_file_bytes
 from robolin.description.sdf.sdf_fields import (
     FileNotes,
@@ -132,7 +132,7 @@ def _parsed(files: SdfFiles, text: bytes, notes: FileNotes, key: str) -> Element
     if OLDEST <= notes.version <= NEWEST:
         return root
     hint = f"use a version from {OLDEST} to {NEWEST}"
-    notes.error("format-version", root, f"SDF version {shown(written)} is unknown", hint)
+    notes.error("format-version", root, f"SDF version {quote_value(written)} is unknown", hint)
     return None
 
 
@@ -177,7 +177,7 @@ def not_needed(notes: FileNotes, added: slice) -> None:
 
 def _model(files: SdfFiles, element: Element, notes: FileNotes, depth: int) -> Model:
     name = element.attributes.get("name", "")
-    owner = f"model {shown(name)}"
+    owner = f"model {quote_value(name)}"
     if not name.strip():
         notes.error("name-missing", element, "a model has no name", 'write <model name="…">')
     check_attributes(element, owner, ("name", "canonical_link", "placement_frame"), notes)
@@ -210,7 +210,7 @@ def _included(files: SdfFiles, include: Element, notes: FileNotes, depth: int) -
     root, inner = loaded
     models = [part for part in root.children if part.tag == "model"]
     if len(models) != 1:
-        message = f"{shown(uri)} has {len(models)} models; an included file has one"
+        message = f"{quote_value(uri)} has {len(models)} models; an included file has one"
         notes.error("sdf-include", include, message, "include a file with one <model>")
         return None
     model = _model(files, models[0], inner, depth)
@@ -237,7 +237,7 @@ def _loaded(
         try:
             text = robot_file_bytes(file)
         except FileError as error:
-            notes.error("sdf-include", include, f"{shown(uri)} {error.message}")
+            notes.error("sdf-include", include, f"{quote_value(uri)} {error.message}")
             return None
         main = files.path.absolute().parent if files.path else Path()
         key = os.path.relpath(real, os.path.realpath(main))
@@ -272,13 +272,13 @@ def _located(files: SdfFiles, uri: str, include: Element, notes: FileNotes) -> P
         path /= _main_file(path, folders)
     real = Path(os.path.realpath(path or ""))
     if uri.startswith(("http:", "https:")):
-        message = f"{shown(uri)} is on a server, and robolin does not download models"
+        message = f"{quote_value(uri)} is on a server, and robolin does not download models"
     elif path is None:
-        message = f"{shown(uri)} was not found"
+        message = f"{quote_value(uri)} was not found"
     elif not any(real.is_relative_to(os.path.realpath(folder)) for folder in folders):
-        message, hint = f"{shown(uri)} is outside the package of the file", _INCLUDE_HINT
+        message, hint = f"{quote_value(uri)} is outside the package of the file", _INCLUDE_HINT
     elif not real.is_file():
-        message, hint = f"{shown(uri)} is not an SDF file or a folder with one", ""
+        message, hint = f"{quote_value(uri)} is not an SDF file or a folder with one", ""
     else:
         return path
     notes.error("sdf-include", include, message, hint)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from robolin.core.arm import HERE, Pose
 from robolin.core.arm_parts import compose, inverse_rotation
-from robolin.core.text import did_you_mean, shown
+from robolin.core.text import did_you_mean, quote_value
 from robolin.description.model import MOST_OF_A_KIND
 from robolin.description.sdf.sdf_fields import FileNotes, check_attributes, element_text, pose_value
 from robolin.description.sdf.sdf_files import Model, World, not_needed
@@ -43,7 +43,7 @@ class FrameNode:
 
     @property
     def label(self) -> str:
-        return f"{self.kind} {shown(self.name)}"
+        return f"{self.kind} {quote_value(self.name)}"
 
 
 @dataclass(eq=False)
@@ -83,7 +83,7 @@ class Scope:
         """The frame that an element names; None after an error."""
         frame = self.find(name)
         if frame is None:
-            message = f"{user.label}: <{element.tag}> names an unknown frame {shown(name)}"
+            message = f"{user.label}: <{element.tag}> names an unknown frame {quote_value(name)}"
             user.notes.error("sdf-frame", element, message, self.closest(name, user.notes))
         return frame
 
@@ -228,7 +228,9 @@ def _pose_in(model: FrameNode, node: FrameNode) -> Pose:
     """The pose of a frame of a model in the model."""
     path = _path(node, model)
     if path is None:
-        message = f"{model.label}: the placement frame {shown(node.name)} has no pose in the model"
+        message = (
+            f"{model.label}: the placement frame {quote_value(node.name)} has no pose in the model"
+        )
         model.notes.error("sdf-frame", model.element, message, "check its relative_to")
         return HERE
     return _composed(path)

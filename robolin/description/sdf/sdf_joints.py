@@ -13,7 +13,7 @@ from math import isfinite, pi
 
 from robolin.core.arm import HERE, ORIGIN, UNLIMITED, Limits, Mimic, Pose, Vector3
 from robolin.core.arm_parts import rotate_point, transpose, without_direction
-from robolin.core.text import did_you_mean, shown
+from robolin.core.text import did_you_mean, quote_value
 from robolin.description.model import UNREAD, EntryKind, JointEntry, LinkEntry, SourceLocation
 from robolin.description.sdf.sdf_fields import (
     FileNotes,
@@ -81,7 +81,7 @@ def read_joint(node: FrameNode, scope: Scope, robot: SdfParts) -> None:
     """Add the entries of a joint, and the links between them."""
     element, notes = node.element, node.notes
     name = name_of(element, "a joint", notes)
-    owner = f"joint {shown(node.path)}" if name else "a joint"
+    owner = f"joint {quote_value(node.path)}" if name else "a joint"
     check_attributes(element, owner, ("name", "type"), notes)
     kind = _kind(element, owner, notes)
     axes = ("axis", "axis2") if kind in _TWO_AXES else () if kind == "fixed" else ("axis",)
@@ -177,7 +177,7 @@ def _kind(element: Element, owner: str, notes: FileNotes) -> str:
         hint = "use two joints, and <mimic> in the second"
         notes.error("sdf-unsupported", element, message, hint)
     elif kind not in _KINDS:
-        message = f"{owner} has an unknown type {shown(text)}"
+        message = f"{owner} has an unknown type {quote_value(text)}"
         notes.error("unknown-joint-type", element, message, did_you_mean(kind, _KINDS))
     return kind if kind in _KINDS else "fixed"
 
@@ -200,10 +200,10 @@ def _end(
     frame = scope.find(name)
     link = link_of(frame)
     if frame is None:
-        message = f"{owner} names an unknown {end} link {shown(name)}"
+        message = f"{owner} names an unknown {end} link {quote_value(name)}"
         notes.error("unknown-link", part, message, scope.closest(name, notes))
     elif link is None:
-        message = f"{owner}: the {end} frame {shown(name)} is not attached to a link"
+        message = f"{owner}: the {end} frame {quote_value(name)} is not attached to a link"
         notes.error("sdf-frame", part, message, "check its attached_to")
     return link
 
@@ -316,7 +316,7 @@ def _direction(
     notes, element = node.notes, inside.get("xyz")
     xyz = vector(element, owner, notes, DEFAULT_AXIS)
     if why := without_direction(xyz):
-        message = f"{owner}: <xyz> {shown(element_text(element))} {why}"
+        message = f"{owner}: <xyz> {quote_value(element_text(element))} {why}"
         notes.error("zero-axis", element or axis, message, "give a non-zero axis")
         return UNREAD
     frame: FrameNode | None = node

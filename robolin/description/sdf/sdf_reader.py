@@ -13,7 +13,7 @@ from robolin.core.arm import HERE, Inertia, Rotary
 from robolin.core.arm_parts import (
     turned_rotary,
 )
-from robolin.core.text import did_you_mean, quote_list, shown
+from robolin.core.text import did_you_mean, quote_list, quote_value
 from robolin.description.model import (
     Description,
     Finding,
@@ -89,7 +89,7 @@ def _chosen(world: World, robot: RobotText, notes: FileNotes) -> Model | None:
         hint = "give a file with a <model>"
         notes.error("sdf-model", world.element, "the file has no model that can be read", hint)
     elif robot.part:
-        message = f"the file has no model {shown(robot.part)}"
+        message = f"the file has no model {quote_value(robot.part)}"
         hint = did_you_mean(robot.part, names, f"choose one of {quote_list(names)}")
         notes.error("sdf-model", world.element, message, hint)
     else:
@@ -187,7 +187,7 @@ def _world_joints(scope: Scope, nodes: Mapping[str, FrameNode], robot: SdfParts)
 def _check_model(scope: Scope, robot: Scope) -> None:
     """Count the parts of a model that are not read, and reject those without which it is wrong."""
     model, notes = scope.content, scope.content.notes
-    owner = f"model {shown(model.name)}"
+    owner = f"model {quote_value(model.name)}"
     several = ("link", "joint", "frame", "model", "include", "drake:joint")
     parts(model.element, owner, ("pose", "static"), notes, several)
     for part in model.element.children:
@@ -195,7 +195,7 @@ def _check_model(scope: Scope, robot: Scope) -> None:
             hint = "use a joint type of SDF, or YAML"
             notes.error("sdf-unsupported", part, f"{owner}: <drake:joint> is not supported", hint)
         elif part.tag == "frame":
-            parts(part, f"frame {shown(name_of(part, 'a frame', notes))}", ("pose",), notes)
+            parts(part, f"frame {quote_value(name_of(part, 'a frame', notes))}", ("pose",), notes)
     if model.static:
         message = f"{owner} is static: its links do not move"
         if scope is not robot:
@@ -206,7 +206,7 @@ def _check_model(scope: Scope, robot: Scope) -> None:
 def _link(node: FrameNode) -> LinkEntry:
     element, notes = node.element, node.notes
     name = name_of(element, "a link", notes)
-    owner = f"link {shown(node.path)}" if name else "a link"
+    owner = f"link {quote_value(node.path)}" if name else "a link"
     if name == WORLD:
         notes.error("sdf-frame", element, f"{owner} has the name of the world", "rename the link")
     check_attributes(element, owner, ("name",), notes)

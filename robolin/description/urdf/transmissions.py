@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple
 
-from robolin.core.text import pluralize, printable, quote_list, resembled, shown
+from robolin.core.text import pluralize, printable, quote_list, quote_value, resembled
 from robolin.description.model import JointEntry, sorted_counts
 from robolin.description.xml_tree import Element, Notes, number_attribute
 
@@ -104,7 +104,7 @@ def _read_rotor(
             _left_out(part, "it is not the first one in the first actuator", notes)
     name = motor.joint.name
     if name in rotors.armature:
-        message = f"joint {shown(name)} has several rotors; their inertias are added"
+        message = f"joint {quote_value(name)} has several rotors; their inertias are added"
         hint = "write their sum into one transmission (Drake uses only the last one)"
         notes.add("several-rotors", "warning", motor.inertia, message, hint)
     reflected = _reflected(motor, notes)
@@ -136,25 +136,25 @@ def _motor(transmission: Element, joints: dict[str, JointEntry]) -> _Motor | str
     kind, end, actuator = (_first(transmission, tag) for tag in ("type", "joint", "actuator"))
     text = kind.text if kind else transmission.attributes.get("type", "SimpleTransmission")
     if "SimpleTransmission" not in text:
-        return f"only SimpleTransmission is supported, not {shown(' '.join(text.split()))}"
+        return f"only SimpleTransmission is supported, not {quote_value(' '.join(text.split()))}"
     inertia, ratio = _first(actuator, _ROTOR), _first(actuator, _RATIO)
     if inertia is None:
         return "it is not in the first actuator"
     name = end.attributes.get("name", "") if end else ""
     joint = joints.get(name)
     if joint is None:
-        return f"the file has no joint {shown(name)}"
+        return f"the file has no joint {quote_value(name)}"
     if joint.kind not in _ACTUATED_KINDS:
-        return f"joint {shown(name)} is {joint.kind}"
+        return f"joint {quote_value(name)} is {joint.kind}"
     if joint.limits.effort == 0.0:
-        return f"joint {shown(name)} has an effort limit of 0, so it has no motor"
+        return f"joint {quote_value(name)} has an effort limit of 0, so it has no motor"
     parts = (part for part in (kind, end, actuator, inertia, ratio) if part is not None)
     return _Motor(joint, inertia, ratio, tuple(parts))
 
 
 def _reflected(motor: _Motor, notes: Notes) -> float:
     """The reflected inertia of the rotor, 0 after an error."""
-    owner = f"transmission of joint {shown(motor.joint.name)}"
+    owner = f"transmission of joint {quote_value(motor.joint.name)}"
     inertia = number_attribute(motor.inertia, "value", owner, notes, required=True)
     ratio: float | None = 1.0
     if motor.ratio is not None:

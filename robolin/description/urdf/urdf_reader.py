@@ -14,7 +14,7 @@ from itertools import chain
 
 from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
 from robolin.core.arm_parts import rotation_from_rpy, turned_rotary, without_direction
-from robolin.core.text import did_you_mean, quote_list, shown
+from robolin.core.text import did_you_mean, quote_list, quote_value
 from robolin.description.model import (
     JOINT_TYPES,
     UNREAD,
@@ -149,8 +149,8 @@ def _implicit_world(
     for joint in joints:
         if joint.parent == WORLD:
             message = (
-                f"joint {shown(joint.name)} has the parent link 'world', which the file does not "
-                "define"
+                f"joint {quote_value(joint.name)} has the parent link 'world', which the file does "
+                "not define"
             )
             hint = "'world' is used as the fixed base; add <link name=\"world\"/> to define it"
             notes.findings.append(
@@ -183,7 +183,7 @@ def _inertials(link: Element) -> list[Element]:
 
 def _link(element: Element, notes: Notes) -> LinkEntry:
     name = name_of(element, "a link", notes)
-    owner = f"link {shown(name)}" if name else "a link"
+    owner = f"link {quote_value(name)}" if name else "a link"
     check_attributes(element, owner, ("name",), notes)
     inertial = children(element, owner, ("inertial",), notes).get("inertial")
     if inertial is None:
@@ -236,7 +236,7 @@ def _pose(origin: Element | None, owner: str, notes: Notes) -> Pose:
 
 def _joint(element: Element, notes: Notes) -> JointEntry:
     name = name_of(element, "a joint", notes)
-    owner = f"joint {shown(name)}" if name else "a joint"
+    owner = f"joint {quote_value(name)}" if name else "a joint"
     check_attributes(element, owner, ("name", "type"), notes)
     kind = _kind(element, owner, notes)
     parts = children(element, owner, JOINT_PARTS, notes)
@@ -273,7 +273,7 @@ def _kind(element: Element, owner: str, notes: Notes) -> EntryKind:
         hint = "use one of " + ", ".join(kinds)
         notes.error("missing-attribute", element, f"{owner} has no type", hint)
     elif text not in kinds:
-        message = f"{owner} has an unknown type {shown(text)}"
+        message = f"{owner} has an unknown type {quote_value(text)}"
         notes.error("unknown-joint-type", element, message, did_you_mean(text.lower(), kinds))
     return kinds.get(text or "", "revolute")
 
@@ -308,7 +308,7 @@ def _axis(
         notes.error("missing-attribute", element, f"{owner}: {element.tag} xyz is missing", hint)
     axis = vector(element, "xyz", owner, notes, UNREAD)
     if axis is not UNREAD and (why := without_direction(axis)):
-        message = f"{owner}: {element.tag} xyz {shown(element.attributes['xyz'])} {why}"
+        message = f"{owner}: {element.tag} xyz {quote_value(element.attributes['xyz'])} {why}"
         notes.error("zero-axis", element, message, "give a non-zero axis")
     return axis
 
@@ -365,7 +365,7 @@ def urdfdom_findings(text: bytes, robot: Element, notes: Notes) -> None:
         return
     for part in robot.children:
         inside = part.children if part.tag == "joint" else []
-        owner = f"{part.tag} {shown(part.attributes.get('name', ''))}"
+        owner = f"{part.tag} {quote_value(part.attributes.get('name', ''))}"
         for inertial in part.children if part.tag == "link" else []:
             if inertial.tag == "inertial":
                 inside = inertial.children
