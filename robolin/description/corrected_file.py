@@ -19,8 +19,8 @@ from robolin.core.arm import Arm, Inertia, Joint, Link
 from robolin.core.arm_parts import inverse_rotation, merged_inertia, placed
 from robolin.core.text import join_and
 from robolin.description.building.option_texts import ModelOptions
-from robolin.description.model import Description
-from robolin.description.robot_source import RobotText, format_of_text
+from robolin.description.model import Description, Reading
+from robolin.description.robot_source import RobotText, Source, format_of_text, robot_text
 from robolin.description.validate.validate import possible_inertia
 from robolin.errors import RobolinError, UsageError
 
@@ -81,6 +81,14 @@ class CorrectedFile:
     armature: Mapping[str, float]
     notes: tuple[str, ...] = ()
 
+    @property
+    def armature_notes(self) -> Iterator[str]:
+        """The flag for armature that the format cannot hold, in few digits."""
+        sizable = {name: value for name, value in self.armature.items() if abs(value) > 1e-9}
+        if sizable:
+            values = ",".join(f"{name}={value:.6g}" for name, value in sizable.items())
+            yield f"armature is applied with --armature {values} (all digits: end of the file)"
+
 
 def corrected_file(
     robot: RobotText,
@@ -125,6 +133,25 @@ def corrected_file(
     )
     _require_same(_read_again(result, kind, robot, output, checked), after, editor, robot.shown)
     return CorrectedFile(result, armature, tuple(notes))
+
+
+def file_digests(source: Source, reading: Reading) -> dict[str, str]:
+    """SHA-256 of a robot file and of all files that it includes, by name; '' if one is missing."""
+    robot = robot_text(source)
+    digests = {robot.shown: sha256(robot.text).hexdigest()}
+    for file in reading.files:
+        path = Path(file)
+        digests[file] = sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return digests
+
+
+def require_same_robot_files(source: Source, reading: Reading, before: Mapping[str, str]) -> None:
+    """Reject robot files that changed after they were read: old and new values would mix."""
+    now = file_digests(source, reading)
+    for name, digest in before.items():
+        if now.get(name) != digest:
+            message = "changed while the fit was running; nothing is written"
+            raise RobolinError(message, where=name, hint="run the command again")
 
 
 def require_extension(output: str, robot: RobotText) -> None:
@@ -309,10 +336,13 @@ def _read_again(
     name = f".robolin-{os.getpid()}-{output.stem}{output.suffix}"
     path = output.absolute().with_name(name)
     try:
+        doing = "written"
         path.write_bytes(text)
+        doing = "read again"
         return load_with(f"{path}:{robot.part}" if robot.part else path, options)
     except OSError as error:
-        raise RobolinError(f"cannot be written: {error.strerror}", where=str(output)) from error
+        message = f"cannot be {doing}: {error.strerror or error}"
+        raise RobolinError(message, where=str(output)) from error
     finally:
         path.unlink(missing_ok=True)
 

@@ -11,6 +11,7 @@ from robolin.errors import RobolinError
 
 _ATTRIBUTE = re.compile(rb"\s+([^\s=/>]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _TAG_END = re.compile(rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
+_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([\w.-]+)")
 _TWO_BYTES = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
@@ -20,6 +21,7 @@ class XmlNode:
 
     start, content_start: of its start tag
     end, stop: of its end tag; both are `content_start` for an empty element
+    text: the characters directly inside it, without comments
     """
 
     tag: str
@@ -29,6 +31,7 @@ class XmlNode:
     end: int = 0
     stop: int = 0
     empty: bool = False
+    text: str = ""
     children: list[XmlNode] = field(default_factory=list)
 
     @property
@@ -54,10 +57,6 @@ class XmlEdits:
         self.source, self.shown = text, shown
         self.root = _tree(text, shown)
         self._changes: list[tuple[int, int, bytes]] = []
-
-    def content(self, node: XmlNode) -> str:
-        """The text between the tags of an element."""
-        return self.source[node.content_start : node.end].decode(errors="replace")
 
     def insert(self, node: XmlNode, *elements: str) -> None:
         """Insert elements before the others inside a node, indented as they are."""
@@ -108,10 +107,15 @@ class XmlEdits:
         """Add a comment at the end of the file's root element."""
         if not lines:
             return
-        # a comment may not contain two hyphens: name options without them
         text = "".join(f"  {line}\n" for line in lines)
-        text = re.sub(r" --(?=[a-z])", " ", text).replace("--", "- -").replace("·", " ")
-        written = f"<!--\n{text}-->\n".encode("ascii", "replace")
+        text, flags = re.subn(r"(?<= )--([a-z][a-z-]*)", r"the flag '\1'", text)
+        if flags:
+            text += "  (flags start with two hyphens, which XML comments must not contain)\n"
+        text = text.replace("--", "- -")
+        declared = _ENCODING.match(self.source)
+        written = f"<!--\n{text}-->\n".encode(
+            declared[1].decode() if declared else "utf-8", "xmlcharrefreplace"
+        )
         if b"\r\n" in self.source:
             written = written.replace(b"\n", b"\r\n")
         self._change(self.root.end, self.root.end, written)
@@ -162,7 +166,11 @@ def _tree(text: bytes, shown: str) -> XmlNode:
             node.end = parser.CurrentByteIndex + shift
             node.stop = text.index(b">", node.end) + 1
 
+    def characters(characters: str) -> None:
+        open_nodes[-1].text += characters
+
     parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = characters
     try:
         parser.Parse(text[shift:], True)
     except expat.ExpatError as error:

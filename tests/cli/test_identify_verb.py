@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,6 +106,11 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
         (["--plot", "found.html"], "unknown extension of a plot"),
         (["-o", "absent/new.urdf"], "absent/new.urdf: "),
         (["--prior", "much"], "must be a part or a percentage"),
+        (["--holdout", "0%"], "holdout: must be between 0 and 0.9, got 0"),
+        (["--holdout", "0"], "holdout: must be between 0 and 0.9, got 0"),
+        (["--holdout", "100%"], "holdout: must be between 0 and 0.9, got 1"),
+        (["--holdout", "-.5"], "holdout: must be between 0 and 0.9, got -0.5"),
+        (["--holdout", "3e1 %", "--what", "payload", "--payload-link", "x"], "link 'x' not found"),
         (["--clock", "slow"], "must be auto, stamps or a period in s"),
         (["--effort-scale", "1,2"], "must be one number or 6, got 2"),
         (["--effort-scale", "elbow=2"], "joint 'elbow' not found"),
@@ -194,6 +200,27 @@ def test_included_files_are_never_overwritten(
     assert run.code == 2, run.err
     assert f"{output}: the output must not be the input " in run.err
     assert Path(output).read_text() == INCLUDES[names][1]
+
+
+def test_a_robot_file_that_changes_during_the_fit(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values of two versions of the file are never mixed."""
+    urdf, output = tmp_path / "ur5.urdf", tmp_path / "new.urdf"
+    urdf.write_bytes(robot_text("ur5").text)
+    fit = library.identify
+
+    def changing(*arguments: Any, **options: Any) -> library.Identification:
+        urdf.write_bytes(urdf.read_bytes() + b"<!-- later -->")
+        return fit(*arguments, **options)
+
+    monkeypatch.setattr("robolin.analysis.identify.identify.identify", changing)
+    flags = ("--what", "friction", "--width", "0.1", "--lag", "0")
+    run = robolin("identify", urdf, "--trajectory", log, "-o", output, *flags)
+    assert run.code == 3
+    assert "ur5.urdf: changed while the fit was running; nothing is written" in run.err
+    assert "hint: run the command again" in run.err
+    assert not output.exists()
 
 
 def test_a_file_that_ends_in_the_middle_of_a_row(log: Path, tmp_path: Path) -> None:

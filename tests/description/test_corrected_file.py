@@ -385,6 +385,48 @@ def test_the_extension_is_that_of_the_input(name: str, output: str, tmp_path: Pa
         require_extension(output, robot_text(tmp_path / name))
 
 
+@pytest.mark.parametrize("text", ["<!-- x -->10", "1<!-- x -->0", "<![CDATA[10]]>", " 10 "])
+def test_comments_inside_a_number(text: str, tmp_path: Path) -> None:
+    """A gear ratio with a comment or CDATA is the number that the reader finds."""
+    path = file_of("arm.sdf", tmp_path, SDF.replace(">10<", f">{text}<"))
+    after = other_values(robolin.load(path))
+    found = corrected(path, after)
+    path.write_bytes(found.text)
+    same_torques(after, robolin.load(path, friction_velocity=V0, armature=dict(found.armature)))
+    assert "a" not in found.armature
+
+
+def test_names_and_flags_in_the_comment() -> None:
+    """Joint names are written as they are, and flags by name, since XML forbids two hyphens."""
+    text = URDF.replace('"a"', '"épaule"')
+    found = corrected(text, other_values(robolin.load(text)))
+    values = ",".join(f"{name}={value!r}" for name, value in found.armature.items())
+    comment = found.text.decode().rpartition("<!--")[2]
+    assert values.startswith("épaule=")
+    assert f"armature is applied with the flag 'armature' {values}\n" in comment
+    assert "two hyphens" in comment
+    latin = text.replace("<?xml version='1.0'?>", "<?xml version='1.0' encoding='iso-8859-1'?>")
+    source = latin.encode("latin-1")
+    found = corrected(source, other_values(robolin.load(source)))
+    assert f"'armature' {values}" in found.text.decode("latin-1")
+
+
+def test_an_error_while_reading_again_is_not_a_write_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of reading the corrected text again is reported as such."""
+    path = file_of("arm.sdf", tmp_path)
+    after = other_values(robolin.load(path))
+    monkeypatch.setattr("robolin.description.load.load_with", _unreadable)
+    with pytest.raises(RobolinError, match="cannot be read again: no such device"):
+        corrected(path, after)
+    assert [each.name for each in tmp_path.iterdir()] == ["arm.sdf"]
+
+
+def _unreadable(*_: object) -> Arm:
+    raise OSError("no such device")
+
+
 def test_files_in_other_encodings() -> None:
     """A byte order mark, white space before the declaration and CRLF remain; UTF-16 is rejected."""
     for text in (

@@ -48,6 +48,8 @@ _WHATS = ("friction", "payload", "links", "all")
 _TEXTS: dict[str, Any] = {"multiple": True}
 # relative error of a robot file that needs no correction
 _SMALL_ERROR = 0.01
+# a part of each recording that is held out; all other texts are names of files
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)? *%?", re.IGNORECASE)
 # lines of a screen for the error that nothing is written
 _ERROR_LINES = 3
 
@@ -152,6 +154,8 @@ def command(**values: Any) -> None:
       robolin identify arm.urdf --trajectory load.csv --unloaded free.csv \\
           --payload-link tool0
     """
+    from robolin.description.corrected_file import file_digests, require_same_robot_files
+
     source = arm_source(
         validated_path(values["arm"]),
         _model_options(click.get_current_context()),
@@ -161,6 +165,7 @@ def command(**values: Any) -> None:
     reading = source.reading()
     _require_outputs(values, reading)
     arm = source.arm(reading)
+    digests = {} if values["path"] is None else file_digests(source.path, reading)
     report = Report(None, values["form"] or "table", values["color"], values["everything"])
     notes: list[str] = []
     try:
@@ -174,9 +179,10 @@ def command(**values: Any) -> None:
     written_pages = bool(contents)
     remarks: list[str] = []
     if values["path"] is not None and found.improves:
+        require_same_robot_files(source.path, reading, digests)
         corrected = _corrected(source, reading, arm, found, values["path"])
         contents[values["path"]] = corrected.text
-        remarks = [*corrected.notes, *_remarks(found), *_armature_note(corrected.armature)]
+        remarks = [*corrected.notes, *_remarks(found), *corrected.armature_notes]
     if values["npz"] is not None and found.improves:
         options = explicit_options(click.get_current_context())
         command_text = stored_command(values["arm"], options, values["npz"])
@@ -282,12 +288,16 @@ def _identified(
     def read(texts: Sequence[str]) -> list[Any]:
         return recording_readers(arm, _paths(texts), flags, scale, notify) if texts else []
 
-    part = _percentage("--holdout", values["holdout"][0]) if _is_part(values["holdout"]) else None
+    held_out: float | list[Any] = HOLDOUT
+    if _is_part(values["holdout"]):
+        held_out = _percentage("--holdout", values["holdout"][0])
+    elif values["holdout"]:
+        held_out = read(values["holdout"])
     return identify(
         arm,
         read(values["trajectory"]),
         what=values["what"],
-        holdout=part or (read(values["holdout"]) if values["holdout"] else HOLDOUT),
+        holdout=held_out,
         payload_link=values["payload_link"],
         unloaded=read(values["unloaded"]),
         width=values["width"],
@@ -306,7 +316,7 @@ def _paths(texts: Sequence[str]) -> list[str]:
 
 
 def _is_part(texts: Sequence[str]) -> bool:
-    return len(texts) == 1 and re.fullmatch(r"[0-9.]+ *%|0?\.[0-9]+", texts[0]) is not None
+    return len(texts) == 1 and _NUMBER.fullmatch(texts[0].strip()) is not None
 
 
 def _percentage(option: str, text: str) -> float:
@@ -422,14 +432,9 @@ def _corrected(
     from robolin.description.robot_source import robot_text
 
     assert reading.description is not None
+    robot, output, remarks = robot_text(source.path), Path(path), _remarks(found)
     return corrected_file(
-        robot_text(source.path),
-        reading.description,
-        source.options,
-        arm,
-        found.arm,
-        Path(path),
-        _remarks(found),
+        robot, reading.description, source.options, arm, found.arm, output, remarks
     )
 
 
@@ -440,10 +445,3 @@ def _remarks(found: Identification) -> list[str]:
         mass, _ = found.value("payload/mass")
         lines.append(f"the load of {mass:.6g} kg is not part of the file: add it with --payload")
     return lines
-
-
-def _armature_note(armature: Mapping[str, float]) -> Iterator[str]:
-    sizable = {name: value for name, value in armature.items() if abs(value) > 1e-9}
-    if sizable:
-        values = ",".join(f"{name}={value:.6g}" for name, value in sizable.items())
-        yield f"armature is applied with --armature {values} (all digits: end of the file)"

@@ -59,11 +59,7 @@ class SdfEditor:
     @property
     def relative_files(self) -> Sequence[str]:
         """Files relative to the folder of the file."""
-        names = (
-            self.edits.content(node).strip()
-            for node in self.edits.root.all_nodes()
-            if node.tag == "uri"
-        )
+        names = (node.text.strip() for node in self.edits.root.all_nodes() if node.tag == "uri")
         return [name for name in names if name and "://" not in name and not name.startswith("/")]
 
     def set_body(self, link: str, body: Inertia) -> None:
@@ -103,7 +99,7 @@ class SdfEditor:
         if rotor is None or old.armature == 0.0:
             return False
         ratio = node.child(_RATIO)
-        gear = float(self.edits.content(ratio)) if ratio else 1.0
+        gear = float(ratio.text) if ratio else 1.0
         self.edits.set_content(rotor, repr(new.armature / (gear * gear)))
         return True
 
