@@ -101,13 +101,17 @@ def answer_poles(context: QueryContext) -> Result | ResultStream:
             context.settings.notify(
                 "summary", stability_note(poles, poles.frequency < UNDECIDED_RATE)
             )
+        first = pole_arrays(poles)
+        last = (*(_dimension_array(poles, each) for each in reached), *model_point_arrays(model))
+        selected = {*context.settings.arrays} - {array.name for array in (*first, *last)}
+        # the error about an unknown array lists the distances too
+        every = all_distances or not model.batch or selected - {*map(distance_name, reached)}
         distances = (
             _distance_array(poles, each)
             for each in reached
-            if all_distances or not model.batch or distance_name(each) in context.settings.arrays
+            if every or distance_name(each) in selected
         )
-        dimensions = (_dimension_array(poles, each) for each in reached)
-        return (*pole_arrays(poles), *distances, *dimensions, *model_point_arrays(model))
+        return (*first, *distances, *last)
 
     return answer_models(context, task)
 

@@ -73,6 +73,16 @@ def test_a_file_has_only_the_named_arrays(tmp_path: Path) -> None:
     assert "same" in run_ok("check", some).out
     assert "same" in run_ok("check", full).out
 
+    # names separated by commas, and one that does not exist
+    run_ok(*command, "--only", "poles,controllability_distance", "-o", far)
+    with np.load(far) as arrays:
+        names = {"poles", "controllability_distance"}
+        assert {*arrays.files} - {"joints", "meta", "time"} == names
+        assert all(np.array_equal(arrays[name], found[full][name]) for name in names)
+    wrong = robolin(*command, "--only", "poles,distance", "-o", far)
+    assert "--only: array 'distance' not found" in wrong.err
+    assert "controllability_distance, observability_distance" in " ".join(wrong.err.split())
+
 
 @pytest.mark.parametrize("chunk", ["3", "100"])
 def test_a_summary_has_the_extremes_of_all_rows(tmp_path: Path, chunk: str) -> None:

@@ -10,6 +10,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag, validated_path
 from robolin.core.choices import PICTURE_FORMATS, PLOT_STYLES
+from robolin.core.text_parsing import parse_names
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ _PARAMS = [
     flag(
         "--only ARRAY",
         METHOD,
-        "Plot this array; repeatable (default: the main arrays)",
+        "Plot this array; repeatable (default: the main arrays)\n"
+        "Separate several arrays by commas.",
         multiple=True,
     ),
     flag("--difference", METHOD, "Plot the first result minus the second"),
@@ -80,6 +82,7 @@ def command(
     require_output_is_no_input(path, [source, *others])
     results = _results(source, others, difference)
     names = [shared_name(each) for each in (source, *others)]
+    only = tuple(name for text in only for name in parse_names(text))
     panels = _panels(results, only, names if others and not difference else [])
     title = f"{names[0]} minus {names[1]}" if difference else plot_title(panels, _robots(results))
     drawn = picture_bytes(drawn_panels(panels, title, own_scales, style_named(style)), form)

@@ -12,6 +12,7 @@ import click
 
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.main import say
+from robolin.core.text_parsing import parse_names
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
 
@@ -299,7 +300,7 @@ _FLAGS = [
     flag(
         "--only ARRAY",
         OUTPUT,
-        "Show or write this array only; repeatable",
+        "Show or write only this array; repeatable\nSeparate several arrays by commas.",
         into="arrays",
         multiple=True,
     ),
@@ -338,4 +339,6 @@ def output_of(ctx: click.Context) -> Output:
         if param.name in ctx.params
     }
     path = values.pop("path")
+    if "arrays" in values:
+        values["arrays"] = tuple(name for text in values["arrays"] for name in parse_names(text))
     return Output(path and validated_path(path), **values)
