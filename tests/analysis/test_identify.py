@@ -116,6 +116,34 @@ def test_glitches_of_five_rows_leave_the_fit_as_it_is() -> None:
     assert found.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_joint_that_moves_in_one_block_only(seed: int) -> None:
+    """Its deviations are those of the noise, not of a fit without the block; a note names it."""
+    arm = robolin.load("two-link")
+    time = np.arange(0.0, 20.0, 0.01)
+    # the elbow moves from 8.2 s to 8.8 s
+    phase, rate = np.clip((time - 8.2) / 0.6, 0.0, 1.0), np.pi / 0.6
+    sine, cosine = np.sin(np.pi * phase), np.cos(np.pi * phase)
+    slope = 2.0 * rate * sine**3 * cosine
+    bend = 2.0 * rate**2 * (3.0 * sine**2 * cosine**2 - sine**4)
+    turn = 0.8 * np.sin(2.0 * time)
+    q = np.stack([turn, 0.5 * sine**4], axis=1)
+    qd = np.stack([1.6 * np.cos(2.0 * time), slope], axis=1)
+    qdd = np.stack([-4.0 * turn, bend], axis=1)
+    noise = 0.05 * np.random.default_rng(seed).normal(size=q.shape)
+    tau = robolin.inverse(arm, q, qd, qdd) + [0.5, 0.3] * qd + 0.2 * np.tanh(qd / V0) + noise
+
+    found = robolin.identify(arm, Recording(time, q, tau, qd, qdd), what="friction")
+
+    for name, true in {"damping": 0.3, "friction": 0.2, "armature": 0.0}.items():
+        value, deviation = found.value(f"elbow/{name}")
+        assert deviation < 0.05
+        assert abs(value - true) < 4.0 * deviation
+    (note,) = (each for each in found.notes if "alone determines" in each)
+    assert "elbow/damping" in note
+    assert "shoulder" not in note
+
+
 def test_a_part_that_was_not_mounted_is_found() -> None:
     """The payload stage states that the last link is lighter than the file."""
     loaded = robolin.load("ur5", payload=("tool0", 0.7))

@@ -14,6 +14,10 @@ data).  t replaces two normal deviations by those of Student's distribution with
 freedom.  s_i ≥ 1 says by how much the data contradict the file in body i: its change in units of
 the prior, per parameter that the data determine.
 
+A direction that one block alone determines (more than `ONE_BLOCK` of A) has no scatter: without the
+block, the fit goes wherever the weak prior and the bounds are.  Its variance is instead that of
+independent rows, times the ratio φ ≥ 1 of observed and independent scores in all other directions.
+
 The number of blocks stays between 16 and 32 for every recording longer than 16 s: when there are
 more, neighbours join.  Blocks thus grow with the recording and exceed every correlation, and
 memory does not grow.
@@ -21,16 +25,21 @@ memory does not grow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from robolin.core.arrays import Floats, Indices
+from robolin.core.arrays import Floats, Indices, Mask
+from robolin.core.text import join_and
 
 # length of the first blocks, and the number of blocks at which neighbours join
 BLOCK_SECONDS, MOST_BLOCKS = 1.0, 32
+# share of a block in a direction from which on the other blocks do not determine it
+ONE_BLOCK = 0.999
+# shares of blocks in a direction below which a score is mostly rounding
+_NO_BLOCK = 0.01
 # shares above and below which a parameter counts as determined by the data or the file alone
 ALONE, BY_FILE = 0.95, 0.05
 
@@ -80,11 +89,24 @@ class BlockSums:
 
 
 class Uncertainty(NamedTuple):
-    """Covariances (p, p) by the scatter of the data and by the prior, and shares (p,)."""
+    """Covariances (p, p) by the scatter of the data and by the prior, and shares (p,).
+
+    one_block: whether the deviation (p,) is mostly of directions that one block alone determines
+    """
 
     data: Floats
     prior: Floats
     share: Floats
+    one_block: Mask
+
+    def notes(self, names: Sequence[str]) -> Iterator[str]:
+        """A note about parameters that one block alone determines."""
+        alone = [name for name, one in zip(names, self.one_block, strict=True) if one]
+        if alone:
+            yield (
+                f"one short part of the recordings alone determines {join_and(alone)}: their "
+                "deviations assume errors as in all other parts"
+            )
 
     @property
     def covariance(self) -> Floats:
@@ -123,20 +145,46 @@ def uncertainty(sums: BlockSums, x: Floats, prior: Prior, free: Indices) -> Unce
     scale = 1.0 / np.sqrt(np.maximum(np.diag(total + prior.weight), 1e-300))
     weight = scale[:, None] * prior.weight * scale
     A = scale[:, None] * total * scale + weight
-    changes = []
-    for block in sums.blocks:
-        own = scale[:, None] * block.square[grid] * scale
-        score = scale * (block.torque - block.square @ x)[free]
-        changes.append(np.linalg.lstsq(A - own, score, rcond=1e-13)[0])
+    squares = [scale[:, None] * block.square[grid] * scale for block in sums.blocks]
+    scores = [scale * (block.torque - block.square @ x)[free] for block in sums.blocks]
+    changes, alone = _changes(A, squares, scores)
     inverse = np.linalg.pinv(A, rcond=1e-13, hermitian=True)
     change = (x[free] - prior.centre) / scale
     bias = inverse @ _contradicted(inverse, A - weight, weight, change, prior.bodies) @ inverse
     p = len(x)
     data, file, share = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
-    data[grid] = scale[:, None] * _scatter(np.array(changes)) * scale
+    scatter = _scatter(changes) + alone
+    data[grid] = scale[:, None] * scatter * scale
     file[grid] = scale[:, None] * bias * scale
     share[free] = np.clip(np.diag(inverse @ (A - weight)), 0.0, 1.0)
-    return Uncertainty(data, file, share)
+    one_block = np.zeros(p, dtype=bool)
+    one_block[free] = np.diag(alone) > 0.5 * np.diag(scatter)
+    return Uncertainty(data, file, share, one_block)
+
+
+def _changes(
+    A: Floats, squares: Sequence[Floats], scores: Sequence[Floats]
+) -> tuple[Floats, Floats]:
+    """Changes (G, f) without each block, and the covariance (f, f) of what one block determines."""
+    values, vectors = np.linalg.eigh(A)
+    kept = values > 1e-13 * values[-1]
+    white = vectors[:, kept] / np.sqrt(values[kept])
+    changes, lone, ratios = [], [np.zeros((len(A), 0))], [np.zeros(0)]
+    for own, score in zip(squares, scores, strict=True):
+        part, axes = np.linalg.eigh(white.T @ own @ white)
+        axes, own_score = white @ axes, axes.T @ (white.T @ score)
+        usual = part <= ONE_BLOCK
+        seen = usual & (part > _NO_BLOCK)
+        ratios.append(own_score[seen] ** 2 / (part[seen] * (1.0 - part[seen])))
+        if len(squares) < 3 or usual.all():
+            changes.append(np.linalg.lstsq(A - own, score, rcond=1e-13)[0])
+        else:
+            changes.append(axes[:, usual] @ (own_score[usual] / (1.0 - part[usual])))
+            lone.append(axes[:, ~usual])
+    basis, ratio = np.hstack(lone), np.concatenate(ratios)
+    inflation = max(1.0, float(ratio.mean())) if ratio.size else 1.0
+    factor = student_factor(max(len(squares) - 1, 1)) ** 2
+    return np.array(changes), factor * inflation * basis @ basis.T
 
 
 def _scatter(changes: Floats) -> Floats:

@@ -250,7 +250,7 @@ class _Identifier:
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
-        self.notes += excitation_notes(fit)
+        self.notes += [*excitation_notes(fit), *known.notes(listed.names)]
         self._state_settings(fit, test, found)
         return Identification(
             arm=corrected_arm(self.arm, listed, x, found.v0),
