@@ -15,6 +15,9 @@ from robolin.core.arrays import Floats
 from robolin.core.progress import running
 from robolin.errors import RobolinError, UsageError
 
+# relative step of a difference: the square root of the precision of a float
+_DIFFERENCE = 2.0**-26
+
 # SciPy's names of the integrators
 SCIPY_INTEGRATORS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 
@@ -199,6 +202,17 @@ def adapted_steps(
         update(t / schedule.duration)
         return k.copy()
 
+    def jacobian(t: float, y: Floats) -> Floats:
+        """Differences of the rate; those of SciPy grow without bound for cyclic coordinates."""
+        base, columns = slope(t, y), np.empty((y.size, y.size))
+        for i, h in enumerate(_DIFFERENCE * np.maximum(1.0, np.abs(y))):
+            moved = y.copy()
+            moved[i] += h
+            columns[:, i] = (slope(t, moved) - base) / (moved[i] - y[i])
+        latest[0] = t, y
+        return columns
+
+    implicit = {"jac": jacobian} if schedule.integrator == "radau" else {}
     with np.errstate(all="ignore"), running("simulating") as update:
         solution = integrate(
             slope,
@@ -209,6 +223,7 @@ def adapted_steps(
             rtol=schedule.relative,
             atol=schedule.absolute,
             dense_output=along is not None,
+            **implicit,
         )
     if not solution.success:
         raise failure.stopped(*latest[0])
