@@ -54,8 +54,8 @@ def solve_riccati(A: Floats, B: Floats, weights: Sequence[Weights], discrete: bo
 def _stable(F: Floats, discrete: bool) -> NDArray[np.bool_]:
     """True (rows,) where all poles of a closed loop are strictly stable."""
     poles = np.linalg.eigvals(F)
-    stable: NDArray[np.bool_] = (np.abs(poles) < 1.0 if discrete else poles.real < 0.0).all(axis=-1)
-    return stable
+    size = np.abs(poles) - 1.0 if discrete else poles.real
+    return np.asarray(size.max(axis=-1) < 0.0)
 
 
 def _by_doubling(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solutions:
