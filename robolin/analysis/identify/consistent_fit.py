@@ -123,18 +123,18 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
     Changes along a step are computed from the step itself: differences of values would lose the
     digits that count near the minimum.
     """
-    H, places = L.T @ L, _places(fit)
+    places, root = _places(fit), np.sqrt(t)
     decrement = np.inf
     for _ in range(_MOST_STEPS):
         image, rates = L @ (x - best), x[fit.positive]
-        slope, curve = t * (L.T @ image), t * H
-        slope[fit.positive] -= 1.0 / rates
-        curve[fit.positive, fit.positive] += 1.0 / rates**2
-        inverse: Floats = np.linalg.inv(pseudo_inertia(x[places])).astype(np.float64)
-        slope[places] -= np.einsum("bij,aji->ba", inverse, BASIS)
-        curve[places[:, :, None], places[:, None, :]] += _metric(inverse)
-        scale = 1.0 / np.sqrt(np.diag(curve))
-        step = -scale * np.linalg.solve(scale[:, None] * curve * scale, scale * slope)
+        # a least-squares problem: normal equations would lose the digits of directions that the
+        # data determine poorly
+        rows = np.vstack([root * L, *_barrier_rows(fit, x, places)])
+        ones = np.tile(np.eye(4).ravel(), len(places))
+        targets = np.concatenate([-root * image, ones, np.ones(len(rates))])
+        size = np.linalg.norm(rows, axis=0)
+        step = np.linalg.lstsq(rows / size, targets, rcond=1e-15)[0] / size
+        slope = -rows.T @ targets
         decrement = float(-slope @ step)
         if decrement < 2.0 * _CENTRED:
             return x
@@ -152,6 +152,19 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
                 return x
         x = x + length * step
     return x if decrement <= 1.0 else None
+
+
+def _barrier_rows(fit: ConvexFit, x: Floats, places: Integers) -> tuple[Floats, Floats]:
+    """Rows B with BᵀB the second derivative of the barriers: of all bodies, and of the signs."""
+    C = np.linalg.cholesky(pseudo_inertia(x[places]))
+    half = np.linalg.solve(C[:, None], BASIS)
+    scaled = np.swapaxes(np.linalg.solve(C[:, None], np.swapaxes(half, -1, -2)), -1, -2)
+    bodies = np.zeros((len(places), 16, len(x)))
+    for rows, part, values in zip(bodies, places, scaled, strict=True):
+        rows[:, part] = values.reshape(10, 16).T
+    signs = np.zeros((len(fit.positive), len(x)))
+    signs[np.arange(len(fit.positive)), fit.positive] = 1.0 / x[fit.positive]
+    return bodies.reshape(-1, len(x)), signs
 
 
 def _is_inside(x: Floats, places: Integers) -> bool:
