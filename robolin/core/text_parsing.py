@@ -150,7 +150,10 @@ def parse_named_numbers(
             name, equals, value = item.rpartition("=")
             name = name.strip()
             if not equals or not name:
-                hint = f"write {item.strip() or 'NAME'}=VALUE"
+                value = item.strip()
+                hint = (
+                    f"write NAME={value}" if is_number(value) else f"write {value or 'NAME'}=VALUE"
+                )
                 raise typed.wrong(f"'{item.strip()}' must have the form {form}", hint)
             _require_new(typed, name, entries)
             entries[name] = parse_number(typed, value)

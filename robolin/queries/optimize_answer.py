@@ -34,6 +34,9 @@ from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
 from robolin.queries.simulate_start import read_with_notes, require_increasing_time
 
+# errors of the simulated motion at its end that are worth a warning, in m and rad
+_LARGEST_REPLAY_ERROR = {"m": 0.005, "rad": 0.02}
+
 
 def answer_optimize(context: QueryContext) -> Result:
     """Optimize a motion; emit its summary."""
@@ -65,6 +68,12 @@ def answer_optimize(context: QueryContext) -> Result:
         )
     if not motion.converged:
         context.warn(f"the cost has not converged: {motion.reason}")
+    closed = motion.replay_errors[1]
+    if not all(value < _LARGEST_REPLAY_ERROR[unit] for unit, value in closed.items()):
+        context.warn(
+            f"simulated with gains, the motion ends {_distance(closed)}: use shorter steps "
+            f"(--dt {motion.dt / 4.0:.3g}) or a longer --duration"
+        )
     lines = summary_lines(motion, ranges)
     for name, text in lines.items():
         context.settings.notify("summary", f"{name}: {text}")

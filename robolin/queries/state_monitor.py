@@ -280,7 +280,8 @@ class JointRangeMonitor:
             joint, low, high = in_degrees[0]
             yield (
                 f"positions look like degrees, but are read as rad: {_names(in_degrees)}; "
-                f"range of '{joint.name}': {low:.6g} to {high:.6g} rad, limits {_limits(joint)}"
+                f"range of '{joint.name}': {low:.6g} to {high:.6g} rad, limits {_limits(joint)}; "
+                "--degrees reads them in degrees"
             )
         nearest = zip(spans, self._nearest.tolist(), strict=True)
         away = [each for each, near in nearest if self._rows > 1 and _is_away(*each, near)]
@@ -288,7 +289,8 @@ class JointRangeMonitor:
             joint, low, high = away[0]
             yield (
                 f"positions look like degrees, but are read as rad: {_names(away)}; range "
-                f"of '{joint.name}': {low:.6g} to {high:.6g} rad, more than one rotation from 0"
+                f"of '{joint.name}': {low:.6g} to {high:.6g} rad, more than one rotation from 0; "
+                "--degrees reads them in degrees"
             )
         for joint, low, high in (each for each in far if each not in in_degrees):
             lower, upper = _range(joint)

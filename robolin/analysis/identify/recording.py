@@ -192,8 +192,11 @@ def clock(recording: Recording, choice: str | float = "auto") -> Clock:
     steps = np.diff(stamps)
     positive = steps[steps > 0.0]
     if not positive.size and not isinstance(choice, float):
-        message = "all time stamps are equal"
-        raise RobolinError(message, where=recording.name, hint="set the period: --clock 0.001")
+        if (steps < 0.0).any():
+            message, hint = "the time decreases from row to row", "sort the rows by time"
+        else:
+            message, hint = "all time stamps are equal", "set the period in s: --clock SECONDS"
+        raise RobolinError(message, where=recording.name, hint=hint)
     period = choice if isinstance(choice, float) else _rounded(float(np.median(positive)))
     multiples, seen, moving = _steps_of_motion(recording, period)
     at_rest = np.maximum(np.rint(np.where(steps > 0.0, steps, period) / period), 1.0)
