@@ -11,8 +11,10 @@ import pytest
 import robolin
 from robolin.analysis.identify import conditioning
 from robolin.analysis.identify import recording as recordings_module
+from robolin.analysis.identify.data_checks import unexplained_joints
 from robolin.analysis.identify.pseudo_inertia import is_possible
 from robolin.analysis.identify.recording import Recording, without_spikes
+from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Inertia
 from robolin.core.arm_parameters import OF_LINK, linear_values, parameters
 from robolin.core.progress import listening
@@ -355,3 +357,12 @@ def test_progress_is_a_fraction_that_grows() -> None:
     assert Listener.fractions[0] == 0.0
     assert Listener.fractions[-1] == pytest.approx(0.9)
     assert len(set(Listener.fractions)) > 5
+
+
+def test_joints_with_efforts_of_others_are_named() -> None:
+    """Efforts in the wrong order are noted, since no parameters explain them."""
+    score = Score(np.array([0.05, 1.09, np.nan]), np.array([0.05, 1.1, 1.0]))
+    arm = robolin.load("xarm7", tip="link3")
+    (note,) = unexplained_joints(arm, score)
+    assert note.startswith("no parameters explain the efforts of 'joint2': check the order")
+    assert not [*unexplained_joints(arm, score._replace(moving=np.array([0.1, 0.2, np.nan])))]

@@ -16,7 +16,7 @@ from robolin.analysis.identify.design_rows import (
 from robolin.analysis.identify.deviations import Uncertainty
 from robolin.analysis.identify.pseudo_inertia import is_possible
 from robolin.analysis.identify.recording import Recording
-from robolin.analysis.identify.stages import MOVING_SPEED
+from robolin.analysis.identify.stages import MOVING_SPEED, Score
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.text import join_and
@@ -140,6 +140,18 @@ def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
         f"payload {x[i]:.3f} ± {known.deviations[i]:.3f} kg, centre of mass ({centre}) m in "
         f"link '{carrier}'"
     )
+
+
+def unexplained_joints(arm: Arm, score: Score) -> Iterator[str]:
+    """A note about joints whose efforts no parameters explain."""
+    names = [
+        f"'{n}'" for n, error in zip(arm.joint_names, score.moving, strict=True) if error > 0.9
+    ]
+    if names:
+        yield (
+            f"no parameters explain the efforts of {join_and(names)}: check the order, signs and "
+            "units of the effort columns"
+        )
 
 
 def require_measured_efforts(error: float) -> None:

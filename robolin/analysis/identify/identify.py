@@ -26,6 +26,7 @@ from robolin.analysis.identify.data_checks import (
     require_possible_bodies,
     require_torque_units,
     require_torques,
+    unexplained_joints,
 )
 from robolin.analysis.identify.design_rows import (
     PAYLOAD,
@@ -269,7 +270,7 @@ class _Identifier:
             time=test.rows.time,
             settings=self.settings,
             findings=tuple(self.findings),
-            notes=tuple(self.notes),
+            notes=(*self.notes, *unexplained_joints(self.arm, stages[-1].score)),
         )
 
     def _between(self, start: float, end: float) -> Callable[[float], None]:
