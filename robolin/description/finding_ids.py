@@ -129,7 +129,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "space-before-xml": ("note", "White space precedes the XML declaration."),
     "srdf-other-joint": (
         "note",
-        "A pose of an SRDF file has a joint that is not in the robot file.",
+        "A pose in an SRDF file names a joint that is not in the robot file.",
     ),
     "two-parents": ("error", "A link is the child of two joints."),
     "unknown-convention": (

@@ -21,7 +21,7 @@ _MASS_MATRIX_FLAGS = flags(
     },
 )
 
-_MASS_MATRIX_HELP = {"qd": "Velocities of --coriolis (default 0)"}
+_MASS_MATRIX_HELP = {"qd": "Velocities for --coriolis (default 0)"}
 
 
 _MASS_MATRIX_SHORT = (
