@@ -33,6 +33,7 @@ BUG = 70
 _REPEATED_AFTER = 0.01
 # set by Ctrl-C: later failures, such as an aborted import, are caused by it
 _interrupts: list[int] = []
+_terminations: list[int] = []
 
 # Python's messages if the system starts no thread, or memory ends while it creates an exception
 _NO_THREAD = "can't start new thread"
@@ -77,6 +78,7 @@ def _install_signal_handlers() -> None:
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     """Raise an exception instead of ending immediately, so that partial files are removed."""
+    _terminations.append(number)
     raise SystemExit(128 + number)
 
 
@@ -140,6 +142,9 @@ def run_to_exit_code(action: Callable[[], int]) -> int:
         if _interrupts and not isinstance(error, (KeyboardInterrupt, SystemExit)):
             # libraries may convert it to other exceptions
             error = KeyboardInterrupt()
+        if _terminations and not isinstance(error, SystemExit):
+            # Python itself does so while it creates a class
+            error = SystemExit(128 + _terminations[0])
         return _report(error)
 
 

@@ -150,7 +150,10 @@ def mpc_test(program: CProgram, controller: MpcController) -> Iterator[str]:
     rng = np.random.default_rng(0)
     states = np.zeros((_SAMPLES, 2, n))
     states[:, 0] = tables.goal - 0.2
-    states[1:] += np.cumsum(_DISTURBANCE * rng.standard_normal((_SAMPLES - 1, 2, n)), axis=0)
+    moved = np.zeros((2, n))
+    for state, change in zip(states[1:], rng.standard_normal((_SAMPLES - 1, 2, n)), strict=True):
+        moved += _DISTURBANCE * change
+        state += moved
     torques = controller.replay(states)
     bits = [[f"0x{int(each):016x}ULL" for each in row] for row in torques.view(np.uint64)]
     words = {

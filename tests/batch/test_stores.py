@@ -133,7 +133,7 @@ def test_errors_of_a_store_are_reported(logs: Path, monkeypatch: pytest.MonkeyPa
         (["--trajectory", "s3://logs/none.csv"], "no such object"),
         (["--trajectory", "s3://none/*.csv"], "no such bucket"),
         (["--trajectory", "s3://logs/none*"], "no recording found"),
-        (["--trajectory", "s3://logs/run.mcap"], "copy a bag"),
+        (["--trajectory", "s3://logs/run.mcap"], "copy bags"),
         (["--trajectory", "s3:///a.csv"], "bucket is missing"),
         (["--trajectory", str(logs / "c.npz"), "-o", "s3://none/out/"], "no such bucket"),
         (["--trajectory", "s3://logs/c.npz", "-o", "s3://logs/one.npz"], "not supported as output"),

@@ -57,7 +57,7 @@ WRONG = [
         "lqr two-link --weight nose=1",
         USAGE,
         "--weight: state 'nose' not found",
-        "'shoulder/velocity', 'elbow/q', 'elbow/qd', 'elbow/velocity' and 2 more",
+        "use q, qd, JOINT/q or JOINT/qd",
     ),
     ("lqr two-link --effort nose=1", USAGE, "--effort: actuated joint 'nose' not found", "'elbow'"),
     (

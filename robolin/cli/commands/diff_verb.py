@@ -64,7 +64,12 @@ _PARAMS = [
 ]
 
 
-@click.command("diff", cls=VerbCommand, params=_PARAMS)
+@click.command(
+    "diff",
+    cls=VerbCommand,
+    params=_PARAMS,
+    short="torques columns time time-unit degrees no-header join differentiate output format all",
+)
 def command(
     old: str,
     new: str,

@@ -12,7 +12,7 @@ from robolin.queries.verbs import VERBS
 _STATE_SPACE_ONLY = flag(
     "--only NAMES",
     METHOD,
-    "Return only these arrays, of A, B, C, D, drift and y\nThe operating point is always included.",
+    "Arrays to return: A, B, C, D, drift, y\nThe operating point is always included.",
 )
 
 
@@ -72,7 +72,7 @@ def poles_command(inquiry: Request, out: Output) -> None:
       robolin poles acrobot --q 180deg,0
       robolin poles panda --outputs panda_hand
       robolin poles cart-pole --dt 0.01 -o poles.json
-      robolin poles panda --trajectory motion.csv --only poles -o poles.npz
+      robolin poles ur5 --trajectory motion.csv --only poles -o poles.npz
 
     \b
     Returns:
