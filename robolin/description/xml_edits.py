@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -12,6 +12,9 @@ from robolin.errors import RobolinError
 _ATTRIBUTE = re.compile(rb"\s+([^\s=/>]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _TAG_END = re.compile(rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 _ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([\w.-]+)")
+# names of the entries of a rotational inertia, in the order of `Inertia.rotary`
+INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
 _TWO_BYTES = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
@@ -129,6 +132,27 @@ class XmlEdits:
 
     def _change(self, start: int, stop: int, replacement: bytes) -> None:
         self._changes.append((start, stop, replacement))
+
+
+class XmlEditor:
+    """Base class of the editors of URDF, SDF and MJCF files."""
+
+    def __init__(self, text: bytes, shown: str) -> None:
+        self.edits = XmlEdits(text, shown)
+        self._links: dict[str, XmlNode] = {}
+        self._joints: dict[str, XmlNode] = {}
+
+    @property
+    def links(self) -> Collection[str]:
+        return self._links
+
+    @property
+    def joints(self) -> Collection[str]:
+        return self._joints
+
+    def result(self, remarks: Sequence[str]) -> bytes:
+        self.edits.comment(remarks)
+        return self.edits.result()
 
 
 def empty_element(tag: str, attributes: Mapping[str, str]) -> str:

@@ -6,10 +6,10 @@ into the <joint> itself, so defaults and classes stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from robolin.core.arm import Inertia, Joint
-from robolin.description.xml_edits import XmlEdits, XmlNode, empty_element, number_list
+from robolin.description.xml_edits import XmlEditor, XmlNode, empty_element, number_list
 from robolin.errors import RobolinError
 
 _TURNS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
@@ -21,11 +21,11 @@ _COMPILER = ("settotalmass", "boundmass", "boundinertia", "balanceinertia", "fus
 _SAVED = "load it in MuJoCo and save it as one file with mujoco.mj_saveLastXML, then identify again"
 
 
-class MjcfEditor:
+class MjcfEditor(XmlEditor):
     """Sets values of bodies and joints of an MJCF text."""
 
     def __init__(self, text: bytes, shown: str) -> None:
-        self.edits = XmlEdits(text, shown)
+        super().__init__(text, shown)
         bodies: list[XmlNode] = []
         joints: list[XmlNode] = []
         for section in self.edits.root.children:
@@ -34,14 +34,6 @@ class MjcfEditor:
         # unnamed elements have the names that the reader generates
         self._links = dict(_named(bodies, "body", 1))
         self._joints = dict(_named(joints, "joint", 0))
-
-    @property
-    def links(self) -> Collection[str]:
-        return self._links
-
-    @property
-    def joints(self) -> Collection[str]:
-        return self._joints
 
     @property
     def missing_hint(self) -> str:
@@ -121,10 +113,6 @@ class MjcfEditor:
             changed[attribute] += space + more
         self.edits.set_attributes(node, changed)
         return True
-
-    def result(self, remarks: Sequence[str]) -> bytes:
-        self.edits.comment(remarks)
-        return self.edits.result()
 
     def _require_inertials_count(self) -> None:
         for node in self.edits.root.all_nodes():

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from robolin.core.arm import Inertia, Joint
-from robolin.description.xml_edits import XmlEdits, XmlNode, number_list
+from robolin.description.xml_edits import INERTIA_ENTRIES, XmlEditor, XmlNode, number_list
 from robolin.errors import RobolinError
 
-_ROTARY = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ROTOR, _RATIO = "drake:rotor_inertia", "drake:gear_ratio"
 _TWO_AXES = ("universal", "revolute2")
 
 
-class SdfEditor:
+class SdfEditor(XmlEditor):
     """Sets values of links and joints of one model of an SDF text."""
 
     missing_hint = (
@@ -24,14 +23,13 @@ class SdfEditor:
 
     def __init__(self, text: bytes, shown: str, model: str) -> None:
         """model: name of the model of the robot"""
-        self.edits = XmlEdits(text, shown)
+        super().__init__(text, shown)
         world = self.edits.root.child("world") or self.edits.root
         models = [node for node in world.children if node.tag == "model" and node.name == model]
         if len(models) != 1:
             message = f"model '{model}' is not written in this file"
             raise RobolinError(message, where=shown, hint=self.missing_hint)
-        self._links: dict[str, XmlNode] = {}
-        self._joints: dict[str, tuple[XmlNode, str]] = {}
+        self._axes: dict[str, str] = {}
         self._collect(world, "", inner=False)
         self._collect(models[0], "")
 
@@ -44,17 +42,10 @@ class SdfEditor:
             elif node.tag == "joint":
                 two = node.attributes.get("type", "").strip().lower() in _TWO_AXES
                 for axis in ("axis", "axis2") if two else ("axis",):
-                    self._joints[f"{path}:{axis}" if two else path] = (node, axis)
+                    name = f"{path}:{axis}" if two else path
+                    self._joints[name], self._axes[name] = node, axis
             elif node.tag == "model" and inner:
                 self._collect(node, f"{path}::")
-
-    @property
-    def links(self) -> Collection[str]:
-        return self._links
-
-    @property
-    def joints(self) -> Collection[str]:
-        return self._joints
 
     @property
     def relative_files(self) -> Sequence[str]:
@@ -65,7 +56,7 @@ class SdfEditor:
     def set_body(self, link: str, body: Inertia) -> None:
         node = self._links[link]
         pose = f"{number_list(body.com)} 0 0 0"
-        entries = dict(zip(_ROTARY, map(repr, body.rotary), strict=True))
+        entries = dict(zip(INERTIA_ENTRIES, map(repr, body.rotary), strict=True))
         texts = {
             "pose": f"<pose>{pose}</pose>",
             "mass": f"<mass>{body.mass!r}</mass>",
@@ -86,7 +77,7 @@ class SdfEditor:
 
     def set_joint(self, name: str, old: Joint, new: Joint) -> bool:
         """Set damping and friction, and armature if the joint has Drake's rotor inertia."""
-        node, which = self._joints[name]
+        node, which = self._joints[name], self._axes[name]
         axis = node.child(which)
         values = {"damping": repr(new.damping), "friction": repr(new.friction)}
         if axis is None:
@@ -111,10 +102,6 @@ class SdfEditor:
         for tag, text in values.items():
             if child := node.child(tag):
                 self.edits.set_content(child, text)
-
-    def result(self, remarks: Sequence[str]) -> bytes:
-        self.edits.comment(remarks)
-        return self.edits.result()
 
 
 def _elements(values: dict[str, str]) -> str:

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from robolin.core.arm import Inertia, Joint
-from robolin.description.xml_edits import XmlEdits, XmlNode, empty_element, number_list
+from robolin.description.xml_edits import (
+    INERTIA_ENTRIES,
+    XmlEditor,
+    XmlNode,
+    empty_element,
+    number_list,
+)
 from robolin.errors import UsageError
 
-_ROTARY = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
-
-class UrdfEditor:
+class UrdfEditor(XmlEditor):
     """Sets values of links and joints of a URDF text."""
 
     missing_hint = "add the link to the robot file"
     mismatch_hint = "check the file with robolin validate"
 
     def __init__(self, text: bytes, shown: str) -> None:
-        self.edits = XmlEdits(text, shown)
+        super().__init__(text, shown)
         root = self.edits.root
         if root.tag != "robot":
             raise UsageError(f"cannot edit <{root.tag}>", hint="use a URDF file")
         self._links = {node.name: node for node in root.children if node.tag == "link"}
         self._joints = {node.name: node for node in root.children if node.tag == "joint"}
-
-    @property
-    def links(self) -> Collection[str]:
-        return self._links
-
-    @property
-    def joints(self) -> Collection[str]:
-        return self._joints
 
     @property
     def relative_files(self) -> Sequence[str]:
@@ -47,7 +43,7 @@ class UrdfEditor:
         values = {
             "origin": {"xyz": number_list(body.com), "rpy": "0 0 0"},
             "mass": {"value": repr(body.mass)},
-            "inertia": dict(zip(_ROTARY, map(repr, body.rotary), strict=True)),
+            "inertia": dict(zip(INERTIA_ENTRIES, map(repr, body.rotary), strict=True)),
         }
         inertial = node.child("inertial")
         if inertial is None:
@@ -71,7 +67,3 @@ class UrdfEditor:
         else:
             self.edits.set_attributes(dynamics, values)
         return False
-
-    def result(self, remarks: Sequence[str]) -> bytes:
-        self.edits.comment(remarks)
-        return self.edits.result()
