@@ -11,7 +11,7 @@ import numpy as np
 import robolin
 from benchmarks.agreement import Disagreement
 from benchmarks.timing import Contestant, Effort, compared, interleaved, progress
-from robolin.evaluation.loops.loop_simulation import LoopMotion
+from robolin.evaluation.loop_projection import LoopMotion
 
 STEP = 1e-3
 # redundant constraints are dropped here and regularized there

@@ -155,9 +155,9 @@ if TYPE_CHECKING:
     from robolin.core.configuration import difference as difference
     from robolin.core.configuration import integrate as integrate
     from robolin.core.configuration import kinematic_block as kinematic_block
-    from robolin.core.results.result import Array as Array
-    from robolin.core.results.result import Result as Result
-    from robolin.core.results.result import ResultStream as ResultStream
+    from robolin.core.result import Array as Array
+    from robolin.core.result import Result as Result
+    from robolin.core.result import ResultStream as ResultStream
     from robolin.description.load import from_urdfpy as from_urdfpy
     from robolin.description.load import load as load
     from robolin.display.report.write_report import report as report
@@ -254,7 +254,7 @@ _PUBLIC = {
     "robolin.codegen.generate": "generate",
     "robolin.core.configuration": "integrate difference kinematic_block",
     "robolin.operator_algebra.robot": "Operators operators",
-    "robolin.core.results.result": "Array Result ResultStream",
+    "robolin.core.result": "Array Result ResultStream",
     "robolin.control.simulation.controllers": "PoseControl RateControl",
     "robolin.control.simulation.feedback_control": "ComputedTorque FeedbackControl PDControl",
     "robolin.control.simulation.simulate": "simulate",

@@ -10,8 +10,8 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers, datetime_unit
 from robolin.core.choices import OnBadRow
-from robolin.core.results.result import Result
-from robolin.core.results.table_columns import table_columns
+from robolin.core.result import Result
+from robolin.core.summary import table_columns
 from robolin.errors import RobolinError, UsageError
 from robolin.io.table_file import (
     ReadRequest,

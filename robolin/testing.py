@@ -25,7 +25,7 @@ from robolin.checking.differences import ALL, Tolerance, Tolerances, tolerances_
 from robolin.checking.outcome import compared_lines
 from robolin.core.arrays import Numbers
 from robolin.core.quantity_table import unit_of
-from robolin.core.results.result import Array, Reference, Result, stream_of_one_part
+from robolin.core.result import Array, Reference, Result, stream_of_one_part
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, format_named
 from robolin.io.stored import open_stored

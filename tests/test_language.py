@@ -66,7 +66,7 @@ OTHER_NAMES = {"asked", "moment", "moments"}
 NO_MESSAGES = {
     "engine/compiled/call_text.py",
     "engine/compiled/llvm_text.py",
-    "core/results/former_names.py",
+    "core/former_names.py",
 }
 
 # long literals that are lists of names

@@ -57,7 +57,7 @@ NO_NUMPY = (
 NUMPY_ON_DEMAND = "dynamics/algebra"
 
 # tables that name functions of packages they may not import; the names are resolved on use
-DISPATCH_TABLES = {"core/results/result.py": {"display"}}
+DISPATCH_TABLES = {"core/result.py": {"display"}}
 NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
 
 # the public function and its algorithm may have the same name
@@ -72,7 +72,7 @@ CATALOGUE = "dynamics/catalogue.py"
 # their length is the number of their entries
 TABLES = (CATALOGUE, "queries/verbs.py", "core/quantity_table.py")
 
-LONGEST_ALGORITHM = 170
+LONGEST_ALGORITHM = 210
 LONGEST_MODULE = 450
 
 
@@ -251,7 +251,7 @@ def test_public_names_are_unique() -> None:
 
 
 def test_modules_stay_readable() -> None:
-    """An algorithm fits on about two screens, any other module but a table on a few."""
+    """An algorithm with its variants fits on three screens, any other module on a few."""
     modules = [module for module in MODULES if _name(module) not in TABLES]
     lines = {module: len(module.read_text("utf-8").splitlines()) for module in modules}
     longest = {m: LONGEST_ALGORITHM if _is_algorithm(m) else LONGEST_MODULE for m in lines}

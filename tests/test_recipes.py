@@ -21,7 +21,7 @@ from robolin.cli.flags.output_flags import Output
 from robolin.cli.query_command import query_command, run_and_write
 from robolin.core.arm import Arm
 from robolin.core.quantity_table import QUANTITIES, Quantity, unit_of
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.result import Array, Result, ResultStream
 from robolin.queries import values, verbs
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.option_specs import SWITCH, TRAJECTORY, OptionSpec

@@ -28,9 +28,9 @@ from robolin.core.arrays import (
 from robolin.core.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate_arm
-from robolin.evaluation.loops.assemble import assemble, assembled_change
-from robolin.evaluation.loops.closure_arrays import Closures, closure_rows, row_names
-from robolin.evaluation.loops.loop_evaluation import CLOSURE_TOLERANCE
+from robolin.evaluation.loop_evaluation import CLOSURE_TOLERANCE
+from robolin.evaluation.loop_linear_algebra import Closures, closure_rows, row_names
+from robolin.evaluation.loop_projection import assemble, assembled_change
 
 
 def close(

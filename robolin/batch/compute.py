@@ -23,7 +23,7 @@ from robolin.batch.parts_folder import (
 )
 from robolin.batch.survey import SurveyedRecording, require_unchanged, with_fractions
 from robolin.core.arm import Arm
-from robolin.core.results.result import Footer, Result, stream_of_one_part
+from robolin.core.result import Footer, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FileLocation, local_target, parse_location, size_of

@@ -21,7 +21,7 @@ from robolin.batch.survey import (
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
-from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import pluralize, quote_list
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import base_name

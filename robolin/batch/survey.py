@@ -20,7 +20,7 @@ import numpy as np
 from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.errors import RobolinError, raise_all
 from robolin.io.format_table import file_stamp, is_stored, location_of, split_files, split_part
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text

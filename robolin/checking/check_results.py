@@ -21,7 +21,7 @@ from robolin.checking.recorded_question import (
     recorded_question,
     with_stored_motors,
 )
-from robolin.core.results.result import (
+from robolin.core.result import (
     Reference,
     Result,
     ResultStream,
@@ -29,7 +29,7 @@ from robolin.core.results.result import (
     stream_of_one_part,
     validate_result,
 )
-from robolin.core.results.summary import SELECTED, only_arrays
+from robolin.core.summary import SELECTED, only_arrays
 from robolin.core.threads import result_of
 from robolin.description.load import model_dict, read
 from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, SourceLocation

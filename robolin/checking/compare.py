@@ -26,7 +26,7 @@ from robolin.core.arrays import Numbers
 from robolin.core.choices import base_verb
 from robolin.core.natural_scales import contract_gravity, natural_scales
 from robolin.core.quantity_table import entry_units, same_unit, slides_in, unit_of
-from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import close_generator, prefetch
 from robolin.io.provenance_reader import ArrayMeta, Blocks
 from robolin.io.provenance_writer import to_json_types

@@ -13,7 +13,7 @@ from robolin.checking.check_results import CheckSettings, check_file, record_res
 from robolin.checking.differences import Tolerances, uniform_tolerances
 from robolin.checking.outcome import CheckOutcome
 from robolin.checking.recorded_question import Inputs
-from robolin.core.results.result import Result, ResultStream, stream_of_one_part, validate_result
+from robolin.core.result import Result, ResultStream, stream_of_one_part, validate_result
 from robolin.core.threads import close_generator
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, format_of, require_output_is_no_input, require_target

@@ -20,7 +20,7 @@ from robolin.cli.query_command import run_and_write
 from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, table_fits
 from robolin.core.arm import Arm
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
-from robolin.core.results.result import Result, ResultStream
+from robolin.core.result import Result, ResultStream
 from robolin.core.text import pluralize
 from robolin.display.terminal.screen import ShortNames, short_names
 from robolin.errors import FOUND_SOMETHING

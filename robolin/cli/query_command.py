@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from robolin.batch.recordings import NamedRecording
     from robolin.core.arm import Arm
-    from robolin.core.results.result import Result, ResultStream
+    from robolin.core.result import Result, ResultStream
     from robolin.queries.question import Question
     from robolin.queries.request import ResultCallback
 

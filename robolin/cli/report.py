@@ -18,7 +18,7 @@ from robolin.errors import UsageError
 if TYPE_CHECKING:
     from click import Option
 
-    from robolin.core.results.summary import Extreme, Summary
+    from robolin.core.summary import Extreme, Summary
     from robolin.display.terminal.grid import ColumnBlock
 
 

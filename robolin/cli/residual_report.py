@@ -12,7 +12,7 @@ from robolin.cli.flags.output_flags import Output
 from robolin.cli.limits_report import foot, form_of, run_watched, verdict_first, write_report
 from robolin.cli.report import ReportSection, ReportTable, TextLines
 from robolin.core.arm import Arm
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.display.terminal.assumption_lines import assumptions
 from robolin.display.terminal.screen import short_names
 from robolin.queries.request import Request

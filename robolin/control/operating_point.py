@@ -15,8 +15,8 @@ from robolin.core.quantity_table import unit_of
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_any_arm_rows, evaluate_arm
-from robolin.evaluation.loops.loop_dynamics import without_closures
-from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
+from robolin.evaluation.loop_dynamics import without_closures
+from robolin.evaluation.loop_linear_algebra import DEPENDENT_WITHIN
 
 HOLD_AT_POINT: Literal["hold"] = "hold"
 

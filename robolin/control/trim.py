@@ -31,7 +31,7 @@ from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import unit_of
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.loops.loop_dynamics import without_closures
+from robolin.evaluation.loop_dynamics import without_closures
 
 ITERATIONS = 100
 # longest step of a joint, in rad or m, to stay near the initial pose

@@ -274,7 +274,7 @@ def require_finite_results(results: Mapping[str, AnyArray]) -> None:
 
 def quaternion_angles(quaternion: Sequence[float]) -> tuple[float, list[float]]:
     """Return the length of a quaternion (x, y, z, w), and roll, pitch and yaw of its direction."""
-    from robolin.core.quaternions import rpy_from_quaternion
+    from robolin.core.configuration import rpy_from_quaternion
 
     array = np.array(quaternion)
     length = float(np.linalg.norm(array))

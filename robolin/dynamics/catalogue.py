@@ -53,7 +53,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("forward", "articulated bodies"),
     ),
     "forward-bias-free": Algorithm(
-        "forward.forward_bias_free:forward_bias_free",
+        "forward.forward_bias_first:forward_bias_free",
         _STATE,
         {"qdd": VECTOR},
         "bias torques first, four sweeps, O(n)",
@@ -64,7 +64,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("forward", "bias torques first"),
     ),
     "forward-bias-free-links": Algorithm(
-        "forward.forward_bias_free:forward_bias_free_links",
+        "forward.forward_bias_first:forward_bias_free_links",
         _STATE,
         {"qdd": VECTOR, "link_acceleration": ("link", 6)},
         "bias torques first, with the links' accelerations, four sweeps, O(n)",
@@ -75,7 +75,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("forward", "the same with the links"),
     ),
     "forward-three-sweeps": Algorithm(
-        "forward.forward_three_sweeps:forward_three_sweeps",
+        "forward.forward_bias_first:forward_three_sweeps",
         _STATE,
         {"qdd": VECTOR},
         "bias forces of the links first, three sweeps, O(n)",
@@ -86,7 +86,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("forward", "bias forces first"),
     ),
     "forward-three-sweeps-links": Algorithm(
-        "forward.forward_three_sweeps:forward_three_sweeps_links",
+        "forward.forward_bias_first:forward_three_sweeps_links",
         _STATE,
         {"qdd": VECTOR, "link_acceleration": ("link", 6), "tip_acceleration": (6,)},
         "bias forces of the links first, with their accelerations, three sweeps, O(n)",
@@ -108,7 +108,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("forward", "two sweeps"),
     ),
     "forward-delayed": Algorithm(
-        "forward.forward_delayed:forward_delayed",
+        "forward.forward_dynamics:forward_delayed",
         (*_STATE, "dqd"),
         {"qdd": VECTOR},
         "biases of velocities a little old, two sweeps, O(n)",
@@ -172,7 +172,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("mass-matrix", "inverse by recursion with branches"),
     ),
     "mass-matrix-inverse-columns": Algorithm(
-        "mass_matrix.innovations_factors:inverse_by_factors",
+        "mass_matrix.articulated_bodies:inverse_by_factors",
         ("q",),
         {"mass_matrix_inverse": MATRIX},
         "innovations factors with unit right-hand sides, O(n²)",
@@ -192,7 +192,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("mass-matrix", "inverse by elimination"),
     ),
     "mass-matrix-factor": Algorithm(
-        "mass_matrix.innovations_factors:innovations_factors",
+        "mass_matrix.articulated_bodies:innovations_factors",
         ("q",),
         {"factor": MATRIX, "D": VECTOR, "factor_inverse": MATRIX},
         "innovations factors, O(n²)",
@@ -201,7 +201,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("mass-matrix", "innovations factors"),
     ),
     "mass-matrix-derivative": Algorithm(
-        "mass_matrix.mass_matrix_derivative:mass_matrix_derivative",
+        "mass_matrix.mass_matrix:mass_matrix_derivative",
         ("q",),
         {"dmass_matrix_dq": (*MATRIX, "joint")},
         "composite bodies, O(n³)",
@@ -239,7 +239,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "state of the momentum observer without external torques, O(n)",
     ),
     "slotine-li-regressor": Algorithm(
-        "inverse.slotine_li_regressor:slotine_li_regressor",
+        "inverse.regressor:slotine_li_regressor",
         ("q", "qd", "qdr", "qddr"),
         {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
         "unit parameters link by link, with Christoffel symbols, O(n²)",
@@ -259,7 +259,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] section 1, sensitivity",
     ),
     "coriolis-matrix": Algorithm(
-        "mass_matrix.coriolis_matrix:coriolis_matrix",
+        "mass_matrix.mass_matrix:coriolis_matrix",
         ("q", "qd"),
         {"coriolis_matrix": MATRIX},
         "composite bodies and their gyroscopic matrices, O(n²)",
@@ -275,7 +275,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("linearize-inverse", "Algorithm 2"),
     ),
     "perturb-inverse": Algorithm(
-        "inverse.perturb_inverse:perturb_inverse",
+        "inverse.linearize_inverse:perturb_inverse",
         (*_MOTION, "dq", "dqd", "dqdd"),
         {"dtau": VECTOR},
         "Algorithm 1, O(n)",
@@ -332,7 +332,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("linearize-forward", "Algorithm 5b"),
     ),
     "perturb-forward-articulated": Algorithm(
-        "forward.perturb_forward_articulated:perturb_forward_articulated",
+        "forward.perturb_forward:perturb_forward_articulated",
         (*_MOTION, "dq", "dqd", "dtau"),
         {"dqdd": VECTOR},
         "Algorithm 5, O(n)",
@@ -343,7 +343,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("linearize-forward", "Algorithm 5"),
     ),
     "perturb-forward-conventional": Algorithm(
-        "forward.perturb_forward_conventional:perturb_forward_conventional",
+        "forward.perturb_forward:perturb_forward_conventional",
         (*_MOTION, "dq", "dqd", "dtau"),
         {"dqdd": VECTOR},
         "Algorithm 3, O(n³)",
@@ -378,7 +378,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("diagonalize", "Tables 1 and 2, Algorithm 7.1"),
     ),
     "diagonalize-unnormalized": Algorithm(
-        "diagonal.diagonalize_unnormalized:diagonalize_unnormalized",
+        "diagonal.diagonalize:diagonalize_unnormalized",
         _STATE,
         {"xi": VECTOR, "kappa": VECTOR, "coriolis": VECTOR, "factor": MATRIX, "D": VECTOR},
         "Tables 1 and 2 without roots, Algorithm 6.1 and recursion 7.10",
@@ -387,7 +387,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("diagonalize", "un-normalized, recursion 7.10"),
     ),
     "undiagonalize": Algorithm(
-        "diagonal.undiagonalize:undiagonalize",
+        "diagonal.diagonalize:undiagonalize",
         ("q", "nu", "epsilon"),
         {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards, O(n)",
@@ -396,7 +396,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("diagonalize", "back to the joints"),
     ),
     "undiagonalize-unnormalized": Algorithm(
-        "diagonal.undiagonalize:undiagonalize_unnormalized",
+        "diagonal.diagonalize:undiagonalize_unnormalized",
         ("q", "xi", "kappa"),
         {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards without roots, O(n)",
@@ -420,7 +420,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[D] Algorithm 8.1",
     ),
     "rate-control": Algorithm(
-        "diagonal.rate_control:rate_control",
+        "diagonal.forward_diagonalized:rate_control",
         ("q", "qd", "gain"),
         {"tau": VECTOR, "nu": VECTOR},
         "Control 8.1 by Tables 1 and 2, O(n)",
@@ -428,14 +428,14 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[D] Control 8.1",
     ),
     "inverse-from-rest": Algorithm(
-        "diagonal.rate_control:inverse_from_rest",
+        "diagonal.forward_diagonalized:inverse_from_rest",
         _MOTION,
         {"tau": VECTOR},
         "Newton–Euler without Coriolis forces, O(n)",
         paper="[D] Control 8.1",
     ),
     "jacobian": Algorithm(
-        "frames.jacobian:jacobian",
+        "frames.frame_motion:jacobian",
         ("q", "qd"),
         {
             "jacobian": (6, "joint"),
@@ -520,13 +520,13 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("jacobian", "operational space, inverse only"),
     ),
     "energy": Algorithm(
-        "links.energy:energy",
+        "links.energy_and_momentum:energy",
         ("q", "qd"),
         {"kinetic_energy": NUMBER, "potential_energy": NUMBER},
         "sums over the links, O(n)",
     ),
     "momentum": Algorithm(
-        "links.momentum:momentum",
+        "links.energy_and_momentum:momentum",
         ("q", "qd"),
         {
             "mass": NUMBER,
@@ -582,14 +582,17 @@ _BY_NAME: Mapping[str, Algorithm] = {
         independent=True,
     ),
     "closing-step": Algorithm(
-        "loops.closing_step:closing_step",
+        "loops.independent_rows:closing_step",
         ("q", "qd"),
         {"dq": VECTOR, "dqd": VECTOR, **_GAPS},
         "least step by Gram–Schmidt, O(n)",
         "closed",
     ),
     "power": Algorithm(
-        "links.energy:power", _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"
+        "links.energy_and_momentum:power",
+        _STATE,
+        {"power": NUMBER},
+        "sums over joints and loads, O(n)",
     ),
     "gradient-inverse": Algorithm(
         "inverse.gradient_inverse:gradient_inverse",
@@ -639,8 +642,8 @@ _BY_NAME: Mapping[str, Algorithm] = {
 
 _DIAGONAL = "diagonal.diagonalize_conventional"
 _FORWARD = "diagonal.forward_diagonalized_conventional"
-_PRESCRIBED = "forward.forward_prescribed_conventional"
-_OPERATIONAL_SPACE = "frames.operational_space_conventional"
+_PRESCRIBED = "forward.forward_prescribed"
+_OPERATIONAL_SPACE = "frames.operational_space"
 
 # what recursions answer on independent joints, by elimination: the function, its title, and what
 # `count` calls it where it does

@@ -411,7 +411,7 @@ def evaluate_arm(
     """Compute named results for a state or a batch; raise for a state without a result."""
     if not _closed(arm, verb):
         return evaluate(arm, verb, values, overlap, **options)
-    from robolin.evaluation.loops.loop_evaluation import evaluate_closed, why_closed_unanswered
+    from robolin.evaluation.loop_evaluation import evaluate_closed, why_closed_unanswered
 
     results, unanswered = evaluate_closed(arm, verb, values, options)
     require_answers(unanswered, lambda row: why_closed_unanswered(arm, verb, values, row, options))
@@ -424,7 +424,7 @@ def evaluate_any_arm_rows(
     """Compute results, and a status per row: 0 if the row is valid."""
     if not _closed(arm, verb):
         return evaluate_rows(arm, verb, values, **options)
-    from robolin.evaluation.loops.loop_evaluation import evaluate_closed
+    from robolin.evaluation.loop_evaluation import evaluate_closed
 
     return evaluate_closed(arm, verb, values, options)
 
@@ -435,7 +435,7 @@ def why_any_arm_unanswered(
     """Run one row again to find its error; None if it is valid."""
     if not _closed(arm, verb):
         return explain_failure(arm, verb, values, row, **options)
-    from robolin.evaluation.loops.loop_evaluation import why_closed_unanswered
+    from robolin.evaluation.loop_evaluation import why_closed_unanswered
 
     return why_closed_unanswered(arm, verb, values, row, options)
 

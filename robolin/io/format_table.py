@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
-    from robolin.core.results.result import ResultStream
+    from robolin.core.result import ResultStream
     from robolin.io.provenance_reader import Meta
     from robolin.io.stored import StoredFile
     from robolin.io.table_file import TableFile, TableSource

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from robolin.core.arrays import NUMBER_KINDS, REAL, NumberKind, Numbers, stored_values
-from robolin.core.results.former_names import with_current_names
-from robolin.core.results.result import Array
+from robolin.core.former_names import with_current_names
+from robolin.core.result import Array
 from robolin.errors import FileError, RobolinError
 from robolin.io.format_table import with_companion
 from robolin.io.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS_AXIS, meta_digest

@@ -16,7 +16,7 @@ import numpy as np
 
 from robolin.core.arrays import REAL, kind_of, stored_values
 from robolin.core.quantity_table import unit_of
-from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import close_generator
 from robolin.version import __version__
 

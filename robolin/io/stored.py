@@ -13,7 +13,7 @@ import numpy as np
 
 from robolin.core.arrays import COMPLEX, DATETIMES, INTEGER, Numbers
 from robolin.core.notebook import DisplayMixin
-from robolin.core.results.result import Footer, Result, ResultStream, require_finite
+from robolin.core.result import Footer, Result, ResultStream, require_finite
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan
 from robolin.io.provenance_reader import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Arrays, Floats
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.result import Array, Result, ResultStream
 from robolin.dynamics.algebra.chain import TORQUE_INPUTS
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.results.result import Result, ResultStream, checked_stream
+from robolin.core.result import Result, ResultStream, checked_stream
 from robolin.errors import RobolinWarning
 from robolin.queries.question import Question
 from robolin.queries.request import (

@@ -9,7 +9,7 @@ import numpy as np
 from robolin.analysis.curvature import Curvature, curvature, independent_symbols
 from robolin.core.arm import Arm
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.result import Array, Result, ResultStream
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
 from robolin.queries.regressor_answer import SampledStates, sampled_states
 from robolin.queries.request import QueryContext

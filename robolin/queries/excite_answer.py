@@ -9,7 +9,7 @@ import numpy as np
 from robolin.analysis.excitation import Excitation, excite
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.core.text_parsing import FlagText, number, parse_per_joint, parse_seconds
 from robolin.queries.question import Question
 from robolin.queries.request import QueryContext

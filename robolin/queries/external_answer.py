@@ -16,7 +16,7 @@ from robolin.analysis.external_torque import (
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import unit_of
-from robolin.core.results.result import Array
+from robolin.core.result import Array
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_per_joint, parse_seconds
 from robolin.errors import UsageError
 from robolin.evaluation.observer_settings import SETTLING_TIME, observer_gain

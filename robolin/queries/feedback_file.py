@@ -17,7 +17,7 @@ from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers, seconds_of
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.description.arm_differences import DescribedArm, in_words
 from robolin.description.arm_differences import differences as figure_differences
 from robolin.errors import RobolinError, UsageError

@@ -9,7 +9,7 @@ from robolin.control.optimization.pose_goal import PoseGoal
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.progress import running
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.core.text_parsing import FlagText, parse_number, parse_per_joint, split_name
 from robolin.queries.question import Question
 from robolin.queries.request import QueryContext

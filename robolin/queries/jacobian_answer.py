@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from robolin.api.frame_kinematics import DIRECTIONS, require_mass
 from robolin.core.arm import Arm, with_load_options
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text_parsing import numbers
 from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_to_frame
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms

@@ -12,7 +12,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask
 from robolin.core.quantity_table import QUANTITIES, rate_of, unit_alternatives, unit_of
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text_parsing import parse_names, parse_seconds
 from robolin.core.threads import threads_for
 from robolin.errors import RobolinError, UsageError

@@ -11,7 +11,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import CLOSURE, COLUMN_WORDS, joint_unit, unit_of
-from robolin.core.results.result import Array
+from robolin.core.result import Array
 from robolin.core.text_parsing import numbers, parse_names
 from robolin.errors import UsageError
 from robolin.queries.question import parsed_option
@@ -89,7 +89,7 @@ def loop_options(question: Question) -> LoopOptions:
 
 def with_closure_forces(algorithm: str) -> str:
     """Return the variant of an algorithm that also computes constraint forces."""
-    from robolin.evaluation.loops.loop_evaluation import FULL
+    from robolin.evaluation.loop_evaluation import FULL
 
     return FULL.get(algorithm, algorithm)
 
@@ -102,7 +102,7 @@ def closed_state(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str, F
     if loops.close is None:
         return values
     from robolin.api.closed_loops import close
-    from robolin.evaluation.loops.assemble import assemble
+    from robolin.evaluation.loop_projection import assemble
 
     q = values.get("q", np.zeros(arm.n))
     if q.ndim == 1:
@@ -136,7 +136,7 @@ def closed_arrays(
     arm: Arm, loops: LoopOptions, values: Values, computed: Values
 ) -> Iterator[Array]:
     """Yield the projected state, the constraint forces and the rank of the constraints."""
-    from robolin.evaluation.loops.closure_arrays import row_names
+    from robolin.evaluation.loop_linear_algebra import row_names
 
     joints, rows = arm.joint_names, row_names(arm)
     kinds = [joint.kind for joint in arm.joints]

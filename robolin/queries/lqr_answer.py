@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.control.riccati import require_scipy
 from robolin.core.arrays import Floats, seconds_of
-from robolin.core.results.result import Result, ResultStream
+from robolin.core.result import Result, ResultStream
 from robolin.core.text_parsing import (
     KEEP_ONE,
     FlagText,

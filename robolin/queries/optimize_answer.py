@@ -19,7 +19,7 @@ from robolin.core.arrays import Floats
 from robolin.core.choices import OptimizeMethod, Solver
 from robolin.core.progress import running
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.core.text_parsing import (
     FlagText,
     number,

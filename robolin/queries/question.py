@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from robolin.core.choices import base_verb, is_swept
-from robolin.core.results.former_names import FORMER_OPTIONS
+from robolin.core.former_names import FORMER_OPTIONS
 from robolin.core.text import closest_match, did_you_mean, join_and
 from robolin.core.text_parsing import FlagText, text_of
 from robolin.errors import UsageError

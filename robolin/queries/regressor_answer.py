@@ -19,7 +19,7 @@ from robolin.analysis.link_parameters import joint_slides, parameters
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import unit_of, units_along
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text import pluralize
 from robolin.io.trajectories.read import read_trajectory
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms

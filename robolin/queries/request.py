@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from robolin.core.choices import base_verb
-from robolin.core.results.former_names import FORMER_OPTIONS
+from robolin.core.former_names import FORMER_OPTIONS
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import base_name
@@ -31,7 +31,7 @@ from robolin.queries.verbs import VERBS
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.arrays import Floats
-    from robolin.core.results.result import Array, Result, ResultStream
+    from robolin.core.result import Array, Result, ResultStream
     from robolin.description.building.option_texts import ModelOptions
     from robolin.description.model import Description, Reading
     from robolin.io.table_file import FileIndex, TableFile
@@ -385,7 +385,7 @@ class QueryContext:
         time: Any = None,
     ) -> Result:
         """Build the result; adds the contract and the file of the arm."""
-        from robolin.core.results.result import Result
+        from robolin.core.result import Result
         from robolin.queries.states import pose_contract
 
         return Result(

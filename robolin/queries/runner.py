@@ -14,7 +14,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import COLUMN_WORDS
-from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import pluralize
 from robolin.core.threads import MIN_WORK_PER_THREAD, SMALL_RESULT, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all

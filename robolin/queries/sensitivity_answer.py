@@ -19,7 +19,7 @@ from robolin.analysis.sensitivity import (
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm, Vector3
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of, units_along
-from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_payload
 from robolin.core.threads import threads_for
 from robolin.errors import RobolinError

@@ -20,7 +20,7 @@ from robolin.control.simulation.simulated_motion import Simulation
 from robolin.control.simulation.torques import AnyTorque, TorqueTable
 from robolin.core.arrays import Floats, seconds_of
 from robolin.core.choices import CONTROL_LAWS, Integrator, StateForm
-from robolin.core.results.result import Result, ResultStream
+from robolin.core.result import Result, ResultStream
 from robolin.core.text_parsing import (
     FlagText,
     number,

@@ -16,7 +16,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.core.natural_scales import natural_scales, rounding_share
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
-from robolin.core.results.result import Array, Footer, Result, ResultStream
+from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import list_some
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
 from robolin.queries.request import QueryContext

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from robolin.core.arrays import Floats
 from robolin.core.natural_scales import UNDECIDED_RATE
-from robolin.core.results.result import Array, Result, ResultStream
+from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text import did_you_mean
 from robolin.core.text_parsing import FREQUENCIES, FlagText, parse_frequencies, parse_names
 from robolin.errors import UsageError

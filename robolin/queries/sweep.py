@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robolin.core.arm import Arm
 from robolin.core.choices import SWEEP
 from robolin.core.quantity_table import FIGURES, joint_units
-from robolin.core.results.result import Array, Result, require_finite
+from robolin.core.result import Array, Result, require_finite
 from robolin.core.text_parsing import SWEPT_FORMS, parse_swept, text_of
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.queries.answer import concat_parts, emit_warning

@@ -11,7 +11,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES, unit_of
-from robolin.core.results.result import RESERVED_NAMES, Array
+from robolin.core.result import RESERVED_NAMES, Array
 from robolin.core.text import join_and, pluralize
 from robolin.core.text_parsing import (
     HOLD_TORQUE,
@@ -318,7 +318,7 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
     if axis == "link":
         return arm.link_names
     if axis == "closure":
-        from robolin.evaluation.loops.closure_arrays import row_names
+        from robolin.evaluation.loop_linear_algebra import row_names
 
         return row_names(arm)
     known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT_LABELS): POINT_LABELS}

@@ -11,7 +11,7 @@ import pytest
 from robolin.batch.compute import compute_parts
 from robolin.batch.joined import answered_recordings, merged_parts
 from robolin.batch.survey import THE_TIME, with_fractions
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result

@@ -13,7 +13,7 @@ import pytest
 
 import robolin
 from robolin.batch.joined import AnswerPiece, joined_pieces
-from robolin.core.results.result import ResultStream, stream_of_one_part
+from robolin.core.result import ResultStream, stream_of_one_part
 from robolin.io.stored import read_result
 from tests.cli.command import run_ok
 

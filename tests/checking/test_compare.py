@@ -12,7 +12,7 @@ import robolin
 from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.differences import ALL, Tolerance, Tolerances, percent
 from robolin.checking.outcome import CheckOutcome, compared_lines, github, junit
-from robolin.core.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
+from robolin.core.result import Array, Footer, Result, ResultStream, stream_of_one_part
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import open_stored
 from robolin.queries.request import Settings, request_about, run_request

@@ -6,7 +6,7 @@ import pytest
 from robolin.checking.compare import compare_with_stored
 from robolin.checking.differences import ALL, Tolerance, Tolerances
 from robolin.checking.outcome import CheckOutcome, compared_lines, outcomes_document
-from robolin.core.results.result import Array, Result, stream_of_one_part
+from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import open_stored
 

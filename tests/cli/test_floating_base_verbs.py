@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.core.quaternions import quaternion_from_rpy
+from robolin.core.configuration import quaternion_from_rpy
 from tests.cli.command import robolin, run_ok
 
 PARTS = ("rx", "ry", "rz", "x", "y", "z")

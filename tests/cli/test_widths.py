@@ -21,7 +21,7 @@ import robolin
 from robolin.cli.main import main
 from robolin.cli.report import ReportSection, render_report
 from robolin.core.arm import Arm
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.display.terminal.table import render_table
 from robolin.queries.verbs import VERBS
 from tests.robots import random_arm

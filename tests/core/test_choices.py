@@ -6,13 +6,13 @@ from robolin.control import discretize
 from robolin.control.simulation import schedule
 from robolin.core import choices
 from robolin.display.plots import draw_panels as draw
-from robolin.evaluation.loops import solve
+from robolin.evaluation import loop_linear_algebra
 from robolin.io.trajectories import trajectory
 from robolin.queries import jacobian_answer, loop_answer, simulate_result
 
 TABLES = [
     (choices.REFERENCES, jacobian_answer._AXES),
-    (choices.LOOP_METHODS, solve.LOOP_SOLVERS),
+    (choices.LOOP_METHODS, loop_linear_algebra.LOOP_SOLVERS),
     (choices.LOOP_METHODS, loop_answer.TITLES),
     (choices.DISCRETIZATIONS, discretize.DISCRETIZERS),
     (choices.INTEGRATORS, schedule.INTEGRATOR_NAMES),

@@ -18,8 +18,10 @@ from robolin.core.configuration import (
     has_groups,
     integrate,
     kinematic_block,
+    matrix_of,
+    quaternion_from_rpy,
+    rpy_from_quaternion,
 )
-from robolin.core.quaternions import matrix_of, quaternion_from_rpy, rpy_from_quaternion
 from tests.dynamics.world import placed
 from tests.robots import arm_name, grouped_arm, random_states
 

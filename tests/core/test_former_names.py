@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.results.former_names import _PHRASES, FORMER_OPTIONS, with_current_names
+from robolin.core.former_names import _PHRASES, FORMER_OPTIONS, with_current_names
 from robolin.io.provenance_writer import meta_digest
 from robolin.queries.question import Question
 from tests.cli.command import robolin as command_line

@@ -13,7 +13,7 @@ import pytest
 
 import robolin
 from robolin.core.notebook import DisplayMixin, in_html
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from tests.cli.command import run_ok
 
 # inputs, parts of an arm, and streams: their representation is one or two lines

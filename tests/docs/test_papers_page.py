@@ -89,7 +89,7 @@ def test_every_named_object_exists(paper: str) -> None:
 
 def test_places_that_are_not_there_are_noticed() -> None:
     """A misspelt operator, algorithm, module or function is an error."""
-    misspelt = "robolin.dynamics.links.nominal_terms.nominal_term"
+    misspelt = "robolin.dynamics.links.link_motion.nominal_term"
     for place in ("op.phii", "inverze", "robolin.nowhere.f", misspelt):
         with pytest.raises((AttributeError, KeyError, ImportError)):
             resolved(place)

@@ -11,7 +11,7 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
-from robolin.core.quaternions import matrix_of, quaternion_from_rpy
+from robolin.core.configuration import matrix_of, quaternion_from_rpy
 from robolin.description.robot_source import bundled_path
 from tests.dynamics.running import gap, gap_by_state
 from tests.robots import random_states

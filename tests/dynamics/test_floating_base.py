@@ -14,8 +14,7 @@ import pytest
 import robolin
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import rotation_from_rpy
-from robolin.core.configuration import integrate
-from robolin.core.quaternions import matrix_of, quaternion_from_rpy
+from robolin.core.configuration import integrate, matrix_of, quaternion_from_rpy
 from robolin.description.robot_source import bundled_path
 from tests.dynamics.running import gap_by_state
 from tests.published import URDF, needs_published_files

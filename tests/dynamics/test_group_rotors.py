@@ -14,7 +14,7 @@ import pytest
 import robolin
 from robolin.checking.verification.bodies import coordinate_rates
 from robolin.core.arm import GROUP_FREEDOMS, Arm
-from robolin.core.quaternions import matrix_of, quaternion_from_rpy
+from robolin.core.configuration import matrix_of, quaternion_from_rpy
 from robolin.description.building.build_arm import build
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation

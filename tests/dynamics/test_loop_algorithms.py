@@ -14,7 +14,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import count_operations
 from robolin.evaluation.evaluate import evaluate_rows
-from robolin.evaluation.loops.loop_dynamics import Mechanism, loop_solution
+from robolin.evaluation.loop_dynamics import Mechanism, loop_solution
 from tests.dynamics.running import complex_step, run_on
 from tests.evaluation.loops.closed_arms import Closed, closed, looped, relative, sample
 from tests.robots import random_arm

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robolin.core.results.result import Array, Result, stream_of_one_part
+from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.io.provenance_writer import Digests
 
 JOINTS = ("shoulder", "arm/elbow.x", 'wrist_1,"a"')

@@ -12,8 +12,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from robolin.core.results.result import ResultStream
-from robolin.core.results.table_columns import table_columns
+from robolin.core.result import ResultStream
+from robolin.core.summary import table_columns
 from robolin.io.atomic import atomic_write
 from robolin.io.format_table import FORMATS, Format, extensions, trajectory_formats
 from robolin.io.provenance_reader import corrupt_file_error, open_bytes, require_intact

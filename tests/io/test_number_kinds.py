@@ -8,7 +8,7 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.core.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
+from robolin.core.result import Array, Footer, Result, ResultStream, stream_of_one_part
 from robolin.display.terminal.table import render_table
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import FORMATS

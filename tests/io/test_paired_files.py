@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
-from robolin.core.results.result import stream_of_one_part
+from robolin.core.result import stream_of_one_part
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import atomic_write_all
 from robolin.io.formats.csv_writer import write_csv

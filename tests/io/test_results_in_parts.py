@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from robolin.core.results.result import Footer, ResultStream, stream_of_one_part
+from robolin.core.result import Footer, ResultStream, stream_of_one_part
 from robolin.display.terminal.shown_rows import spread_rows
 from robolin.display.terminal.table import render_table
 from robolin.errors import FileError

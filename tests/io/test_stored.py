@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.results.result import Array, Result, stream_of_one_part
+from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS
 from robolin.io.stored import read_result

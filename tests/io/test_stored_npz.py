@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from robolin.core.results.result import stream_of_one_part
+from robolin.core.result import stream_of_one_part
 from robolin.errors import FileError, RobolinError
 from robolin.io.formats.npz_writer import write_npz
 from robolin.io.stored import read_result

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robolin.cli.flags.output_flags import Output
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.display.terminal.show import write_result
 from robolin.errors import RobolinError, UsageError
 from robolin.io.stored import read_result

@@ -8,8 +8,8 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.core.results.result import Array, Result, stream_of_one_part
-from robolin.core.results.table_columns import table_columns
+from robolin.core.result import Array, Result, stream_of_one_part
+from robolin.core.summary import table_columns
 from robolin.io.formats import csv_writer
 from robolin.io.formats.csv_writer import write_csv, write_csv_to
 from robolin.io.formats.json_writer import write_json

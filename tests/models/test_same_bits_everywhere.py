@@ -50,7 +50,7 @@ OTHER_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 MAKES_NUMBERS = (
     *("description", "dynamics", "codegen", "evaluation/frames.py", "engine/parameters.py"),
     *(f"core/{name}.py" for name in ("arm", "arm_parts", "text_parsing")),
-    *(f"core/{name}.py" for name in ("configuration", "quaternions")),
+    "core/configuration.py",
     *(f"core/{name}.py" for name in ("quantity_table", "natural_scales")),
 )
 # reductions whose order of additions, or use of fused operations, depends on Python or NumPy

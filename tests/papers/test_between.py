@@ -13,7 +13,7 @@ from robolin.dynamics.algebra.inertias import articulated_from, rigid_times
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct_storage import generic_chain
 from robolin.engine.run import count_operations
-from robolin.evaluation.loops.loop_dynamics import Baumgarte, Mechanism
+from robolin.evaluation.loop_dynamics import Baumgarte, Mechanism
 from tests.dynamics.loop_free import S, crm
 from tests.evaluation.loops.closed_arms import Closed, sample
 from tests.operator_algebra.subjects import (

@@ -15,7 +15,7 @@ from scipy.linalg import null_space
 
 import robolin
 from robolin.checking.verification.checks import run_for_check
-from robolin.evaluation.loops.closure_arrays import Closures
+from robolin.evaluation.loop_linear_algebra import Closures
 from tests.evaluation.loops.closed_arms import Closed, sample
 from tests.operator_algebra.subjects import apart
 

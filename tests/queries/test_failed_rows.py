@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from robolin.core.results.result import Array
+from robolin.core.result import Array
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.linear_model_answer import LinearModelTask, ModelArrays, solve_valid_rows
 from robolin.queries.values import Values

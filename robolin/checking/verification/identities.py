@@ -40,7 +40,7 @@ from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import evaluate_any_arm_rows
-from robolin.evaluation.loops.assemble import assemble
+from robolin.evaluation.loop_projection import assemble
 
 FAMILY = "identities"
 

@@ -20,7 +20,7 @@ from robolin.queries.verbs import VERBS
 if TYPE_CHECKING:
     from robolin.checking.differences import Tolerances
     from robolin.cli.flags.output_flags import Output
-    from robolin.core.results.result import Result, ResultStream
+    from robolin.core.result import Result, ResultStream
     from robolin.queries.request import Request
 
 NESTED_WORDS = click.Argument(

@@ -15,7 +15,7 @@ from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
-    from robolin.core.results.result import Result
+    from robolin.core.result import Result
     from robolin.display.plots.panels import Panel
 
 # holding torques of a closed-loop robot are not unique, and its mass matrix is that of the tree

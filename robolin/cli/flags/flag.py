@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from robolin.core.results.former_names import FORMER_OPTIONS
+from robolin.core.former_names import FORMER_OPTIONS
 from robolin.errors import FileError, UsageError
 from robolin.queries.option_specs import (
     NO_CONDITIONS,

@@ -17,7 +17,7 @@ from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
 
 if TYPE_CHECKING:
-    from robolin.core.results.result import Result, ResultStream
+    from robolin.core.result import Result, ResultStream
     from robolin.queries.request import Settings
 
 COLORS = ("auto", "always", "never")
@@ -84,7 +84,7 @@ class Output:
             result: the result, or its parts
         """
         if self.arrays:
-            from robolin.core.results.summary import only_arrays
+            from robolin.core.summary import only_arrays
 
             result = only_arrays(result, self.arrays)
         if self.plot:
@@ -97,8 +97,8 @@ class Output:
     def _write_summary(self, result: Result | ResultStream) -> None:
         """Show the extremes of the result; write the result itself only with -o."""
         from robolin.cli.report import Report, summary_document, summary_sections
-        from robolin.core.results.result import ResultStream
-        from robolin.core.results.summary import Summary
+        from robolin.core.result import ResultStream
+        from robolin.core.summary import Summary
 
         summary = Summary()
         passed = summary.passing(result)
@@ -115,7 +115,7 @@ class Output:
         import shutil
 
         from robolin.cli.report import Report
-        from robolin.core.results.result import Result
+        from robolin.core.result import Result
         from robolin.display.plots.result_panels import panels_of
         from robolin.display.terminal.text_plot import text_plot
         from robolin.queries.answer import concat_parts
@@ -128,7 +128,7 @@ class Output:
 
     def _write(self, result: Result | ResultStream) -> None:
         if self.path is not None and (form := self.resolved_format()) != TABLE:
-            from robolin.core.results.result import checked_stream
+            from robolin.core.result import checked_stream
 
             FORMATS[form].write(checked_stream(result), self.path)
             return

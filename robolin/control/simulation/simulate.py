@@ -57,7 +57,7 @@ from robolin.core.choices import Integrator, StateForm
 from robolin.engine.compiled.kernels import can_compile
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions, nonfinite_input_rows
-from robolin.evaluation.loops.loop_simulation import simulated_loops
+from robolin.evaluation.loop_projection import simulated_loops
 from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.display.plots.draw_curves import (
     draw_bars,
     draw_curves,

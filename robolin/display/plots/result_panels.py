@@ -13,7 +13,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.choices import is_swept
 from robolin.core.quantity_table import entry_units, joint_unit, slides_in, unit_of
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.display.plots.panels import (
     MOST_POINTS,
     NO_BOUNDS,

@@ -14,7 +14,7 @@ from robolin.api.mass_matrices import mass_matrix
 from robolin.checking.verification.verify import Verification, verify
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.description.model import Finding
 from robolin.display.plots.panels import motion_scales
 from robolin.display.report.reported_motion import (
@@ -29,8 +29,8 @@ from robolin.display.report.reported_motion import (
     seconds_from_first,
 )
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.loops.loop_dynamics import without_closures
-from robolin.evaluation.loops.solve import DEPENDENT_WITHIN
+from robolin.evaluation.loop_dynamics import without_closures
+from robolin.evaluation.loop_linear_algebra import DEPENDENT_WITHIN
 from robolin.queries.algorithm_answer import NOT_UNIQUE
 from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions

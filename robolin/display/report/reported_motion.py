@@ -18,7 +18,7 @@ from robolin.control.state_space import StateSpace
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.natural_scales import UNDECIDED_RATE, NaturalScales
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.display.plots.panels import motion_scales
 from robolin.errors import RobolinError
 from robolin.queries.answer import answer_stream

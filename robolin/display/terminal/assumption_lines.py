@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 from robolin.core.notebook import phrase
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.core.text import join_and, list_some, pluralize
 
 # contract entries with their own place on the screen, or of interest with --assumptions only

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import PER
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.numbers import matrix_texts
 from robolin.display.terminal.result_grids import Formatting, row_corner, shown_row_names

@@ -13,7 +13,7 @@ from robolin.core.arrays import format_datetimes
 from robolin.core.choices import is_swept
 from robolin.core.natural_scales import contract_gravity, natural_scales, rounding_share
 from robolin.core.quantity_table import QUANTITIES, entry_units, has_units_by_label, slides_in
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.numbers import matrix_texts, vector_texts
 from robolin.display.terminal.screen import is_plain, state_blocks

@@ -10,7 +10,7 @@ from contextlib import suppress
 from io import BytesIO
 from typing import TextIO
 
-from robolin.core.results.result import Result, ResultStream, checked_stream
+from robolin.core.result import Result, ResultStream, checked_stream
 from robolin.io.format_table import FORMATS, PIPED, TABLE
 
 

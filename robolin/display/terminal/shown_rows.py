@@ -11,7 +11,7 @@ import numpy as np
 
 from robolin.core.choices import base_verb
 from robolin.core.natural_scales import UNDECIDED_RATE
-from robolin.core.results.result import Result, ResultStream
+from robolin.core.result import Result, ResultStream
 
 SHOWN = 10
 # on a small screen, next to minimum and maximum

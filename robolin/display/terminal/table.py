@@ -11,7 +11,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.notebook import ROUNDED_ZERO, html_contract, html_table, phrase
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.core.text import printable
 from robolin.display.terminal.assumption_lines import assumptions, zero_outside_limits
 from robolin.display.terminal.grid import (

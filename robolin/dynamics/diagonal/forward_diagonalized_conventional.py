@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.diagonal.diagonal_tables import gravity_effort
-from robolin.dynamics.diagonal.elimination_terms import (
+from robolin.dynamics.diagonal.diagonalize_conventional import (
     coriolis_forces,
     free_torque,
     losses,

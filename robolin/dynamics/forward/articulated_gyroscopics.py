@@ -13,8 +13,8 @@ from robolin.dynamics.algebra.inertias import (
     times_half,
 )
 from robolin.dynamics.algebra.vectors import add, angular, force_cross, scale, sub, twice
+from robolin.dynamics.links.link_motion import NominalTerms, doubled
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.nominal_terms import NominalTerms, doubled
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 

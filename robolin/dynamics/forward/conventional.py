@@ -5,8 +5,8 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Column, Scalars
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_model
+from robolin.dynamics.links.link_motion import nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
-from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.elimination import (
     EliminationFactors,
     eliminate,

@@ -6,8 +6,7 @@ from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.vectors import dot
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.links.loads import nonfollower_correction
-from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
-from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, apply_inverse_mass
 
 
 def correct_for_fixed_loads(chain: Chain, links: Links, art: Articulated) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.dynamics.algebra.block_tridiagonal import BlockRow, by_cyclic_reduction
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
 from robolin.dynamics.algebra.inertias import ENTRY_INDEX, articulated_from, rigid_times
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.small_matrices import (
+    BlockRow,
     Matrix,
+    by_cyclic_reduction,
     divided,
     flat,
     matrix_rows,

@@ -13,12 +13,11 @@ from robolin.dynamics.algebra.chain import Chain, Column
 from robolin.dynamics.forward.conventional import factored_mass_matrix
 from robolin.dynamics.inverse.gradient_inverse import MotionGradient, torque_gradient
 from robolin.dynamics.inverse.hessian_inverse import gradient_change
-from robolin.dynamics.inverse.perturb_inverse import perturbed_torques
+from robolin.dynamics.inverse.linearize_inverse import perturbed_torques
+from robolin.dynamics.links.link_motion import nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.motion_changes import Direction
-from robolin.dynamics.links.nominal_terms import nominal_terms
-from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
-from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
+from robolin.dynamics.mass_matrix.articulated_bodies import apply_inverse_mass, articulated_bodies
 from robolin.dynamics.mass_matrix.elimination import solve_difference, to_coordinates
 
 # 𝓜⁻¹ times a column

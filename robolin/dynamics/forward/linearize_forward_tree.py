@@ -18,8 +18,8 @@ from robolin.dynamics.forward.forward_dynamics import nominal
 from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_torques import friction_slopes, with_stiffness
+from robolin.dynamics.links.link_motion import NominalTerms, nominal_terms
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 

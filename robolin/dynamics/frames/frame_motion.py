@@ -1,4 +1,4 @@
-"""Motion of frames and links: velocity, spatial and classical acceleration, O(n).
+"""Motion and Jacobian of frames: pose, velocity, spatial and classical acceleration, O(n).
 
 Spatial acceleration, the papers' a, is the rate of the spatial velocity at a fixed point.
 Classical acceleration is that of the point which moves with the link.  Both are in world axes, and
@@ -71,3 +71,28 @@ def motion_without_gravity(chain: Chain, links: Links) -> Motion:
         driven = add(scale(links.H[k], qdd[k]), scale(moving.Hd[k], qd[k]))
         a[k] = add(a[chain.inboard(k)], driven)
     return Motion(moving.V, moving.Hd, a)
+
+
+def jacobian(chain: Chain) -> None:
+    """J, J̇q̇, pose and twist of the frame from q and q̇: hinges referred to its point r.
+
+    J(k)  = [h; H_lin + h x r]        for the hinges between the frame and the base
+    [w; v] = J q̇
+    J̇ q̇   = [ẇ; a_lin + ẇ x r + w x v],   [ẇ; a_lin] = Σ Ḣ* q̇
+    """
+    links, qd = forward_kinematics(chain, weighed=False), chain.input("qd")
+    moving, tip = velocities(chain, links, qd), tip_frame(chain, links)
+
+    # a column for every hinge that moves the frame, and the sum of their drift Ḣ* q̇
+    bias = chain.accumulator(ZERO6)
+    for k in chain.path_of(tip.link):
+        column = at_point(links.H[k], tip.r)
+        for i in range(6):
+            chain.out("jacobian", (i, k), column[i])
+        bias.value = add(bias.value, scale(moving.Hd[k], qd[k]))
+
+    # the motion of the frame's own point
+    V = at_point(moving.V[tip.link], tip.r)
+    out_spatial(chain, "jacobian_rate_qd", classical(V, at_point(bias.value, tip.r)))
+    out_spatial(chain, "twist", V)
+    out_pose(chain, links, tip)

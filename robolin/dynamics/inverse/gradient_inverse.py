@@ -13,9 +13,9 @@ from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.links.group_rotors import add_weighted_rotor_slopes
 from robolin.dynamics.links.joint_torques import friction_slope, with_stiffness
+from robolin.dynamics.links.link_motion import NominalTerms, nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import nonfollower_correction
-from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 
 
 def gradient_inverse(chain: Chain) -> None:

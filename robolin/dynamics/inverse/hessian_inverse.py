@@ -24,7 +24,7 @@ from robolin.dynamics.algebra.vectors import (
 from robolin.dynamics.inverse.gradient_inverse import Adjoint, MotionGradient, adjoint_sweeps
 from robolin.dynamics.links.group_rotors import add_weighted_rotor_slopes
 from robolin.dynamics.links.joint_torques import friction_curvature
-from robolin.dynamics.links.link_motion import Motion, motion
+from robolin.dynamics.links.link_motion import Motion, NominalTerms, motion, nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import (
     apply_nonfollower_correction,
@@ -37,7 +37,6 @@ from robolin.dynamics.links.motion_changes import (
     HingeChanges,
     perturbed_motion,
 )
-from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 
 
 def hessian_inverse(chain: Chain) -> None:

@@ -20,8 +20,7 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Sink, Slo
 from robolin.dynamics.algebra.scalar import Scalar, Vector, where
 from robolin.dynamics.algebra.vectors import ZERO6, add, cross, dot, motion_cross, scale
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
-from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, apply_inverse_mass
 
 
 class CarriedRotors(NamedTuple):

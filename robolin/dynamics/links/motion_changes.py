@@ -13,9 +13,8 @@ from typing import NamedTuple
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import ZERO6, add, motion_cross, scale, sub
-from robolin.dynamics.links.link_motion import Motion
+from robolin.dynamics.links.link_motion import Motion, NominalTerms
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.nominal_terms import NominalTerms
 
 
 class Direction(NamedTuple):

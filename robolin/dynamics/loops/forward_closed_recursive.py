@@ -31,8 +31,11 @@ from robolin.dynamics.loops.independent_rows import (
     least_solution,
     summed,
 )
-from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
-from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+from robolin.dynamics.mass_matrix.articulated_bodies import (
+    Articulated,
+    apply_inverse_mass,
+    articulated_bodies,
+)
 
 # compliance of a constraint, relative to the sum over all, below which it is numerically zero
 SMALL_COMPLIANCE = 1e-12

@@ -1,9 +1,9 @@
-"""Independent rows of the loop-closure constraints, and an orthonormal basis of them.
+"""Independent rows of the loop-closure constraints, and the step that projects onto them.
 
-Gram–Schmidt with pivoting, as in `robolin.evaluation.loops.solve`: the longest remainder is taken
+Gram–Schmidt with pivoting, as in `robolin.evaluation.loop_linear_algebra`: the longest remainder is
 next, until all are shorter than 1e-9 of the longest row.  The choice depends on the state, and an
 algorithm has no branches, so a choice is a vector of ones and zeros that multiplies all rows.  All
-loops run over independent coordinates.
+loops run over independent coordinates.  The projection is the minimum-norm first-order step, O(n).
 """
 
 from __future__ import annotations
@@ -15,6 +15,17 @@ from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
 from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
 from robolin.dynamics.algebra.vectors import add, dot, scale, sub
+from robolin.dynamics.links.link_motion import bias_motion
+from robolin.dynamics.links.link_poses import forward_kinematics
+from robolin.dynamics.loops.closures import (
+    by_coordinates,
+    closure_columns,
+    closure_ends,
+    closure_velocity,
+    gaps,
+    out_gaps,
+    row_count,
+)
 
 # a row is dependent if its remainder, relative to the largest row, is below this
 DEPENDENT_WITHIN = 1e-9
@@ -146,3 +157,23 @@ def added_up(values: Vector) -> Scalar:
 
 def _squares(values: Vector) -> Vector:
     return tuple(x * x for x in values)
+
+
+def closing_step(chain: Chain) -> None:
+    """The shortest δq with L δq = φ and δq̇ with L δq̇ = L q̇; subtracting them closes the loops."""
+    # constraint violation and its rate
+    links, qd, count = forward_kinematics(chain, weighed=False), chain.input("qd"), row_count(chain)
+    ends, moving = closure_ends(chain, links), bias_motion(chain, links, qd)
+    out_gaps(chain, ends)
+
+    # the independent equations, and the shortest steps that satisfy them
+    L = by_coordinates(chain, closure_columns(chain, links, ends), count)
+    basis = independent_rows(chain, L, count)
+    dq = least_solution(basis, gaps(ends)[0])
+    dqd = least_solution(basis, closure_velocity(chain, ends, moving))
+
+    # coordinate by coordinate
+    out_dq, out_dqd = chain.result("dq"), chain.result("dqd")
+    for j in chain.coordinates():
+        out_dq[j] = dot(dq, basis.Q[j])
+        out_dqd[j] = dot(dqd, basis.Q[j])

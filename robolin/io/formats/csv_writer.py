@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from robolin.core.arrays import format_datetimes
-from robolin.core.results.result import Result, ResultStream
-from robolin.core.results.table_columns import Columns, column_names, table_columns
+from robolin.core.result import Result, ResultStream
+from robolin.core.summary import Columns, column_names, table_columns
 from robolin.core.threads import after_short_answer, close_generator, prefetch
 from robolin.io.atomic import atomic_write, atomic_write_all, is_stream
 from robolin.io.format_table import FORMATS

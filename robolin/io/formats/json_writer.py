@@ -24,7 +24,7 @@ from robolin.core.arrays import (
     parse_datetimes,
     stored_values,
 )
-from robolin.core.results.result import ResultStream
+from robolin.core.result import ResultStream
 from robolin.core.text import printable_json
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import RobolinError

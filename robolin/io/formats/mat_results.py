@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import Numbers, stored_values
-from robolin.core.results.result import Result, ResultStream
+from robolin.core.result import Result, ResultStream
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import atomic_write
 from robolin.io.provenance_reader import (

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.core.arrays import NumberKind, kind_of, stored_values
-from robolin.core.results.result import Result, ResultStream
+from robolin.core.result import Result, ResultStream
 from robolin.core.threads import SMALL_RESULT, after_short_answer, prefetch
 from robolin.errors import FileError
 from robolin.io.atomic import atomic_write, is_stream

@@ -19,8 +19,8 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from robolin.core.results.result import Result, ResultStream
-from robolin.core.results.table_columns import Columns, table_columns
+from robolin.core.result import Result, ResultStream
+from robolin.core.summary import Columns, table_columns
 from robolin.core.threads import (
     SMALL_RESULT,
     after_short_answer,

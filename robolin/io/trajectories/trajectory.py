@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robolin.core.arrays import Floats, Mask, Numbers
-from robolin.core.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
+from robolin.core.configuration import LENGTH_TOLERANCE, rpy_from_quaternion
 from robolin.errors import RobolinError
 from robolin.io.trajectories.column_layouts import Orientation
 

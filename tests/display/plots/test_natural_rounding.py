@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.results.result import Result
+from robolin.core.result import Result
 from robolin.display.plots.panels import BarPanel, CurvePanel
 from robolin.display.plots.result_panels import panels_of
 from robolin.display.terminal.text_plot import text_plot

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.results.result import Array, Result
+from robolin.core.result import Array, Result
 from robolin.display.plots.panels import (
     NO_BOUNDS,
     BarPanel,

@@ -8,8 +8,8 @@ import pytest
 
 import robolin
 from robolin.core.natural_scales import UNDECIDED_RATE
-from robolin.core.results.result import Array, Result, stream_of_one_part
-from robolin.core.results.summary import only_arrays
+from robolin.core.result import Array, Result, stream_of_one_part
+from robolin.core.summary import only_arrays
 from robolin.display.terminal.numbers import aligned
 from robolin.display.terminal.screen import short_names
 from robolin.display.terminal.shown_rows import spread_rows

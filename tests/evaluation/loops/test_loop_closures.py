@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robolin.evaluation.loops.closure_arrays import Closures, rotation_vector
+from robolin.evaluation.loop_linear_algebra import Closures, rotation_vector
 from tests.dynamics.running import run_on
 from tests.dynamics.world import frame_in_world
 from tests.evaluation.loops.closed_arms import Closed, relative, sample

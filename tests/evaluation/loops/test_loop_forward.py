@@ -10,8 +10,8 @@ import pytest
 
 import robolin
 from robolin.core.arm import Frame, Inertia, Link, Loop, Pose, Wrench
-from robolin.evaluation.loops.closure_arrays import evaluate_flat
-from robolin.evaluation.loops.loop_simulation import LoopMotion
+from robolin.evaluation.loop_linear_algebra import evaluate_flat
+from robolin.evaluation.loop_projection import LoopMotion
 from tests.dynamics.running import run_on
 from tests.evaluation.loops.closed_arms import METHODS, Closed, relative, sample
 from tests.evaluation.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced, reduced_change

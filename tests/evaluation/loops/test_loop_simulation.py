@@ -51,8 +51,8 @@ def test_baumgarte_follows_the_projection() -> None:
 
 def test_baumgarte_lets_gaps_die_out() -> None:
     """A gap follows ë + 2 α ė + β² e = 0: with α = β it falls as (1 + α t) exp(-α t)."""
-    from robolin.evaluation.loops.loop_dynamics import Baumgarte
-    from robolin.evaluation.loops.loop_simulation import LoopMotion
+    from robolin.evaluation.loop_dynamics import Baumgarte
+    from robolin.evaluation.loop_projection import LoopMotion
 
     arm, q, _ = started()
     motion = LoopMotion(arm, {}, baumgarte=Baumgarte(30.0, 30.0))

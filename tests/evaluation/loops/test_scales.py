@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm, Frame, Link, Pose
-from robolin.evaluation.loops.solve import independent_row_mask
+from robolin.evaluation.loop_linear_algebra import independent_row_mask
 from tests.evaluation.loops.closed_arms import METHODS
 
 # powers of two, so that lengths are scaled without rounding: from 1 pm to 268 000 km for a metre;

@@ -7,7 +7,7 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.core.results.result import Array, Result, stream_of_one_part
+from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats import csv_reader
 from robolin.io.formats.csv_writer import write_csv

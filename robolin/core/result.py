@@ -12,7 +12,7 @@ import numpy as np
 
 from robolin.core.arrays import Numbers, kind_of
 from robolin.core.notebook import DisplayMixin, equal_values
-from robolin.core.results.table_columns import dict_of, pandas_of, polars_of
+from robolin.core.summary import dict_of, pandas_of, polars_of
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:

@@ -30,14 +30,13 @@ from robolin.evaluation.evaluate import (
     require_known,
     row_of,
 )
-from robolin.evaluation.loops.closure_arrays import Closures, row_names
-from robolin.evaluation.loops.loop_dynamics import (
+from robolin.evaluation.loop_dynamics import (
     LoopSolution,
     Mechanism,
     loop_solution,
     without_closures,
 )
-from robolin.evaluation.loops.solve import LOOP_SOLVERS
+from robolin.evaluation.loop_linear_algebra import LOOP_SOLVERS, Closures, row_names
 
 # largest constraint violation in m and rad, and of its rate in m/s and rad/s
 CLOSURE_TOLERANCE = 1e-6

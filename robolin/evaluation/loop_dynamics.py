@@ -19,18 +19,16 @@ from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod
 from robolin.evaluation.evaluate import RunOptions
-from robolin.evaluation.loops.closure_arrays import (
+from robolin.evaluation.loop_linear_algebra import (
     DEFAULT_OPTIONS,
-    Closures,
-    closure_row_count,
-    evaluate_flat,
-    open_by,
-)
-from robolin.evaluation.loops.solve import (
     LOOP_SOLVERS,
+    Closures,
     Mask,
     System,
+    closure_row_count,
+    evaluate_flat,
     independent_row_mask,
+    open_by,
     patterns,
     without_inertia,
 )

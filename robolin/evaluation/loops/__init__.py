@@ -1,1 +1,0 @@
-"""Arms with closed loops: constraint solving, rank, projection and motion by linear algebra."""
