@@ -94,6 +94,49 @@ def test_mjcf_is_cut_where_mujoco_cuts_it(here):
         assert motion.tau[0, 0] == data.qfrc_actuator[0]
 
 
+_MOTOR = 'motor joint="pivot"'
+
+
+@pytest.mark.parametrize(
+    ("actuators", "expected"),
+    [
+        (f'<{_MOTOR} ctrlrange="-1 2" gear="50"/>', (-50.0, 100.0)),
+        (f'<{_MOTOR} ctrlrange="-1 2" gear="-50"/>', (-100.0, 50.0)),
+        (f'<{_MOTOR} ctrlrange="-9 9" forcerange="-2 3" gear="2"/>', (-4.0, 6.0)),
+        (f'<{_MOTOR} ctrlrange="-1 1"/><{_MOTOR} ctrlrange="-2 2" gear="3"/>', (-7.0, 7.0)),
+        (f'<{_MOTOR} ctrlrange="-1 1"/><{_MOTOR}/>', None),
+        ('<general joint="pivot" gainprm="5" ctrlrange="-1 2"/>', (-5.0, 10.0)),
+        ('<position joint="pivot" kp="100" ctrlrange="-1 1"/>', None),
+        ('<position joint="pivot" kp="1e6" forcerange="-7 8" gear="2"/>', (-14.0, 16.0)),
+    ],
+)
+def test_actuators_of_mjcf_limit_the_effort(here, actuators, expected):
+    """MuJoCo's qfrc_actuator for extreme controls is within the limits, and reaches them."""
+    mujoco = pytest.importorskip("mujoco")
+    text = MJCF.replace('actuatorfrcrange="-3 4"', "").replace('<motor joint="pivot"/>', actuators)
+    Path("arm.xml").write_text(text)
+    limits = robolin.load("arm.xml").joints[0].limits
+    assert limits.effort_range == (expected or (-float("inf"), float("inf")))
+    model = mujoco.MjModel.from_xml_path("arm.xml")
+    data, reached = mujoco.MjData(model), []
+    for control in (-1e3, 1e3):
+        data.ctrl[:] = control * (-1 if model.actuator_gear[0, 0] < 0 else 1)
+        mujoco.mj_forward(model, data)
+        reached.append(float(data.qfrc_actuator[0]))
+    assert expected is None or tuple(reached) == expected
+
+
+def test_effort_limits_of_actuators_are_assumptions(here):
+    """The contract names the source of the limits, and MuJoCo's clamp of the sum still holds."""
+    pytest.importorskip("mujoco")
+    Path("arm.xml").write_text(MJCF.replace("<motor", '<motor ctrlrange="-1 1" gear="3.5"'))
+    arm = robolin.load("arm.xml")
+    assert arm.joints[0].limits.effort_range == (-3.0, 3.5)
+    note = "effort limits of 1 joint from ctrlrange, forcerange and gear of their actuators"
+    assert note in arm.contract["notes"]
+    assert not any("ctrlrange" in each for each in arm.contract["ignored"])
+
+
 def test_bryson_takes_half_the_range(here):
     """The weight of the torque is 1/3.5², and with one number for both ends 1/4²."""
     for effort, half in (("[-3, 4]", 3.5), ("4", 4.0)):

@@ -148,8 +148,6 @@ UNUSED_OF_MJCF = [
     "joint attribute user (1)",
     "key attribute qvel (1)",
     "light (1)",
-    "motor attribute ctrlrange (1)",
-    "motor attribute gear (2)",
     "option attribute timestep (1)",
     "sensor/jointpos (1)",
     "sensor/jointvel (1)",

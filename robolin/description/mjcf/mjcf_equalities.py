@@ -292,3 +292,12 @@ def tendon_rotors(model: Row, files: ModelFiles) -> tuple[list[LinkEntry], list[
             links += more
             joints += joined
     return links, joints
+
+
+def omit_shared_efforts(model: Row, rules: Mapping[str, Mimic]) -> None:
+    """Remove the range of a joint and its leader, which share their actuators."""
+    driven = {each["name"] for each in model["joint"] if each["effort"] is not None} & {*rules}
+    shared = driven | {rules[name].leader for name in driven}
+    for joint in model["joint"]:
+        if joint["name"] in shared or "actuation" in model["disabled"]:
+            joint["effort"] = None

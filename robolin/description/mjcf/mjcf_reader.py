@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 from robolin.core.arm import (
@@ -35,6 +36,7 @@ from robolin.core.text import pluralize
 from robolin.description.mjcf import mjcf_worker as compile_in_own_process
 from robolin.description.mjcf.mjcf_equalities import (
     Equalities,
+    omit_shared_efforts,
     read_equalities,
     tendon_rotors,
     with_tendon_armature,
@@ -241,6 +243,7 @@ def _description(
 ) -> tuple[Description, list[Finding]]:
     bodies, equalities = model["body"], read_equalities(model, files, findings, open_loops)
     rules, (rotors, rotor_joints) = equalities.rules, tendon_rotors(model, files)
+    omit_shared_efforts(model, rules)
     base = LinkEntry(bodies[0]["name"], files.at("worldbody", ""))
     parts = [part for k in range(1, len(bodies)) for part in _parts(model, k, files)]
     links = [base, *(part.link for part in parts), *equalities.links, *rotors]
@@ -359,9 +362,14 @@ def _joint(
 
 
 def _limits(joint: Row) -> Limits:
+    """Limits of the position and the effort; MuJoCo clamps the sum of the actuators."""
     lower, upper = joint["range"] if joint["limited"] else (None, None)
+    low, high = joint["effort"] or (-inf, inf)
     if joint["actfrclimited"]:
-        return Limits(lower, upper, None, *effort_ends(*joint["actfrcrange"]))
+        first, last = joint["actfrcrange"]
+        low, high = min(max(low, first), last), max(min(high, last), first)
+    if isfinite(low):
+        return Limits(lower, upper, None, *effort_ends(low, high))
     return UNLIMITED if lower is None else Limits(lower, upper)
 
 
@@ -416,10 +424,14 @@ def with_actuators(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def actuator_notes(model: Mapping[str, Any]) -> Iterator[str]:
-    """A note on actuators whose armature or damping their joints have."""
+    """Notes on armature, damping and effort limits of joints that come from their actuators."""
     acting = [each for each in _acting(model) if each["trntype"] in _ON_JOINTS]
     if acting:
         yield f"armature and damping of {pluralize(len(acting), 'actuator')} added to their joints"
+    limited = sum(joint["effort"] is not None for joint in model["joint"])
+    if limited:
+        joints = pluralize(limited, "joint")
+        yield f"effort limits of {joints} from ctrlrange, forcerange and gear of their actuators"
 
 
 def actuator_findings(model: Mapping[str, Any], files: ModelFiles) -> Iterator[Finding]:

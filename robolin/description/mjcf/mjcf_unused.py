@@ -82,23 +82,27 @@ _DRIVES = (
     *("general", "motor", "position", "velocity", "intvelocity", "orientation", "pid"),
     *("damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin"),
 )
+# drives whose control is a force, and attributes of the force and of the control
+_DIRECT = ("motor", "general")
+_FORCE, _CONTROL = ("forcelimited", "forcerange"), ("ctrllimited", "ctrlrange", "gainprm")
 _OF_MODEL = (
     *("compiler", "option", "default", "asset", "worldbody", "equality", "actuator"),
     "keyframe",
 )
 
+_KIND_OF_DRIVE = {tag: "direct drive" if tag in _DIRECT else "drive" for tag in _DRIVES}
 # elements that are used inside others, each with its entry in the table above
 _INSIDE: Mapping[str, Mapping[str, str]] = {
     "mujoco": {tag: tag for tag in _OF_MODEL},
     "option": {"flag": "flag"},
     "default": {
         **{tag: tag for tag in ("default", "joint", "geom", "mesh")},
-        **dict.fromkeys(_DRIVES, "drive"),
+        **_KIND_OF_DRIVE,
         "equality": "default equality",
     },
     "asset": {"mesh": "mesh", "model": "model"},
     **{key: {tag: tag for tag in _OF_BODY} for key in ("worldbody", "body", "frame", "replicate")},
-    "actuator": dict.fromkeys(_DRIVES, "drive"),
+    "actuator": _KIND_OF_DRIVE,
     "keyframe": {"key": "key"},
     "equality": {
         **{tag: tag for tag in ("connect", "weld")},
@@ -143,7 +147,18 @@ def _used_together(root: Element) -> _Used:
             geom = (*geom, *_CHOSEN_BY)
         if part.tag in _DRIVES and ("armature" in part.attributes or "damping" in part.attributes):
             drive = (*drive, "gear")
-    return {"geom": geom, "drive": drive}
+    # without a range, gears and controls change nothing: torques are inputs
+    if any(part.tag in _DRIVES and "forcerange" in part.attributes for part in _everything(root)):
+        drive = (*drive, "gear", *_FORCE)
+    direct = (*drive, "gear", *_FORCE, *_CONTROL) if _has_limited_motor(root) else drive
+    return {"geom": geom, "drive": drive, "direct drive": direct}
+
+
+def _has_limited_motor(root: Element) -> bool:
+    return any(
+        part.tag in _DIRECT and {"ctrlrange", "forcerange"} & {*part.attributes}
+        for part in _everything(root)
+    )
 
 
 def _everything(element: Element) -> Iterator[Element]:

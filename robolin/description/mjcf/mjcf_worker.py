@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from math import inf, isfinite
 from typing import Any
 
 from robolin.description.worker_process import ProcessBounds
@@ -50,7 +51,14 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
         "qpos0": _plain(model.qpos0),
         "qpos_spring": _plain(model.qpos_spring),
         "body": list(_rows(model, "body", model.nbody, _PER_BODY)),
-        "joint": list(_rows(model, "jnt", model.njnt, _PER_JOINT)),
+        "joint": [
+            {**row, "effort": effort}
+            for row, effort in zip(
+                _rows(model, "jnt", model.njnt, _PER_JOINT),
+                _effort_ranges(mujoco, model),
+                strict=True,
+            )
+        ],
         "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
         "actuator": list(_rows(model, "actuator", _acting(model), _PER_ACTUATOR)),
         "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
@@ -201,3 +209,45 @@ def _actuated_joints(mujoco: Any, model: Any) -> list[int] | None:
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _effort_ranges(mujoco: Any, model: Any) -> list[list[float] | None]:
+    """The range of the actuators' sum on each joint, None if one of them has no limit.
+
+    The force of an actuator is its gain times ctrl, for a fixed gain without bias, within
+    forcerange; gear converts it to the joint.  For a servo, ctrl is a setpoint: only forcerange
+    limits its force.
+    """
+    sums: list[list[float] | None] = [None] * model.njnt
+    if _actuated_joints(mujoco, model) is None:
+        return sums
+    tendon = int(mujoco.mjtTrn.mjTRN_TENDON)
+    for k in range(model.nu):
+        target = int(model.actuator_trnid[k][0])
+        if model.actuator_trntype[k] == tendon:
+            # the tension is divided among its joints
+            for joint in model.wrap_objid[_wraps(model, target)]:
+                sums[joint] = [-inf, inf]
+        elif model.actuator_trntype[k] < tendon:
+            low, high = sums[target] or (0.0, 0.0)
+            ends = _actuator_range(mujoco, model, k)
+            sums[target] = [low + ends[0], high + ends[1]]
+    return [each if each and all(map(isfinite, each)) else None for each in sums]
+
+
+def _actuator_range(mujoco: Any, model: Any, k: int) -> list[float]:
+    """Smallest and largest force of an actuator on its joint."""
+    low, high = -inf, inf
+    direct = not any(
+        (model.actuator_gaintype[k], model.actuator_biastype[k], model.actuator_dyntype[k])
+    )
+    clamped = not model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
+    if direct and clamped and model.actuator_ctrllimited[k]:
+        low, high = sorted(
+            float(end * model.actuator_gainprm[k][0]) for end in model.actuator_ctrlrange[k]
+        )
+    if model.actuator_forcelimited[k]:
+        first, last = map(float, model.actuator_forcerange[k])
+        low, high = min(max(low, first), last), max(min(high, last), first)
+    gear = float(model.actuator_gear[k][0])
+    return sorted((gear * low, gear * high)) if gear else [0.0, 0.0]
