@@ -170,16 +170,19 @@ def translate_click_errors(args: Sequence[str]) -> Iterator[None]:
 def option_hint(error: click.NoSuchOption) -> str:
     """Hint for an unknown option: a similar one, the same of another name, or other commands."""
     typed = error.option_name
-    if error.ctx is None or not typed.startswith("--"):
+    if error.ctx is None:
         return ""
     flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
-    word = typed.removeprefix("--")
+    word = typed.lstrip("-")
+    pieces = error.ctx.command.collect_usage_pieces(error.ctx)
+    if word in ROBOT_OPTIONS and {"ARM", "ARM..."} & {*pieces}:
+        return f"the robot is an argument: {error.ctx.command_path} ARM"
     same = [name for name in FOREIGN_OPTIONS.get(word, []) if name in names][:1]
     if same and word in WITH_VALUE:
         return f"did you mean {WITH_VALUE[word]} {word}?"
     other = OTHER_DIRECTION.get((error.ctx.command.name or "", word))
-    if other and not same:
+    if other:
         return other
     if close := same or suggest(word, names):
         return f"did you mean {' or '.join(f'--{name}' for name in close)}?"
@@ -273,12 +276,8 @@ LIKELY_COMMANDS = {
     name: hint
     for names, hint in (
         (
-            "fk pose kinematics forward-kinematics",
+            "fk fkine pose kinematics forward-kinematics workspace",
             "use `robolin jacobian ARM --only position --only rotation`",
-        ),
-        (
-            "ik inverse-kinematics",
-            "use `robolin simulate ARM --control pose --target FRAME=X,Y,Z,ROLL,PITCH,YAW`",
         ),
         ("gravity", "use `robolin inverse ARM --q VALUES`: torques at rest compensate gravity"),
         ("coriolis", "use `robolin mass-matrix ARM --coriolis --qd VALUES`"),
@@ -288,18 +287,44 @@ LIKELY_COMMANDS = {
             "use `linearize-forward` for accelerations, `linearize-inverse` for torques, "
             "`state-space` for A, B, C and D",
         ),
-        ("pzmap eig eigenvalues stability root-locus", "use `robolin poles ARM --q VALUES`"),
+        (
+            "pzmap damp stability controllability observability ctrb obsv root-locus rlocus",
+            "use `robolin poles ARM --q VALUES`",
+        ),
         (
             "bode nyquist freqresp frequency-response tf",
             "use `robolin response ARM --frequencies 0.1:100:200`",
         ),
-        ("step step-response impulse", "use `robolin response ARM --duration 2`"),
+        ("step step-response", "use `robolin response ARM --duration 2`"),
         ("impulse", "use `robolin response ARM --duration 2 --impulse`"),
-        ("identify identification", "use `robolin regressor ARM --rank --samples 50`"),
         ("view visualize show draw", "use `inspect` for text, `report` or `plot` for an image"),
         ("compare", "use `diff` for robots, `check A --against B` for stored results"),
         ("test", "use `verify` for a robot, `check` for stored results"),
         ("energy", "use `robolin simulate ARM --duration 1`: it returns the energies"),
+        ("torque torques holding-torques", "use `robolin inverse ARM --q VALUES`"),
+        ("limits", "use `robolin inverse ARM --trajectory FILE --limits`"),
+        (
+            "payload friction",
+            "add --payload LINK:MASS to a command; `identify` finds both from recordings",
+        ),
+        ("kalman lqg estimator", "use robolin.kalman in Python; `state-space` computes A, B and C"),
+        ("observer", "use `robolin generate ARM momentum-observer --dt 0.002 -o DIR`"),
+        ("stabilize control controller pid design", "use `lqr` for gains, `simulate` to test them"),
+        ("mpc", "use `robolin generate ARM inverse linearize-inverse --with mpc -o DIR`"),
+        ("trajectory plan-motion ilqr ddp trajopt", "use `robolin optimize ARM --goal VALUES`"),
+        ("track tracking", "use `robolin simulate ARM --control computed-torque --follow FILE`"),
+        ("calibrate estimate fit", "use `robolin identify ARM --trajectory FILE`"),
+        (
+            "convert export",
+            "use -o FILE of a command, or `robolin models --copy NAME`",
+        ),
+        ("compile c", "use `robolin generate ARM COMMAND -o DIR` for C code"),
+        (
+            "doc docs manual tutorial example examples",
+            "run `robolin help`, or add --help to a command",
+        ),
+        ("html page", "use `robolin report ARM -o page.html`"),
+        ("graph figure", "use `robolin plot RESULT -o plot.svg`"),
         ("inertia mass", "use `mass-matrix` for M, `inspect` for masses and inertias"),
     )
     for name in names.split()
@@ -314,6 +339,10 @@ def canonical_name(name: str) -> str:
 _TORQUES_ARE_RESULTS = "`robolin forward` computes accelerations from --tau"
 # command and option -> hint: the option is a result of the command
 OTHER_DIRECTION = {
+    ("response", "step"): "step responses are the default: add --duration 2",
+    ("response", "bode"): "add --frequencies 0.1:100:200",
+}
+OTHER_DIRECTION |= {
     (verb, name): _TORQUES_ARE_RESULTS
     for verb in ("inverse", "linearize-inverse")
     for name in ("tau", "torque", "torques", "effort", "efforts", "u", "force", "forces")
@@ -322,7 +351,7 @@ OTHER_DIRECTION = {
 FOREIGN_OPTIONS = {
     name: options.split()
     for names, options in (
-        ("q0 pos position positions joint-positions configuration", "q"),
+        ("q0 pos position positions joint-positions configuration pose", "q"),
         ("qdot dq v vel velocity velocities joint-velocities", "qd"),
         ("qddot ddq a acc acceleration accelerations", "qdd"),
         ("torque torques effort efforts u force forces", "tau"),
@@ -330,14 +359,16 @@ FOREIGN_OPTIONS = {
         ("out outfile out-file output-file save", "output"),
         ("csv json npz parquet table", "format"),
         ("link body ee end-effector tcp", "frame tip"),
-        ("mass load", "payload"),
+        ("mass load tool", "payload"),
+        ("g", "gravity"),
         ("timestep time-step step-size", "dt"),
         ("sample-time", "sample-time dt"),
-        ("time-span tspan t-end", "duration"),
+        ("time-span tspan t-end t tf time seconds", "duration"),
         ("steps samples-out", "rows"),
         ("Q state-weight", "weight"),
         ("R input-weight", "effort"),
-        ("omega frequency w", "frequencies"),
+        ("omega frequency w bode", "frequencies"),
+        ("step", "dt"),
         ("deg units", "degrees"),
         ("threads workers cores", "jobs"),
         ("friction", "friction-velocity"),
@@ -345,5 +376,7 @@ FOREIGN_OPTIONS = {
     )
     for name in names.split()
 }
+# names of options for the robot, which is an argument
+ROBOT_OPTIONS = frozenset(("robot", "model", "urdf", "arm", "xml", "mjcf", "sdf"))
 # names that stand for an option with a value
 WITH_VALUE = dict.fromkeys(("csv", "json", "npz", "parquet", "table"), "--format")

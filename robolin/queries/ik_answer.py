@@ -11,6 +11,7 @@ from robolin.core.progress import running
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
 from robolin.core.result import Array, Result
 from robolin.core.text_parsing import FlagText, parse_number, parse_per_joint, split_name
+from robolin.evaluation.frames import default_frame
 from robolin.queries.question import Question
 from robolin.queries.request import QueryContext
 
@@ -24,6 +25,8 @@ def answer_ik(context: QueryContext) -> Result:
     goal = parse_pose_goal(FlagText("--goal", question.text("goal") or ""))
     start = context.states.typed.get("q")
     count, seed = question.count("starts"), question.count("seed")
+    if goal.frame is None:
+        default_frame(arm, "--goal FRAME=X,Y,Z")
     with running("inverse kinematics"):
         solution = ik(
             arm,
@@ -56,8 +59,8 @@ def validate_values(question: Question) -> None:
 
 
 def parse_pose_goal(typed: FlagText) -> PoseGoal:
-    """Parse FRAME=X,Y,Z[,ROLL,PITCH,YAW]."""
-    frame, pose = split_name(typed, _FORM, _EXAMPLE)
+    """Parse FRAME=X,Y,Z[,ROLL,PITCH,YAW]; without a frame, the goal of the tip."""
+    frame, pose = split_name(typed, _FORM, _EXAMPLE) if "=" in typed.text else ("", typed.text)
     parsed = [parse_number(typed, item) for item in pose.split(",")]
     if len(parsed) not in (3, 6):
         raise typed.wrong(f"must have the form {_FORM}", f"write for example {_EXAMPLE}")
@@ -68,4 +71,4 @@ def parse_pose_goal(typed: FlagText) -> PoseGoal:
     if len(values) == 6:
         R = rotation_from_rpy(values[3], values[4], values[5])
         rotation = np.array(R).reshape(3, 3)
-    return PoseGoal(frame.strip(), values[:3], rotation)
+    return PoseGoal(frame.strip() or None, values[:3], rotation)

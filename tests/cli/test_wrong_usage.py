@@ -282,6 +282,12 @@ SLIPS = [
     ("lqr --Q 1", "did you mean --weight?"),
     ("poles --csv", "did you mean --format csv?"),
     ("jacobian --link x", "did you mean --frame?"),
+    ("poles --pose home", "did you mean --q?"),
+    ("lqr -Q 1", "did you mean --weight?"),
+    ("simulate --tf 3", "did you mean --duration?"),
+    ("poles --g 0", "did you mean --gravity?"),
+    ("response --step", "step responses are the default: add --duration 2"),
+    ("inverse --robot x", "the robot is an argument: robolin inverse ARM"),
     # options of other commands
     ("inverse --tau 0,0", "`robolin forward` computes accelerations from --tau"),
     ("inverse --torque 0,0", "`robolin forward` computes accelerations from --tau"),
@@ -321,6 +327,32 @@ def test_values_separated_by_spaces_have_a_hint_with_commas() -> None:
     assert (ran.code, ran.out) == (2, "")
     assert "values must be separated by commas" in ran.err
     assert "hint: write 0.1,-0.2" in ran.err
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["--q 0.1 -0.2", "--q=0.1 -0.2", "--q 0.1, -0.2", "--q shoulder=0.1 elbow=-0.2"],
+)
+def test_values_in_several_words_are_joined(typed: str) -> None:
+    """Blanks between the numbers of a command line mean the same as commas."""
+    ran = robolin("inverse", "two-link", *typed.split(), "--format", "csv")
+    assert (ran.code, ran.out) == (0, robolin("inverse", "two-link", "--q", "0.1,-0.2").out)
+
+
+def test_a_number_that_follows_another_option_is_an_argument() -> None:
+    """Only values per joint are joined."""
+    assert robolin("inverse", "two-link", "--precision", "3", "4").code == 2
+    assert robolin("inverse", "--q", "0.1", "0.2", "two-link").code == 0
+
+
+@pytest.mark.parametrize("option", ["--target", "--position", "--goal"])
+def test_a_goal_of_ik_has_several_names(option: str) -> None:
+    """The option of `simulate` and usual names work, with and without the frame."""
+    expected = robolin("ik", "two-link", "--goal", "tip=1.2,0.5,0").out
+    for goal in ("tip=1.2,0.5,0", "1.2,0.5,0"):
+        assert robolin("ik", "two-link", f"{option}={goal}").out == expected != ""
+    ran = robolin("ik", "panda", option, "0.4,0,0.5")
+    assert "hint: choose one with --goal FRAME=X,Y,Z" in ran.err
 
 
 def test_a_start_outside_the_limits_suggests_a_pose() -> None:

@@ -138,7 +138,7 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
       robolin generate panda inverse linearize-forward -o panda-c
       robolin generate arm.urdf forward --real float --prefix arm -o firmware
       robolin generate ur5 inverse mass-matrix --with mex -o ur5-mex
-        robolin generate ur5 momentum-observer --dt 0.002 -o ur5-c
+      robolin generate ur5 momentum-observer --dt 0.002 -o ur5-c
       robolin generate ur5 inverse linearize-inverse --with mpc -o ur5-mpc
     """
     from robolin.codegen.generate import generate

@@ -161,7 +161,8 @@ _IK_FLAGS = flags(
     VERBS["ik"].own_options,
     {
         "--goal FRAME=X,Y,Z[,ROLL,PITCH,YAW]": "Goal pose of a link [m, rad]\n"
-        "In the axes of the root link. Without angles, any orientation.",
+        "In the axes of the root link. Without angles, any orientation. Without FRAME=, the goal "
+        "of the tip.",
         "--starts N": "Number of starts (default 32)\n"
         "The first start is --q, the other starts are random. The solution nearest to --q is "
         "returned.",

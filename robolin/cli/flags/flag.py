@@ -6,7 +6,7 @@ A group adds several flags to a command and passes them as one object.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from robolin.core.former_names import FORMER_OPTIONS
+from robolin.core.text import is_number
 from robolin.errors import FileError, UsageError
 from robolin.queries.option_specs import (
     NO_CONDITIONS,
@@ -159,7 +160,14 @@ class VerbCommand(click.Command):
         return [*pieces[1:], pieces[0]] if self.options_metavar else pieces
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, [_current_option(word) for word in args])
+        by_joint = {
+            name
+            for param in self.params
+            if isinstance(param, Flag) and param.by_joint
+            for name in param.opts
+        }
+        current = [_current_option(word, self.name or "") for word in args]
+        rest = super().parse_args(ctx, _joined_by_commas(current, by_joint))
         if not ctx.resilient_parsing:
             explicit = {
                 _long_name(param): ctx.params[param.name]
@@ -200,10 +208,41 @@ class VerbCommand(click.Command):
             formatter.write(f"{MORE}\n")
 
 
-def _current_option(word: str) -> str:
-    """The current name of an option of earlier versions; other words are unchanged."""
-    former = word.removeprefix("--")
-    return f"--{FORMER_OPTIONS[former]}" if former in FORMER_OPTIONS else word
+# command -> names of its options in other commands and programs
+_OPTION_SYNONYMS = {
+    "ik": dict.fromkeys(("target", "pose", "xyz", "position", "pos", "point"), "goal")
+}
+
+
+def _current_option(word: str, command: str) -> str:
+    """The current name of an option of earlier versions or other commands, else the word."""
+    typed, equals, value = word.partition("=")
+    known = {**FORMER_OPTIONS, **_OPTION_SYNONYMS.get(command, {})}
+    name = known.get(typed[2:]) if typed.startswith("--") else None
+    return f"--{name}{equals}{value}" if name else word
+
+
+def _joined_by_commas(words: Sequence[str], by_joint: Collection[str]) -> list[str]:
+    """The words with commas between numbers per joint that are separated by blanks: `--q 0 1`."""
+    joined: list[str] = []
+    values = False
+    for i, word in enumerate(words):
+        flag_, equals, value = word.partition("=")
+        if flag_ in by_joint and equals:
+            values = _is_value(value)
+        elif values and _is_value(word):
+            joined[-1] = f"{joined[-1].rstrip(',')},{word}"
+            continue
+        else:
+            values = i > 0 and words[i - 1] in by_joint and _is_value(word)
+        joined.append(word)
+    return joined
+
+
+def _is_value(word: str) -> bool:
+    """True for numbers, and for numbers with the name of their joint."""
+    items = word.rstrip(",").split(",")
+    return all(is_number(item.rpartition("=")[2].strip()) for item in items)
 
 
 def write_options(
