@@ -12,7 +12,6 @@ import numpy as np
 
 from robolin.core.arrays import Numbers, kind_of
 from robolin.core.notebook import DisplayMixin, equal_values
-from robolin.core.summary import dict_of, pandas_of, polars_of
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
@@ -172,10 +171,14 @@ class Result(DisplayMixin):
 
     def to_dict(self) -> dict[str, Any]:
         """Verb, joints, times, arrays, units, labels, contract, options and inputs by name."""
+        from robolin.core.summary import dict_of
+
         return dict_of(self)
 
     def to_polars(self) -> DataFrame:
         """Polars data frame with one row per state and the columns of the CSV."""
+        from robolin.core.summary import polars_of
+
         return polars_of(self)
 
     def to_pandas(self) -> Any:
@@ -184,6 +187,8 @@ class Result(DisplayMixin):
         Raises:
             RobolinError: pandas is not installed
         """
+        from robolin.core.summary import pandas_of
+
         return pandas_of(self)
 
     def plot(self, *only: str, style: str = "light") -> Figure:
