@@ -165,7 +165,7 @@ def by_unit(arm: Arm, change: Floats) -> dict[str, float]:
 
 def independent_defect(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> float:
     """Largest difference between q̈ and forward dynamics by elimination, relative to max |q̈|."""
-    again = forward(arm, q, qd, tau, method="conventional", jobs=1)
+    again = forward(arm, q, qd, tau, method="conventional", engine="compiled", jobs=1)
     scale = max(1.0, float(np.abs(qdd).max()))
     return float(np.abs(again - qdd).max()) / scale
 
@@ -182,6 +182,7 @@ def replayed(motion: OptimalMotion, problem: Problem, gains: bool) -> dict[str, 
             every=None,
             control=motion.feedback(gains=gains),
             limits=False,
+            engine="compiled",
             jobs=1,
         )
     except RobolinError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,12 +120,17 @@ class Problem:
         size = 100.0 * float(self._scales(0.2 * self.duration)[0].max())
         return PoseTerminal(self.residual, np.full(rows, size), hard=True)
 
+    @cached_property
+    def _inertia(self) -> Floats:
+        """Inertia of each joint at the start (n,)."""
+        return np.diagonal(mass_matrix(self.arm, self.start[0]))
+
     def _scales(self, time: float) -> Floats:
         """Second derivative of the effort cost by positions and velocities to change in a time.
 
         A change δq within t takes torques of M δq / t², so it costs about 12 w M² / t³ δq².
         """
-        inertia = np.diagonal(mass_matrix(self.arm, self.start[0]))
+        inertia = self._inertia
         effort = 2.0 * self.weight[2, list(self.actuated)].max() * inertia * inertia
         return np.stack([12.0 * effort / time**3, 4.0 * effort / time])
 

@@ -261,8 +261,8 @@ def require_short_steps(
     """
     if not isinstance(law, FeedbackControl) or law.dt is not None or schedule.integrator != "rk4":
         return
-    poles = _poles(arm, StateFeedback(arm, law), law, schedule.duration, run_options)
     step = schedule.longest
+    poles = _poles(arm, StateFeedback(arm, law), law, schedule.duration, step, run_options)
     z = step * poles[poles.real < 0.0]
     grown = 1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0)))
     if not ((np.abs(z) > DAMPED) & (np.abs(grown) > 1.0)).any():
@@ -283,9 +283,10 @@ def _poles(
     feedback: StateFeedback,
     law: FeedbackControl,
     duration: float,
+    step: float,
     run_options: RunOptions,
 ) -> Complexes:
-    """Closed-loop poles in 1/s, for every row of gains until the end."""
+    """Closed-loop poles in 1/s of all rows of gains that may have one beyond DAMPED / step."""
     at = feedback.rows(duration)
     values = {name: at[name] for name in ("q", "qd", "tau")}
     model = evaluate_arm(arm, "linearize-forward", values, **run_options)
@@ -299,8 +300,23 @@ def _poles(
     closed[..., n : 2 * n, :] -= kept.T @ model["dqdd_dtau"][..., motors] @ K
     if size > 2 * n:
         closed[..., 2 * n :, :] = at["integrals"]
+    closed = closed[_norm_bounds(closed, n) * step > DAMPED]
     poles: Complexes = np.linalg.eigvals(closed).astype(complex)
     return poles
+
+
+def _norm_bounds(closed: Floats, n: int) -> Floats:
+    """Upper bounds of |λ| of matrices (..., size, size): row sums with velocities scaled.
+
+    A scale of √‖∂q̈/∂q‖ balances positions and velocities; a similar matrix has the same poles.
+    """
+    stiffness = np.abs(closed[..., n : 2 * n, :n]).sum(axis=-1).max(axis=-1)
+    scale = np.sqrt(np.where(stiffness > 0.0, stiffness, 1.0))[..., None]
+    rows = np.abs(closed)
+    rows[..., n : 2 * n] *= scale[..., None]
+    rows[..., n : 2 * n, :] /= scale[..., None]
+    bounds: Floats = rows.sum(axis=-1).max(axis=-1)
+    return bounds
 
 
 def _rounded_down(value: float) -> float:
