@@ -24,6 +24,7 @@ from benchmarks import (
     linkage,
     machine,
     motion_models,
+    optimal_motions,
     peak,
     reports,
     scaling,
@@ -47,6 +48,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "generated": generated_code.measured,
     "simulation": simulation.measured,
     "control": control_design.measured,
+    "motions": optimal_motions.measured,
     "loops": linkage.measured,
     "end-to-end": end_to_end.measured,
     "models": motion_models.measured,
@@ -83,9 +85,9 @@ def main(
     """Compare robolin with other programs.
 
     PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, simulation,
-    loops, end-to-end, models, checking, reports or all, the default.  Each part prints its
-    tables.  A run writes one JSON file.  Tables and picture in the docs show each part from the
-    newest file in benchmarks/results that has it.
+    control, motions, loops, end-to-end, models, checking, reports or all, the default.  Each part
+    prints its tables.  A run writes one JSON file.  Tables and picture in the docs show each part
+    from the newest file in benchmarks/results that has it.
 
     \b
     Example:

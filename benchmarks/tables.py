@@ -312,6 +312,48 @@ def control(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
+def motions(figures: Figures) -> Lines:
+    """Optimal motions: time, iterations and cost of every program."""
+    part = figures["motions"]
+    header = (f"{part['arm']}, {part['knots']} knots", "ms", "iterations", "cost")
+    cells = [
+        (
+            f"{problem}: {name}",
+            number(entry["ms"]),
+            str(entry["iterations"]),
+            f"{entry['cost']:.10g}",
+        )
+        for problem, programs in part["problems"].items()
+        for name, entry in programs.items()
+        if name != "gap"
+    ]
+    parts = [(f"{name} of 100 knots", number(us)) for name, us in part["iteration"].items()]
+    limited = (
+        "effort limits of the file",
+        "ms of a call",
+        "iterations",
+        "beyond the limit",
+        "cost",
+    )
+    rows = [
+        (
+            f"× {scale}",
+            number(entry["ms"]),
+            str(entry["iterations"]),
+            f"{entry['violation']:.1e} N·m",
+            f"{entry['gap']:+.1e} of IPOPT's" if "gap" in entry else "–",
+        )
+        for scale, entry in part["limits"].items()
+    ]
+    return [
+        *rows_of(header, cells),
+        "",
+        *rows_of(("part of an iteration", "µs"), parts),
+        "",
+        *rows_of(limited, rows),
+    ]
+
+
 def loops(figures: Figures) -> Lines:
     """Closed loops: time of the equations, and of a simulation step with projection."""
     part = figures["loops"]
@@ -433,6 +475,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "generated": ("generated", generated),
     "simulation": ("simulation", simulation),
     "control": ("control", control),
+    "motions": ("motions", motions),
     "loops": ("loops", loops),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),

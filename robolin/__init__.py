@@ -123,10 +123,10 @@ if TYPE_CHECKING:
     from robolin.control.optimization.inverse_kinematics import (
         InverseKinematics as InverseKinematics,
     )
+    from robolin.control.optimization.inverse_kinematics import PoseGoal as PoseGoal
     from robolin.control.optimization.inverse_kinematics import ik as ik
     from robolin.control.optimization.optimal_motion import OptimalMotion as OptimalMotion
     from robolin.control.optimization.optimize import optimize as optimize
-    from robolin.control.optimization.pose_goal import PoseGoal as PoseGoal
     from robolin.control.optimization.receding import receding as receding
     from robolin.control.poles import Poles as Poles
     from robolin.control.regulator import PlacedPoles as PlacedPoles
@@ -234,10 +234,9 @@ _PUBLIC = {
     "robolin.core.arm_parts": "Joint Link",
     "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
-    "robolin.control.optimization.inverse_kinematics": "InverseKinematics ik",
+    "robolin.control.optimization.inverse_kinematics": "InverseKinematics PoseGoal ik",
     "robolin.control.optimization.optimal_motion": "OptimalMotion",
     "robolin.control.optimization.optimize": "optimize",
-    "robolin.control.optimization.pose_goal": "PoseGoal",
     "robolin.control.optimization.receding": "receding",
     "robolin.control.poles": "Poles",
     "robolin.control.controllability": "Reachability",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.control.optimization.inverse_kinematics import ik
-from robolin.control.optimization.pose_goal import PoseGoal
+from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.progress import running
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of

@@ -10,10 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from robolin.control.linear_model import state_space
+from robolin.control.optimization.inverse_kinematics import PoseGoal
+from robolin.control.optimization.joint_limits import scaled_ranges
 from robolin.control.optimization.optimal_motion import OptimalMotion
 from robolin.control.optimization.optimize import optimize
-from robolin.control.optimization.pose_goal import PoseGoal
-from robolin.control.optimization.problem import scaled_ranges
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.choices import OptimizeMethod, Solver

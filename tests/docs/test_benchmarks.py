@@ -61,3 +61,18 @@ def test_a_part_is_from_its_newest_run(tmp_path: Path) -> None:
         {"machine": {"cores": 4}, "parts": ["peak"]},
         {"machine": {"cores": 2}, "parts": ["verbs"]},
     ]
+
+
+def test_crocoddyl_is_left_out_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without an interpreter that has Crocoddyl, the comparison runs without it and prints why."""
+    from benchmarks.optimal_motions import Crocoddyl
+
+    arm = robolin.load("two-link")
+    monkeypatch.delenv("CROCODDYL_PYTHON", raising=False)
+    assert Crocoddyl.started(arm, {}) is None
+    assert "Crocoddyl is left out: CROCODDYL_PYTHON names no interpreter" in capsys.readouterr().err
+    monkeypatch.setenv("CROCODDYL_PYTHON", "/bin/false")
+    assert Crocoddyl.started(arm, {}) is None
+    assert "Crocoddyl is left out: it does not start" in capsys.readouterr().err

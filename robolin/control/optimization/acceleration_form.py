@@ -14,8 +14,12 @@ import numpy as np
 
 from robolin.control.optimization.augmented_lagrangian import PoseTerminal
 from robolin.control.optimization.backward_pass import Gains, NotPositive, StageCost
-from robolin.control.optimization.batch_kernel import BatchKernel
-from robolin.control.optimization.compiled_pass import CompiledPass, aligned_zeros, stacked_cost
+from robolin.control.optimization.compiled_pass import (
+    BatchKernel,
+    CompiledPass,
+    aligned_zeros,
+    stacked_cost,
+)
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.errors import RobolinError

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from robolin.control.optimization.backward_pass import StageCost
-from robolin.control.optimization.pose_goal import PoseResidual
+from robolin.control.optimization.inverse_kinematics import PoseResidual
 from robolin.core.arrays import Floats, Mask
 
 OUTER_ITERATIONS = 40

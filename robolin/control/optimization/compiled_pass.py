@@ -1,4 +1,6 @@
-"""The functions of `backward_pass` as compiled code, with the same bits.
+"""Compiled code on preallocated arrays: the functions of `backward_pass`, and kernels of the arm.
+
+The functions have the bits of `backward_pass`:
 
     backward(N, dt, damping, x, tau, M, Jq, Jv, cost, work, P, P_stride, KT) -> decrease, or NaN
     step(N, dt, KT, work, dx, da)
@@ -12,13 +14,17 @@ k in its last row.  Rows are read by whole vectors: every array needs `SLACK` do
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from robolin.api.compiled_calls import native_kernel
 from robolin.control.optimization.backward_pass import Gains, NotPositive, StageCost
+from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats
 
 SLACK = 8
@@ -73,7 +79,7 @@ class PassLayout:
 
 def aligned_zeros(*shape: int) -> Floats:
     """A zero array aligned to a cache line, with slack after its end."""
-    size = int(np.prod(shape))
+    size = prod(shape)
     memory = np.zeros(size + SLACK + 8)
     first = (-(memory.ctypes.data // 8)) % 8
     return memory[first : first + size].reshape(shape)
@@ -177,3 +183,43 @@ def functions(n: int) -> tuple[Any, Any, Any]:
         module.function("step", None, _INT64, _DOUBLE, *(_POINTER,) * 4),
         module.function("cost", _DOUBLE, _INT64, *(_POINTER,) * 4),
     )
+
+
+class BatchKernel:
+    """A verb of an arm; `bind` fixes its arrays, and the bound function runs it without checks."""
+
+    def __init__(self, arm: Arm, verb: str) -> None:
+        from robolin.engine.compiled.native import KERNEL_TYPE
+
+        self.kernel = native_kernel(arm, verb)
+        self.table = self.kernel.table()
+        self.outputs = list(self.kernel.outputs)
+        self._call = KERNEL_TYPE(self.kernel.address)
+
+    def bind(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> BoundKernel:
+        """Bind input rows (rows, n) with any stride between rows, and contiguous outputs."""
+        return BoundKernel(self, inputs, outputs)
+
+
+class BoundKernel:
+    """A kernel with fixed arrays; a call computes all rows and returns False if one failed."""
+
+    def __init__(
+        self, kernel: BatchKernel, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]
+    ) -> None:
+        table, rows = kernel.table, len(inputs[0])
+        self.status: Floats = np.zeros(rows)
+        pairs = [x for each in inputs for x in (each.ctypes.data, each.strides[0] // 8)]
+        starts = (_INT64 * len(pairs))(*pairs)
+        places = (_INT64 * (len(outputs) + 1))(*(each.ctypes.data for each in outputs), 0)
+        self._arguments: tuple[Any, ...] = (
+            *(table.doubles, table.integers, starts, places, self.status.ctypes.data),
+            *(table.scratch, table.tables, table.staging),
+            *(table.links, table.joints, 0, rows),
+        )
+        self._call = kernel._call
+        self._keep = kernel, list(inputs), list(outputs)
+
+    def __call__(self) -> bool:
+        self._call(*self._arguments)
+        return not self.status.any()

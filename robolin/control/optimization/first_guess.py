@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
 
 from robolin.control.optimization.inverse_kinematics import solutions
-from robolin.control.optimization.problem import Problem
-from robolin.core.arm import Arm
+from robolin.control.optimization.problem import Problem, TimedMotion, sampled_motion
 from robolin.core.arrays import Floats
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import UsageError
 
 # starts with an unknown final position
 POSE_STARTS = 4
@@ -18,27 +15,6 @@ POSE_STARTS = 4
 BUMP = 0.1
 # torques of random starts relative to the limits, and the number of their waves
 TORQUE_SHARE, WAVES = 0.4, 6
-
-
-class TimedMotion(Protocol):
-    """A motion with times: a simulation, an optimal motion, or a reference."""
-
-    @property
-    def time(self) -> Any: ...
-
-    @property
-    def q(self) -> Any: ...
-
-
-def sampled_motion(arm: Arm, follow: TimedMotion, time: Floats) -> Floats:
-    """Positions and velocities (knots, 2, n) of a motion at the knots, linear between rows."""
-    at, q = np.asarray(follow.time, dtype=float), np.asarray(follow.q, dtype=float)
-    given = getattr(follow, "qd", None)
-    qd = np.gradient(q, at, axis=0) if given is None else np.asarray(given, dtype=float)
-    if q.ndim != 2 or q.shape != (len(at), arm.n) or (np.diff(at) <= 0.0).any():
-        raise RobolinError("follow: must have increasing times and one row of positions for each")
-    columns = [np.interp(time, at, values[:, i]) for values in (q, qd) for i in range(arm.n)]
-    return np.stack(columns, axis=-1).reshape(len(time), 2, arm.n)
 
 
 def guesses(

@@ -1,4 +1,4 @@
-"""Limits of the joints as arrays: positions, velocities and efforts, mimic joints included."""
+"""Limits of the joints as arrays, mimic joints included, and checks of arms and joint values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_tree
+from robolin.errors import RobolinError, UsageError
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +44,53 @@ def joint_ranges(arm: Arm) -> JointRanges:
         if joint.mimic is None:
             tau_lower[i], tau_upper[i] = limits.effort_range
     return JointRanges(q_lower, q_upper, qd_upper, tau_lower, tau_upper)
+
+
+def scaled_ranges(
+    arm: Arm,
+    limits: bool,
+    scale: float,
+    max_effort: JointValues | None,
+    max_speed: JointValues | None,
+) -> JointRanges:
+    """Limits of the file, scaled (positions are not), or those that replace them."""
+    found, n = joint_ranges(arm), arm.n
+    if not limits:
+        none = np.full(n, np.inf)
+        found = JointRanges(-none, none, none, -none, none)
+    speed, low, high = scale * found.qd_upper, scale * found.tau_lower, scale * found.tau_upper
+    if max_speed is not None:
+        speed = _positive(arm, "max_speed", max_speed)
+    if max_effort is not None:
+        high = _positive(arm, "max_effort", max_effort)
+        low = -high
+    return JointRanges(found.q_lower, found.q_upper, speed, low, high)
+
+
+def _positive(arm: Arm, name: str, value: JointValues) -> Floats:
+    array = as_joint_array(arm, name, value)
+    if array.ndim != 1 or not (array > 0.0).all():
+        raise UsageError("must be one number > 0, or one per joint", where=name)
+    return array
+
+
+def require_simple(arm: Arm) -> Arm:
+    """Reject arms whose configurations are not vectors, or that have loops."""
+    require_arm(arm)
+    require_tree(arm, "optimize")
+    if arm.groups:
+        group = arm.groups[0]
+        raise RobolinError(
+            f"optimize supports revolute and prismatic joints only; '{group.name}' is a "
+            f"{group.kind} joint",
+            where=arm.source,
+            hint="fix the base, or lock the joint with --lock",
+        )
+    return arm
+
+
+def require_one(name: str, array: Floats) -> Floats:
+    """Reject anything but one finite value per joint."""
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise RobolinError(f"{name}: must be one finite value per joint (n,)")
+    return array

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robolin.control.operating_point import JointNames, actuated_indices
+from robolin.control.operating_point import JointNames
 from robolin.control.optimization.acceleration_form import AccelerationForm
 from robolin.control.optimization.augmented_lagrangian import satisfy, violation
-from robolin.control.optimization.first_guess import (
-    TimedMotion,
-    guesses,
-    sampled_motion,
-    torque_guesses,
-)
-from robolin.control.optimization.infeasible import infeasible
-from robolin.control.optimization.inverse_kinematics import ik
+from robolin.control.optimization.first_guess import guesses, torque_guesses
+from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.optimal_motion import (
     OptimalMotion,
     cost_parts,
@@ -25,26 +18,27 @@ from robolin.control.optimization.optimal_motion import (
     independent_defect,
     replayed,
 )
-from robolin.control.optimization.pose_goal import PoseGoal
 from robolin.control.optimization.problem import (
     Problem,
+    TimedMotion,
     Weight,
-    pose_residual,
+    motion_problem,
     require_start,
-    scaled_ranges,
-    weights,
 )
-from robolin.control.optimization.require import require_one, require_simple
 from robolin.control.optimization.torque_form import RK4Knots, TorqueForm, satisfy_all
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array
+from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import OPTIMIZE_METHODS, SOLVERS, OptimizeMethod, Solver
+from robolin.core.quantity_table import joint_unit
 from robolin.engine.compiled.kernels import require_compiler
-from robolin.errors import UsageError
+from robolin.errors import RobolinError, UsageError
 
-KNOTS = 100
 # starts with passive joints
 TORQUE_STARTS = 24
+# factors of the duration that are tried after a failure, and steps of the bisection
+LONGER, BISECTIONS = (1.3, 1.7, 2.5, 4.0, 8.0), 6
+# violation in tolerances that counts as none in that search
+NEARLY_INSIDE = 100.0
 
 
 def optimize(
@@ -120,11 +114,13 @@ def optimize(
         array([0.5, 0.2, 0.4])
     """
     require_compiler("optimize")
-    problem = _problem(
-        arm, goal, q, qd, duration, dt, follow, (Q, R, final), (actuated, passive),
-        scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_speed),
+    problem = motion_problem(
+        arm, goal, q=q, qd=qd, duration=duration, dt=dt, follow=follow, Q=Q, R=R, final=final,
+        actuated=actuated, passive=passive, limits=limits, limit_scale=limit_scale,
+        max_effort=max_effort, max_speed=max_speed,
     )  # fmt: skip
-    _require_choices(method, solver, starts, seed, iterations, tolerance)
+    search = Search(starts, seed, iterations, tolerance, initial)
+    _require_choices(method, solver, search)
     form = _method(problem, method)
     require_start(problem)
     if isinstance(goal, PoseGoal) and limits:
@@ -135,80 +131,37 @@ def optimize(
 
         return finished(problem, form, *solve_with_ipopt(problem, form, iterations, initial))
     solve = _solve_accelerations if form == "acceleration" else _solve_torques
-    return solve(problem, starts, seed, iterations, tolerance, initial)
+    return solve(problem, search)
 
 
-def _problem(
-    arm: Arm,
-    goal: Any,
-    q: JointValues | None,
-    qd: JointValues,
-    duration: float | None,
-    dt: float | None,
-    follow: TimedMotion | None,
-    costs: tuple[Weight | None, Weight | None, float | None],
-    motors: tuple[JointNames, JointNames],
-    ranges: Any,
-) -> Problem:
-    if goal is None and follow is None:
-        raise UsageError("a goal or a motion to follow is required", where="goal")
-    first = 0.0 if follow is None else np.asarray(follow.q, dtype=float)[0]
-    start = require_one("q", as_joint_array(arm, "q", first if q is None else q))
-    velocity = require_one("qd", as_joint_array(arm, "qd", qd))
-    if duration is None:
-        if follow is None:
-            raise UsageError("a duration is required", where="duration")
-        duration = float(np.asarray(follow.time, dtype=float)[-1])
-    if not (np.isfinite(duration) and duration > 0.0):
-        raise UsageError(f"must be > 0 s, got {duration!r}", where="duration")
-    N = KNOTS if dt is None else _knots(duration, dt)
-    step = duration / N
-    Q, R, final = costs
-    if final is not None and not (np.isfinite(final) and final > 0.0):
-        raise UsageError(f"must be > 0, got {final!r}", where="final")
-    driven = actuated_indices(arm, *motors)
-    pose = goal if isinstance(goal, PoseGoal) else None
-    joints = None
-    if isinstance(goal, str):
-        if goal != "hold":
-            raise UsageError(f"must be positions, a PoseGoal or 'hold', got {goal!r}", where="goal")
-        joints = start
-    elif goal is not None and pose is None:
-        joints = require_one("goal", as_joint_array(arm, "goal", goal))
-    reference = (
-        None
-        if follow is None
-        else sampled_motion(arm, follow, step * np.arange(N + 1, dtype=np.float64))
-    )
-    weight = weights(arm, Q, R, driven, follow is not None)
-    residual = pose_residual(arm, pose)
-    return Problem(
-        arm, step, N, (start, velocity), driven, weight, final, ranges, joints, residual, reference
-    )
+@dataclass(frozen=True, eq=False)
+class Search:
+    """How a motion is searched; the arguments of `optimize`."""
+
+    starts: int | None
+    seed: int
+    iterations: int
+    tolerance: float
+    initial: TimedMotion | None
 
 
-def _knots(duration: float, dt: float) -> int:
-    if not (np.isfinite(dt) and 0.0 < dt <= duration):
-        raise UsageError(f"must be > 0 s and at most the duration, got {dt!r}", where="dt")
-    return max(1, round(duration / dt))
-
-
-def _require_choices(
-    method: str, solver: str, starts: int | None, seed: int, iterations: int, tolerance: float
-) -> None:
+def _require_choices(method: str, solver: str, search: Search) -> None:
     for name, value, known in (
         ("method", method, OPTIMIZE_METHODS),
         ("solver", solver, SOLVERS),
     ):
         if value not in known:
             raise UsageError(f"must be one of {', '.join(known)}, got {value!r}", where=name)
-    counts = (("starts", starts, 1), ("seed", seed, 0), ("iterations", iterations, 1))
+    counts = (
+        *(("starts", search.starts, 1), ("seed", search.seed, 0)),
+        ("iterations", search.iterations, 1),
+    )
     for name, count, least in counts:
         if count is not None and (isinstance(count, bool) or not isinstance(count, int)
                                   or count < least):  # fmt: skip
             raise UsageError(f"must be an integer ≥ {least}, got {count!r}", where=name)
-    if not tolerance > 0.0:
-        raise UsageError(f"must be > 0, got {tolerance!r}", where="tolerance")
+    if not search.tolerance > 0.0:
+        raise UsageError(f"must be > 0, got {search.tolerance!r}", where="tolerance")
 
 
 def _method(problem: Problem, method: str) -> str:
@@ -226,22 +179,15 @@ def _method(problem: Problem, method: str) -> str:
 # fully actuated arms
 
 
-def _solve_accelerations(
-    problem: Problem,
-    starts: int | None,
-    seed: int,
-    iterations: int,
-    tolerance: float,
-    initial: TimedMotion | None,
-) -> OptimalMotion:
+def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
     """Solve from every guess; the best motion within the limits."""
     best: tuple[float, AccelerationForm, bool] | None = None
     closest: tuple[float, AccelerationForm] | None = None
     cost, tolerances = problem.stage_cost(), problem.tolerances()
-    tried = guesses(problem, starts, seed, initial)
+    tried = guesses(problem, search.starts, search.seed, search.initial)
     for a in tried:
         form = AccelerationForm(problem.arm, problem.dt, problem.start, a, cost, problem.terminal())
-        converged, inside = satisfy(form, tolerances, tolerance, iterations)
+        converged, inside = satisfy(form, tolerances, search.tolerance, search.iterations)
         total = sum(cost_parts(problem, form.y()).values())
         if inside and (best is None or total < best[0]):
             best = total, form, converged
@@ -250,7 +196,7 @@ def _solve_accelerations(
             closest = worst, form
     if best is None:
         assert closest is not None, "there is at least one guess"
-        raise infeasible(problem, closest[1].y(), seed, iterations, tolerance)
+        raise _infeasible(problem, closest[1].y(), search)
     _, form, converged = best
     return replace(finished_accelerations(problem, form, converged), starts=len(tried))
 
@@ -275,24 +221,17 @@ def finished_accelerations(
 # arms with passive joints
 
 
-def _solve_torques(
-    problem: Problem,
-    starts: int | None,
-    seed: int,
-    iterations: int,
-    tolerance: float,
-    initial: TimedMotion | None,
-) -> OptimalMotion:
+def _solve_torques(problem: Problem, search: Search) -> OptimalMotion:
     """Solve all starts in one batch; the best motion within the limits."""
     knots = RK4Knots(problem.arm, list(problem.actuated), problem.dt)
-    u = torque_guesses(problem, starts or TORQUE_STARTS, seed, initial)
+    u = torque_guesses(problem, search.starts or TORQUE_STARTS, search.seed, search.initial)
     x0 = np.concatenate(problem.start)
     form = TorqueForm(knots, x0, u, problem.stage_cost(), problem.terminal())
-    worst = satisfy_all(form, problem.tolerances(), max(tolerance, 1e-8), iterations)
+    worst = satisfy_all(form, problem.tolerances(), max(search.tolerance, 1e-8), search.iterations)
     inside = worst <= 1.0
     if not inside.any():
         at = int(np.argmin(np.where(np.isfinite(worst), worst, np.inf)))
-        raise infeasible(problem, form.y()[at], seed, iterations, tolerance, search=False)
+        raise _infeasible(problem, form.y()[at], None)
     y = form.y()
     totals = {int(i): sum(cost_parts(problem, y[i]).values()) for i in np.flatnonzero(inside)}
     best = min(totals, key=totals.__getitem__)
@@ -344,3 +283,71 @@ def finished(
     )  # fmt: skip
     errors = replayed(motion, problem, False), replayed(motion, problem, True)
     return replace(motion, replay_errors=errors)
+
+
+def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinError:
+    """The error for a motion beyond the limits: the worst joint and time, and what to do.
+
+    search: None for motions that are not solved again with other limits and durations
+    """
+    within = f"no motion within the limits found in {problem.duration:g} s"
+    text = f"{within}: {'' if search is None else _reason(problem, search)}"
+    if text.endswith(": "):
+        left = ", ".join(f"{x:.3g} {unit}" for unit, x in goal_error(problem, y[-1, 0]).items())
+        text = f"{within}: the best one ends {left} from the goal"
+    hint = "allow more time with --duration, more starts with --starts, or other limits"
+    if search is not None and problem.reference is None:
+        shortest = _shortest(problem, search)
+        if shortest is not None:
+            hint = f"use --duration {shortest:.3g} or more"
+    return RobolinError(text, where=problem.arm.source, hint=hint)
+
+
+def _first_form(problem: Problem, seed: int) -> AccelerationForm:
+    """The motion of the first guess."""
+    [guess, *_] = guesses(problem, 1, seed, None)
+    cost, end = problem.stage_cost(), problem.terminal()
+    return AccelerationForm(problem.arm, problem.dt, problem.start, guess, cost, end)
+
+
+def _reason(problem: Problem, search: Search) -> str:
+    """Largest excess of the motion without velocity and effort limits: joint, time and limit."""
+    arm, none = problem.arm, np.full(problem.n, np.inf)
+    free = replace(
+        problem, ranges=replace(problem.ranges, qd_upper=none, tau_lower=-none, tau_upper=none)
+    )
+    form = _first_form(free, search.seed)
+    satisfy(form, free.tolerances(), 1e-3, search.iterations)
+    y, cost = form.y(), problem.stage_cost()
+    limit = np.where(y > 0.0, cost.upper, -cost.lower)[:-1, 1:]
+    share = np.abs(y[:-1, 1:]) / limit
+    knot, quantity, i = np.unravel_index(int(np.argmax(share)), share.shape)
+    if share[knot, quantity, i] <= 1.0:
+        return ""
+    word = ("velocity", "effort")[quantity]
+    unit = joint_unit(word, arm.joints[i].turns)
+    return (
+        f"joint '{arm.joint_names[i]}' needs {y[knot, quantity + 1, i]:.4g} {unit} at "
+        f"{knot * problem.dt:.3g} s, its {word} limit is {limit[knot, quantity, i]:.4g} {unit}"
+    )
+
+
+def _shortest(problem: Problem, search: Search) -> float | None:
+    """About the shortest duration with a motion within the limits, by bisection; None if > 8 ×."""
+
+    def works(duration: float) -> bool:
+        longer = replace(problem, dt=duration / problem.N)
+        form = _first_form(longer, search.seed)
+        tolerances = longer.tolerances()
+        satisfy(form, tolerances, max(search.tolerance, 1e-4), search.iterations)
+        return violation(form, tolerances).worst <= NEARLY_INSIDE
+
+    low = problem.duration
+    high = next((low * factor for factor in LONGER if works(low * factor)), None)
+    if high is None:
+        return None
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if works(middle) else (middle, high)
+    # round up, so that the printed duration works
+    return float(np.ceil(1000.0 * high)) / 1000.0

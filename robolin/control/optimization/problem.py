@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from robolin.api.inverse_and_forward import inverse
 from robolin.api.mass_matrices import mass_matrix
+from robolin.control.operating_point import JointNames, actuated_indices
 from robolin.control.optimization.augmented_lagrangian import MotionTolerances, PoseTerminal
 from robolin.control.optimization.backward_pass import StageCost
-from robolin.control.optimization.joint_limits import JointRanges, joint_ranges
-from robolin.control.optimization.pose_goal import PoseGoal, PoseResidual
+from robolin.control.optimization.inverse_kinematics import PoseGoal, PoseResidual
+from robolin.control.optimization.joint_limits import (
+    JointRanges,
+    joint_ranges,
+    require_one,
+    require_simple,
+    scaled_ranges,
+)
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, is_real_number
 from robolin.core.quantity_table import joint_unit
@@ -24,6 +31,8 @@ from robolin.errors import RobolinError, UsageError
 Weight = Mapping[str, float] | float
 # violations that count as none: of a limit, relative to it; of a goal, in rad, m, rad/s or m/s
 LIMIT_TOLERANCE, GOAL_TOLERANCE = 1e-6, 1e-6
+# knots of a motion without dt
+KNOTS = 100
 # default weight of positions when following a motion, in 1/rad² or 1/m²
 FOLLOW_WEIGHT = 1e4
 
@@ -146,32 +155,88 @@ class Problem:
         return MotionTolerances(LIMIT_TOLERANCE * np.stack([reach, speed, effort]), GOAL_TOLERANCE)
 
 
-def scaled_ranges(
+def motion_problem(
     arm: Arm,
-    limits: bool,
-    scale: float,
-    max_effort: JointValues | None,
-    max_speed: JointValues | None,
-) -> JointRanges:
-    """Limits of the file, scaled (positions are not), or those that replace them."""
-    found, n = joint_ranges(arm), arm.n
-    if not limits:
-        none = np.full(n, np.inf)
-        found = JointRanges(-none, none, none, -none, none)
-    speed, low, high = scale * found.qd_upper, scale * found.tau_lower, scale * found.tau_upper
-    if max_speed is not None:
-        speed = _positive(arm, "max_speed", max_speed)
-    if max_effort is not None:
-        high = _positive(arm, "max_effort", max_effort)
-        low = -high
-    return JointRanges(found.q_lower, found.q_upper, speed, low, high)
+    goal: JointValues | PoseGoal | str | None = None,
+    *,
+    q: JointValues | None = None,
+    qd: JointValues = 0.0,
+    duration: float | None = None,
+    dt: float | None = None,
+    follow: TimedMotion | None = None,
+    Q: Weight | None = None,
+    R: Weight | None = None,
+    final: float | None = None,
+    actuated: JointNames = None,
+    passive: JointNames = None,
+    limits: bool = True,
+    limit_scale: float = 1.0,
+    max_effort: JointValues | None = None,
+    max_speed: JointValues | None = None,
+) -> Problem:
+    """The problem of these arguments of `optimize`, which are checked here."""
+    ranges = scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_speed)
+    if goal is None and follow is None:
+        raise UsageError("a goal or a motion to follow is required", where="goal")
+    first = 0.0 if follow is None else np.asarray(follow.q, dtype=float)[0]
+    start = require_one("q", as_joint_array(arm, "q", first if q is None else q))
+    velocity = require_one("qd", as_joint_array(arm, "qd", qd))
+    if duration is None:
+        if follow is None:
+            raise UsageError("a duration is required", where="duration")
+        duration = float(np.asarray(follow.time, dtype=float)[-1])
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise UsageError(f"must be > 0 s, got {duration!r}", where="duration")
+    N = KNOTS if dt is None else _knots(duration, dt)
+    step = duration / N
+    if final is not None and not (np.isfinite(final) and final > 0.0):
+        raise UsageError(f"must be > 0, got {final!r}", where="final")
+    driven = actuated_indices(arm, actuated, passive)
+    joints = residual = None
+    if isinstance(goal, PoseGoal):
+        residual = PoseResidual(arm, goal, engine="compiled")
+    elif isinstance(goal, str):
+        if goal != "hold":
+            raise UsageError(f"must be positions, a PoseGoal or 'hold', got {goal!r}", where="goal")
+        joints = start
+    elif goal is not None:
+        joints = require_one("goal", as_joint_array(arm, "goal", goal))
+    reference = (
+        None
+        if follow is None
+        else sampled_motion(arm, follow, step * np.arange(N + 1, dtype=np.float64))
+    )
+    weight = weights(arm, Q, R, driven, follow is not None)
+    return Problem(
+        arm, step, N, (start, velocity), driven, weight, final, ranges, joints, residual, reference
+    )
 
 
-def _positive(arm: Arm, name: str, value: JointValues) -> Floats:
-    array = as_joint_array(arm, name, value)
-    if array.ndim != 1 or not (array > 0.0).all():
-        raise UsageError("must be one number > 0, or one per joint", where=name)
-    return array
+def _knots(duration: float, dt: float) -> int:
+    if not (np.isfinite(dt) and 0.0 < dt <= duration):
+        raise UsageError(f"must be > 0 s and at most the duration, got {dt!r}", where="dt")
+    return max(1, round(duration / dt))
+
+
+class TimedMotion(Protocol):
+    """A motion with times: a simulation, an optimal motion, or a reference."""
+
+    @property
+    def time(self) -> Any: ...
+
+    @property
+    def q(self) -> Any: ...
+
+
+def sampled_motion(arm: Arm, follow: TimedMotion, time: Floats) -> Floats:
+    """Positions and velocities (knots, 2, n) of a motion at the knots, linear between rows."""
+    at, q = np.asarray(follow.time, dtype=float), np.asarray(follow.q, dtype=float)
+    given = getattr(follow, "qd", None)
+    qd = np.gradient(q, at, axis=0) if given is None else np.asarray(given, dtype=float)
+    if q.ndim != 2 or q.shape != (len(at), arm.n) or (np.diff(at) <= 0.0).any():
+        raise RobolinError("follow: must have increasing times and one row of positions for each")
+    columns = [np.interp(time, at, values[:, i]) for values in (q, qd) for i in range(arm.n)]
+    return np.stack(columns, axis=-1).reshape(len(time), 2, arm.n)
 
 
 def weights(
@@ -295,8 +360,3 @@ def _require_held(problem: Problem, q: Floats) -> None:
             where=arm.source,
             hint="choose another goal, reduce the payload, or raise the limit with --max-effort",
         )
-
-
-def pose_residual(arm: Arm, goal: PoseGoal | None) -> PoseResidual | None:
-    """Error of a goal pose; None without one."""
-    return None if goal is None else PoseResidual(arm, goal)

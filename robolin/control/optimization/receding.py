@@ -22,11 +22,10 @@ from robolin.control.optimization.acceleration_form import (
     AccelerationForm,
     IterationLog,
 )
-from robolin.control.optimization.batch_kernel import BatchKernel
-from robolin.control.optimization.inverse_kinematics import ik
-from robolin.control.optimization.pose_goal import PoseGoal
-from robolin.control.optimization.problem import Problem, Weight, scaled_ranges, weights
-from robolin.control.optimization.require import require_one, require_simple
+from robolin.control.optimization.compiled_pass import BatchKernel
+from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
+from robolin.control.optimization.joint_limits import require_one, require_simple, scaled_ranges
+from robolin.control.optimization.problem import Problem, Weight, weights
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.description.arm_differences import in_words, moving_differences

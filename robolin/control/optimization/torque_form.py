@@ -17,8 +17,8 @@ import numpy as np
 
 from robolin.control.optimization.augmented_lagrangian import GROWTH, MotionTolerances, PoseTerminal
 from robolin.control.optimization.backward_pass import StageCost, stage_terms
-from robolin.control.optimization.batch_kernel import BatchKernel, BoundKernel
-from robolin.control.optimization.pose_goal import matrix_product
+from robolin.control.optimization.compiled_pass import BatchKernel, BoundKernel
+from robolin.control.optimization.inverse_kinematics import matrix_product
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Indices, Mask
 from robolin.errors import RobolinError

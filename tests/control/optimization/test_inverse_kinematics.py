@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.control.optimization.inverse_kinematics import rotation_logarithm
 from robolin.control.optimization.joint_limits import joint_ranges
-from robolin.control.optimization.pose_goal import rotation_logarithm
 from robolin.core.configuration import matrix_of, quaternion_from_turn
 from tests.cli.command import robolin as run
 from tests.cli.command import run_ok
