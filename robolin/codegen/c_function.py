@@ -49,19 +49,22 @@ class CFunction:
 
 
 @dataclass(frozen=True)
-class _Step:
-    """One step: compute a value, set the status, or store an entry of a result."""
+class Step:
+    """One step: compute a value, set the status, or store an entry of a result.
+
+    store: name of the result, and index of its entry
+    """
 
     uses: tuple[Operand, ...]
     compute: GraphNumber | None = None
-    store: str = ""
+    store: tuple[str, int] | None = None
 
 
 def straight_function(
     verb: str, algorithm: str, program: UnrolledProgram, precision: Precision, called: str
 ) -> CFunction:
     """Translate a program to straight-line C; `called` prefixes the names of helper functions."""
-    steps = list(_steps(program))
+    steps = list(program_steps(program))
     last_uses: dict[int, int] = {}
     for i, step in enumerate(steps):
         for each in step.uses:
@@ -92,37 +95,38 @@ def straight_function(
     )
 
 
-def _steps(program: UnrolledProgram) -> Iterator[_Step]:
+def program_steps(program: UnrolledProgram) -> Iterator[Step]:
     """Values in order; results are stored as soon as the status is known."""
-    angles = _angles(program)
+    angles = program_angles(program)
     watched = [x for guard in program.guards for x in (guard.value, guard.floor)] + angles
     last = max((x.unsigned.number for x in watched if isinstance(x, GraphNumber)), default=-1)
-    due: dict[int, list[_Step]] = {}
+    due: dict[int, list[Step]] = {}
     for name, result in program.results.items():
         for i, number in enumerate(result.numbers):
             known = number.unsigned.number if isinstance(number, GraphNumber) else -1
-            due.setdefault(max(known, last), []).append(_Step((number,), store=f"{name}[{i}]"))
-    status = _Step(tuple(watched))
+            due.setdefault(max(known, last), []).append(Step((number,), store=(name, i)))
+    status = Step(tuple(watched))
     if last < 0:
         yield status
         yield from due.pop(-1, [])
     for number in program.needed():
-        yield _Step(number.operands, compute=number)
+        yield Step(number.operands, compute=number)
         if number.number == last:
             yield status
         yield from due.pop(number.number, [])
     assert not due, "every number of a result was computed"
 
 
-def _angles(program: UnrolledProgram) -> list[Operand]:
+def program_angles(program: UnrolledProgram) -> list[Operand]:
     """Arguments of sines."""
     return [number.operands[0] for number in program.needed() if number.kind == SINE_OF]
 
 
-def _store_expression(step: _Step, statements: Statements) -> str:
+def _store_expression(step: Step, statements: Statements) -> str:
     """Add 0 to turn -0.0 into 0.0, or NaN for results that do not exist."""
-    (number,) = step.uses
-    return f"{step.store} = {statements.name(number)} + clean;"
+    assert step.store is not None
+    (number,), (name, index) = step.uses, step.store
+    return f"{name}[{index}] = {statements.name(number)} + clean;"
 
 
 def _status(program: UnrolledProgram, statements: Statements) -> Iterator[str]:
@@ -133,7 +137,7 @@ def _status(program: UnrolledProgram, statements: Statements) -> Iterator[str]:
         fine = f"(0 < {value}) & ({_floor(guard, statements)} < {value})"
         yield f"status += !({fine}) * ({code} - status);"
     most = literal(statements.precision.largest_angle, statements.precision)
-    for angle in _angles(program):
+    for angle in program_angles(program):
         known = name(angle)
         yield f"status += !((-{most} <= {known}) & ({known} <= {most})) * ({TOO_FAR} - status);"
     zero, real = literal(0.0, statements.precision), statements.precision.real
@@ -222,7 +226,7 @@ def loop_function(
     n, m = parameters.n, len(parameters.order)
     asm = CInstructions(precision, called, n, m, data.doubles, data.integers)
     chain = LoopChain(asm, variant_of(parameters), algorithm.needs, algorithm.gives)
-    _clear(chain)
+    clear_results(chain)
     _gather(chain, question.arguments)
     algorithm.run(chain)
     _hand_out(chain)
@@ -269,7 +273,7 @@ def _beginning(precision: Precision) -> Iterator[str]:
     yield f"(void)none, (void){STORED_ZERO};"
 
 
-def _clear(chain: LoopChain) -> None:
+def clear_results(chain: LoopChain) -> None:
     """Reset the status and fill the results with -0.0, which changes no sum."""
     chain.status.value = (0.0,)
     asm = chain.asm

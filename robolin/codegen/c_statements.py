@@ -239,11 +239,11 @@ class CInstructions:
     # integers: fold what is already a constant
 
     def int_op(self, operation: str, a: Value | int, b: Value | int) -> Value:
-        known = _known(operation, str(a), str(b))
+        known = folded_integer(operation, str(a), str(b))
         return known or self._int(f"{a} {_WHOLE[operation]} {b}")
 
     def int_op_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
-        known = _known(operation, str(a), str(b))
+        known = folded_integer(operation, str(a), str(b))
         assert known is not None, "sizes are known when a program is written"
         return known
 
@@ -312,7 +312,7 @@ class CInstructions:
 _IS_INSTRUCTIONS: type[Instructions] = CInstructions
 
 
-def _known(operation: str, a: str, b: str) -> Value | None:
+def folded_integer(operation: str, a: str, b: str) -> Value | None:
     """Fold an operation on two integer constants; None if one is not a constant."""
     if not (a.lstrip("-").isdigit() and b.lstrip("-").isdigit()):
         return None
@@ -324,6 +324,6 @@ def _offset_pointer(pointer: Value, index: Value | int) -> Value:
     """Pointer plus offset, always in parentheses, with constant offsets added up."""
     base = pointer[1:-1] if pointer.startswith("(") else str(pointer)
     first, plus, last = base.rpartition(" + ")
-    if plus and (total := _known("add", last, str(index))) is not None:
+    if plus and (total := folded_integer("add", last, str(index))) is not None:
         return Value(f"({first} + {total})")
     return Value(f"({base} + {index})")

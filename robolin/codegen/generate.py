@@ -26,8 +26,19 @@ from robolin.codegen.mpc_files import (
     require_mpc,
 )
 from robolin.codegen.single_precision import measured_loss, parameters_in
+from robolin.codegen.wasm_files import wasm_files
+from robolin.codegen.wasm_module import is_marked
 from robolin.core.arm import ORIGIN, Arm
-from robolin.core.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayout
+from robolin.core.choices import (
+    EXTRAS,
+    LAYOUTS,
+    REALS,
+    TARGETS,
+    Extra,
+    Real,
+    SourceLayout,
+    Target,
+)
 from robolin.core.text import join_and, quote_list
 from robolin.errors import FileError, UsageError
 from robolin.evaluation.methods import Method
@@ -46,6 +57,7 @@ def generate(
     verbs: Sequence[str],
     folder: str | os.PathLike[str],
     *,
+    target: Target = "c",
     real: Real = "double",
     prefix: str | None = None,
     layout: SourceLayout = "auto",
@@ -59,17 +71,18 @@ def generate(
     states: int = STATES,
     mpc: MpcController | None = None,
 ) -> tuple[str, ...]:
-    """Write a C program for these verbs, and its test, into a folder.
+    """Write a C program or a WebAssembly module for these verbs, and its test, into a folder.
 
     Args:
         arm: the arm, from `robolin.load`; its options are part of the program
         verbs: what to compute, such as "inverse" or "linearize-forward"
         folder: output folder, created if necessary; existing files are replaced only if robolin
             wrote them and they are unchanged
+        target: "c", or "wasm" for a WebAssembly module with a JavaScript wrapper
         real: "double" for results that are bit-identical with robolin's, or "float"
         prefix: prefix of file and function names; None for the arm's name
         layout: "unrolled" for straight-line code with constants folded, or "loops" over the links;
-            "auto" uses loops above 12 joints
+            "auto" uses loops above 12 joints, and for WebAssembly above 10 000 operations
         extras: "mex" for a function of MATLAB and Octave, "ros2" for a plugin of
             inverse_dynamics_solver, which needs "inverse" and "mass-matrix", "mpc" for the
             controller `mpc`, which needs "inverse" and "linearize-inverse"
@@ -97,12 +110,22 @@ def generate(
         >>> robolin.generate(arm, ["inverse", "forward"], "made")
         ('two_link.c', 'two_link.h', 'two_link_test.c', 'CMakeLists.txt', 'Makefile')
     """
-    _require_choices(real, layout, extras, states)
+    _require_choices(target, real, layout, extras, states)
     observer = None if dt is None else observer_inputs(arm, dt, settling_time)
     questions = chosen_questions(arm, _verbs(verbs), method, frame, point, prescribe, observer)
     if mpc is not None and "mpc" not in extras:
         raise UsageError("mpc: has no effect without the extra", hint='add extras=["mpc"]')
-    files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states, mpc)
+    if target == "wasm":
+        name = prefix_for(arm.name, prefix)
+        texts = wasm_files(questions, name, layout, method, states)
+        files: Mapping[str, bytes] = {
+            file: content if isinstance(content, bytes) else file_bytes(file, content)
+            for file, content in texts.items()
+        }
+    else:
+        files = program_files(
+            questions, PRECISIONS[real], prefix, layout, extras, method, states, mpc
+        )
     write_folder(Path(folder), files)
     return tuple(files)
 
@@ -190,7 +213,11 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
     return names
 
 
-def _require_choices(real: str, layout: str, extras: Sequence[str], states: int) -> None:
+def _require_choices(
+    target: str, real: str, layout: str, extras: Sequence[str], states: int
+) -> None:
+    if target not in TARGETS:
+        raise UsageError(f"target: unknown value '{target}'", hint=f"choose {join_and(TARGETS)}")
     if real not in REALS:
         raise UsageError(f"real: unknown value '{real}'", hint=f"choose {join_and(REALS)}")
     if layout not in LAYOUTS:
@@ -199,6 +226,11 @@ def _require_choices(real: str, layout: str, extras: Sequence[str], states: int)
         raise UsageError(
             f"extras: unknown value {extras!r}", hint=f"give a list of {join_and(EXTRAS)}"
         )
+    if target == "wasm" and real != "double":
+        raise UsageError("WebAssembly requires double precision", hint="omit --real float")
+    if target == "wasm" and extras:
+        message = f"--with {extras[0]} has no effect with --target wasm"
+        raise UsageError(message, hint="omit --with, or use --target c")
     if not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(
             f"states: must be an integer from 1 to 100000, got {states!r}",
@@ -208,6 +240,7 @@ def _require_choices(real: str, layout: str, extras: Sequence[str], states: int)
 
 _MARK = "made by robolin generate, SHA-256 of the rest"
 _COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".cpp": ("// ", "")}
+_COMMENTS |= {".mjs": ("// ", ""), ".mts": ("// ", "")}
 _COMMENTS |= {".xml": ("<!-- ", " -->"), ".m": ("% ", "")}
 
 
@@ -255,8 +288,9 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
 def _is_ours(file: Path) -> bool:
     if file.is_symlink() or not file.is_file():
         return False
-    first, _, rest = file.read_bytes().partition(b"\n")
-    return f"{_MARK}: {sha256(rest).hexdigest()}".encode() in first
+    content = file.read_bytes()
+    first, _, rest = content.partition(b"\n")
+    return is_marked(content) or f"{_MARK}: {sha256(rest).hexdigest()}".encode() in first
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:

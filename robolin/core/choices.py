@@ -60,7 +60,9 @@ DIFFERENTIATIONS: tuple[Differentiation, ...] = get_args(Differentiation)
 OnBadRow = Literal["error", "nan"]
 ON_BAD_ROW: tuple[OnBadRow, ...] = get_args(OnBadRow)
 
-# generated programs: number type, code layout, extra files
+# generated programs: language, number type, code layout, extra files
+Target = Literal["c", "wasm"]
+TARGETS: tuple[Target, ...] = get_args(Target)
 Real = Literal["double", "float"]
 REALS: tuple[Real, ...] = get_args(Real)
 SourceLayout = Literal["auto", "unrolled", "loops"]

@@ -1,4 +1,4 @@
-"""robolin generate: C code for commands."""
+"""robolin generate: C or WebAssembly code for commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag, validated_path
 from robolin.cli.flags.forward_flags import FORWARD_METHOD_FLAG
 from robolin.cli.flags.model_flags import model_option_flags
-from robolin.core.choices import EXTRAS, LAYOUTS, REALS
+from robolin.core.choices import EXTRAS, LAYOUTS, REALS, TARGETS
 from robolin.core.text import printable
 from robolin.errors import UsageError
 from robolin.queries.request import ArmSource
@@ -32,6 +32,13 @@ _FLAGS: list[click.Parameter] = [
         required=True,
     ),
     flag(
+        "--target",
+        METHOD,
+        "C, or WebAssembly with a JavaScript wrapper",
+        choices=TARGETS,
+        default="c",
+    ),
+    flag(
         "--real",
         METHOD,
         "Number type; double gives the same bits as robolin",
@@ -42,7 +49,8 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--layout",
         METHOD,
-        "Straight-line code, or loops over the links\nauto: loops above 12 joints.",
+        "Straight-line code, or loops over the links\n"
+        "auto: loops above 12 joints; with --target wasm also above 10000 operations.",
         choices=LAYOUTS,
         default="auto",
     ),
@@ -127,17 +135,19 @@ def _program_choices(
 @model_option_flags
 @bundled("program", _FLAGS, _program_choices)
 def command(model: ArmSource, program: ProgramChoices) -> None:
-    """Generate C code for a robot.
+    """Generate C or WebAssembly code for a robot.
 
     Writes ARM.c and ARM.h (C99, no libraries, no heap), a test with reference results,
     CMakeLists.txt and a Makefile. COMMAND is inverse, forward, mass-matrix,
-    linearize-forward, or another command with a compiled algorithm.
+    linearize-forward, or another command with a compiled algorithm. With --target wasm,
+    writes ARM.wasm, a JavaScript wrapper with types, and a test for node.
 
     \b
     Examples:
       robolin generate panda inverse linearize-forward -o panda-c
       robolin generate arm.urdf forward --real float --prefix arm -o firmware
       robolin generate ur5 inverse mass-matrix --with mex -o ur5-mex
+      robolin generate panda inverse forward --target wasm -o panda-wasm
       robolin generate ur5 momentum-observer --dt 0.002 -o ur5-c
       robolin generate ur5 inverse linearize-inverse --with mpc -o ur5-mpc
     """
