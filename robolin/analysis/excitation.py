@@ -382,8 +382,8 @@ def _limits(
         raise RobolinError(
             f"limits are missing: {', '.join(missing)}",
             where=arm.source,
-            hint="add limits to the robot file, or max_velocity and max_acceleration "
-            "(--max-velocity, --max-acceleration)",
+            hint="add limits to the robot file, or set --max-velocity and --max-acceleration "
+            "(max_velocity, max_acceleration)",
         )
     lower, upper, *others = np.array(rows, dtype=np.float64).T
     _require_possible(arm, lower, upper, others)

@@ -174,7 +174,7 @@ def resolve_torque(
     if tau != HOLD:
         raise UsageError(
             f"tau: must be torques or 'hold', got {tau!r}",
-            hint="give torques, or 'hold' for the torques of q̈ = 0",
+            hint="give torques, or 'hold' for the torques that give q̈ = 0",
         )
     run: RunOptions = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
     verb = "hold" if arm.loops else "inverse"

@@ -148,7 +148,7 @@ def require_divisible(inquiry: Request, division: Division) -> None:
         # a row then depends on its neighbours, which may be in another part
         together = "differentiate"
     if division.part_rows is not None and together:
-        hint = f"--{together} requires all rows of a recording together"
+        hint = f"--{together} requires all rows of a recording in one part"
         raise conflict("part-rows", EXCLUDES, [together], hint)
     if division.form is not None:
         require_nan_support(inquiry.states, division.form)

@@ -87,7 +87,7 @@ def _answered(inquiry: Request, arm: Arm, path: str, settings: Settings) -> Iter
     with run_request(replace(inquiry, states=states), settings, arm) as answer:
         if isinstance(answer, Result):
             hint = "write one result per recording with -o FOLDER/"
-            message = f"{inquiry.question.verb} returns one result per recording, not rows"
+            message = f"{inquiry.question.verb} returns one result per recording, not one per row"
             raise UsageError(message, where="--trajectory", hint=hint)
         yield answer
 
@@ -140,12 +140,12 @@ class _Joining:
         hint = "write one result per recording with -o FOLDER/"
         if (first.time is None) != (part.time is None):
             lacks = name if part.time is None else self._names[0]
-            message = f"'{lacks}' has no time column, other recordings have one"
+            message = f"'{lacks}' has no time column, but other recordings have a time column"
         elif (kind := _kind(part.time)) != (other := _kind(first.time)):
             message = f"time is {kind}, but {other} in '{self._names[0]}'"
             hint = f"use the same type of time in all recordings, for example 0.0 and 0.5; {hint}"
         elif _columns(first) != _columns(part):
-            message = f"the result must have the columns of '{self._names[0]}'"
+            message = f"the result must have the same columns as the result of '{self._names[0]}'"
         else:
             return
         raise RobolinError(message, where=name, hint=hint)

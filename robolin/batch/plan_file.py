@@ -31,7 +31,7 @@ from robolin.queries.request import Request
 PLAN, COMPLETE = "_plan.json", "_robolin.json"
 # the file has a checksum from format 3 on
 PLAN_FILE_FORMAT = 3
-_DAMAGED = "not a plan, or damaged"
+_DAMAGED = "the file is not a plan, or is damaged"
 _REMOVE = "remove the file: the next run writes it again and keeps matching parts"
 _ROWS = re.compile(r"\d{1,15}:\d{1,15}")
 
@@ -121,7 +121,7 @@ def require_same_plan(folder: FileLocation, old: PartsPlan, new: PartsPlan) -> N
     """Reject adding parts of one plan to those of another."""
     if old.id == new.id:
         return
-    hint = "write to another folder, or remove this one"
+    hint = "write to another folder, or remove this folder"
     message = f"the folder has parts of another plan: {_difference(old, new)}"
     raise RobolinError(message, where=str(folder), hint=hint)
 

@@ -360,9 +360,9 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
         ValueError: this is not what `surveyed_plain` returns
     """
     if not isinstance(stored, dict) or set(stored) != set(_FIELDS):
-        raise ValueError("other fields than those of a recording")
+        raise ValueError("the fields are not the fields of a recording")
     if not matches(stored, _FIELDS):
-        raise ValueError("a field is not what it should be")
+        raise ValueError("a field has an invalid value")
     rows = stored["rows"]
     marks = tuple(RowOffset(*mark) for mark in stored["marks"])
     if any(marks[i].row >= marks[i + 1].row for i in range(len(marks) - 1)):

@@ -189,7 +189,9 @@ def read_baseline(path: Path) -> Mapping[_Fingerprint, int]:
         raise RobolinError(f"not a baseline: {error}", where=str(path), hint=hint) from error
     entries = document.get("findings") if isinstance(document, dict) else None
     if not isinstance(entries, list) or document.get("format") != _FORMAT:
-        raise RobolinError("not a baseline of this version", where=str(path), hint=hint)
+        raise RobolinError(
+            "the version of the baseline is not supported", where=str(path), hint=hint
+        )
     if not all(isinstance(each, dict) and each.keys() >= _ENTRY for each in entries):
         raise RobolinError("not a baseline: an entry is incomplete", where=str(path), hint=hint)
     return {

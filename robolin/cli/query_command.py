@@ -201,7 +201,8 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
         text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
         own["--perturb KEY=VALUES"] = text
     if "weights" in verb.own_options:
-        text = f"Return the gradient of weighted {gives[1:]}\nWith --perturb: its change."
+        text = f"Return the gradient of the weighted sum of {gives[1:]}\n"
+        text += "With --perturb: the change of this gradient."
         own["--weights VALUES"] = text
     return [*flags(STATE, verb.options, own), *_TRAJECTORY]
 

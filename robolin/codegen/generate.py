@@ -316,7 +316,7 @@ def _make(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 _MAKE = """\
-# -std=c99 keeps GCC from joining operations, and so the bits the same
+# -std=c99 prevents GCC from fusing operations, so results stay bit-identical
 CC ?= cc
 AR ?= ar
 CFLAGS ?= -O2

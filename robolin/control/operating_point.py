@@ -68,7 +68,7 @@ def operating_point(
     elif tau != HOLD_AT_POINT:
         raise UsageError(
             f"tau: must be torques or 'hold', got {tau!r}",
-            hint="give torques, or 'hold' for the torques of qdd",
+            hint="give torques, or 'hold' for the torques that give qdd",
         )
     arrays = joint_arrays(arm, inputs)
     batch = batch_of(arrays)
@@ -165,7 +165,7 @@ def independent_motions(arm: Arm, q: Floats) -> Floats:
         row = int(np.argmax(ranks.ravel() != rank))
         raise RobolinError(
             f"state {row}: the constraints leave {arm.n - int(ranks.flat[row])} degrees of "
-            f"freedom, but {arm.n - rank} in state 0",
+            f"freedom, but in state 0 they leave {arm.n - rank}",
             where=arm.source,
             hint="linearize the states separately",
         )

@@ -54,6 +54,11 @@ _PHRASES = {
         r"\1 with normalized columns"
     ),
     r"^what holds the equilibrium$": "holding the equilibrium",
+    r"^what the (derived|given) accelerations take \(": r"torques for the \1 accelerations (",
+    r"\bchanged as little as can be$": "changed as little as possible",
+    r"^it moves there: drift is not zero, and poles are not those of an equilibrium$": (
+        "not an equilibrium: drift is not zero, and poles describe deviations from the motion"
+    ),
     r"^(\d+ steps); (.*) moved most, by (\S+); (\S+) left at passive joints$": (
         r"\1; largest change \3 of \2; residual \4 at passive joints"
     ),

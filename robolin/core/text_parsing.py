@@ -35,7 +35,7 @@ SWEPT_FORMS = {
     "friction-velocity": r"(?P<before>)(?P<values>[^=]*,[^=]*)(?P<behind>)",
 }
 HOLD_TORQUE = "hold"
-KEEP_ONE = "keep one of them"
+KEEP_ONE = "keep only one of these values"
 
 Vector3 = tuple[float, float, float]
 
@@ -199,7 +199,7 @@ def parse_per_joint(
         parsed = [entries.get(name, ParsedNumber(0.0)) for name in arm.joint_names]
     else:
         raise typed.wrong(
-            "some values have a joint name and some have none",
+            "some values have a joint name, and others do not",
             "give one value per joint, or JOINT=VALUE for each",
         )
     for joint, (_, angle) in zip(arm.joints, parsed, strict=True):
@@ -220,7 +220,7 @@ def named_pose(typed: FlagText, arm: Arm) -> tuple[float, ...] | None:
     if len(words) > 1 and all(map(is_number, words)):
         raise typed.wrong("values must be separated by commas", f"write {','.join(words)}")
     if not poses:
-        hint = f"'{arm.name}' has no named poses (an SRDF file has some); write 0.5, 30deg or pi/2"
+        hint = f"write 0.5, 30deg or pi/2; '{arm.name}' has no named poses (--srdf FILE adds poses)"
         raise typed.wrong(f"'{name}' is not a number", hint)
     near = closest_match(name, poses)
     hint = f"did you mean '{near}'? " * bool(near) + f"the poses are {quote_list(list(poses))}"

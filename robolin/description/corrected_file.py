@@ -244,7 +244,7 @@ class _Change:
             if name in self.editor.links:
                 return name
         raise RobolinError(
-            f"link '{link.name}' is not written in the file, and its inertia changes",
+            f"link '{link.name}' is not in the file, but its inertia would change",
             where=self.description.source,
             hint=self.editor.missing_hint,
         )
@@ -277,8 +277,8 @@ class _Change:
         heavy += ["--payload" for each in self.options.payload if each.frame in (name, *others)]
         if heavy:
             raise RobolinError(
-                f"link '{name}' itself would have {body.mass:.4g} kg and be impossible, "
-                f"because {join_and(heavy)} fixed to it have more",
+                f"link '{name}' without its fixed links would have {body.mass:.4g} kg, which is "
+                f"impossible: {join_and(heavy)} fixed to it have more mass",
                 hint="remove fixed links that were not mounted from the robot file, "
                 "and identify again",
             )
@@ -293,7 +293,7 @@ class _Change:
             name = next((each for each in names if each in self.editor.joints), None)
             if name is None:
                 raise RobolinError(
-                    f"joint '{new.joint.name}' is not written in the file, and its values change",
+                    f"joint '{new.joint.name}' is not in the file, but its values would change",
                     where=self.description.source,
                     hint=self.editor.missing_hint,
                 )
@@ -305,9 +305,9 @@ def _one_value(name: str, pairs: Sequence[tuple[Joint, Joint]]) -> tuple[Joint, 
     """The old and new values of a joint of the file, which has one value for all coordinates."""
     values = {(new.damping, new.friction_sides, new.armature) for _, new in pairs}
     if len(values) > 1:
-        message = f"joint '{name}' has one damping and friction in the file, and the fit has "
+        message = f"joint '{name}' has one damping and friction in the file, but the fit has "
         raise RobolinError(
-            f"{message}{len(values)} different ones",
+            f"{message}{len(values)} different values",
             hint="use --npz, or one joint per coordinate in the robot file",
         )
     return pairs[0]

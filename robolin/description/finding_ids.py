@@ -57,7 +57,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "mimic-elsewhere": ("note", "Joints mimic other joints; Pinocchio ignores this by default."),
     "mimic-fixed": (
         "error",
-        "A mimic joint or its leader has no coordinate or more than one.",
+        "A mimic joint or its leader does not have exactly one coordinate.",
     ),
     "mimic-self": ("error", "A joint mimics itself."),
     "mimic-unknown": ("error", "A joint mimics a joint that is not in the file."),
@@ -125,7 +125,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "several-roots": ("error", "More than one link has no parent joint."),
     "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),
     "shape-size": ("error", "A shape has no size, or no volume for its density."),
-    "shape-twice": ("error", "A link has its shape, mass or inertia twice, or not at all."),
+    "shape-twice": ("error", "The shape, mass or inertia of a link is given twice, or not at all."),
     "space-before-xml": ("note", "White space precedes the XML declaration."),
     "srdf-other-joint": (
         "note",

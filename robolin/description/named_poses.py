@@ -57,7 +57,7 @@ def usable_poses(
         if problem is None and not all(map(isfinite, pose.positions.values())):
             problem = "a position is not a finite number"
         if problem is None and pose.name in usable:
-            problem = f"there is another one at {usable[pose.name].location}"
+            problem = f"another pose has this name, at {usable[pose.name].location}"
         if problem is None:
             usable[pose.name] = pose
             continue

@@ -115,7 +115,7 @@ def _committed(name: str, revision: str, path: str) -> RobotText:
     if kind in ("xacro", "mjcf"):
         hint = "check the revision out: git worktree add FOLDER REVISION"
         raise RobolinError(
-            f"{kind} files may include others, which git show omits", where=name, hint=hint
+            f"{kind} files may include other files, which git show omits", where=name, hint=hint
         )
     return RobotText(text, name, kind)
 

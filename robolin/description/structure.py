@@ -90,7 +90,7 @@ def _coordinate_names(joints: Sequence[JointEntry]) -> Iterator[Finding]:
                 "duplicate-joint",
                 "error",
                 joint.location,
-                f"joint '{joint.name}' has the name of a degree of freedom of joint '{owner}'",
+                f"joint '{joint.name}' has the same name as a degree of freedom of joint '{owner}'",
                 "rename one of them",
             )
 
@@ -286,7 +286,7 @@ def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
     """Errors of a mimic rule between two joints with a pair of coordinates each."""
     location = joint.at("mimic")
     if leader.kind != joint.kind:
-        message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader.name}', which is not"
+        message = f"{joint.kind} joint '{joint.name}' mimics {leader.kind} joint '{leader.name}'"
         hint = f"mimic another {joint.kind} joint"
         yield Finding("mimic-fixed", "error", location, message, hint)
     elif JOINT_TYPES[joint.kind].two_units and joint.mimic and joint.mimic.offset:

@@ -29,7 +29,7 @@ LONGEST_TEXT = 1000
 _YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*|---[^\n]*)?\r?\n)*[A-Za-z_]+:(?:\s|$)")
 
 _HINTS = {
-    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep one of them",
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep only one of these attributes",
     expat.errors.XML_ERROR_INVALID_TOKEN: "write & as &amp; and < as &lt;, quote every attribute",
     expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "write exactly one <robot> per file",
     expat.errors.XML_ERROR_MISPLACED_XML_PI: "remove everything before <?xml …?>",
@@ -272,7 +272,7 @@ def children(
             number = "two equal" if same else "a second, different"
             message = f"{owner} has {number} <{child.tag}>; the first is on line {first.line}"
             what = "repeated-element" if same else "duplicate-element"
-            notes.add(what, "note" if same else "error", child, message, "keep one of them")
+            notes.add(what, "note" if same else "error", child, message, "keep only one of them")
         else:
             elements[child.tag] = child
     return elements

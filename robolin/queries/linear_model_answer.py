@@ -220,7 +220,7 @@ def _point_line(model: StateSpace) -> str:
 
     if is_equilibrium(model.arm, model.q, model.qd, model.qdd, model.tau):
         return "an equilibrium"
-    return "it moves there: drift is not zero, and poles are not those of an equilibrium"
+    return "not an equilibrium: drift is not zero, and poles describe deviations from the motion"
 
 
 @dataclass

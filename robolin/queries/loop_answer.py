@@ -57,7 +57,7 @@ class LoopOptions:
         """Contract entry for a state projected onto the constraints."""
         if self.close is None:
             return {}
-        rule = "changed as little as can be" if self.close == LEAST else f"{self.close} held"
+        rule = "changed as little as possible" if self.close == LEAST else f"{self.close} held"
         return {
             "closed first": f"positions and velocities projected onto the loop constraints, {rule}"
         }

@@ -74,7 +74,9 @@ def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
             hint = did_you_mean(key, [*quantities, *by_word], "use q, qd, qdd and tau")
             raise RobolinError(f"unknown state quantity '{key}'", where=path, hint=hint)
         if name in state:
-            raise RobolinError(f"'{name}' is given twice", where=path, hint="keep one of them")
+            raise RobolinError(
+                f"'{name}' is given twice", where=path, hint="keep only one of these values"
+            )
         state[name] = _typed(key, value, path)
     return state
 

@@ -170,7 +170,7 @@ def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
             excludes={"time time-unit": "a sample time is for files without a time column"}
         ),
         "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
-        "degrees": text._replace(kind="switch", excludes={"radians": "keep one of them"}),
+        "degrees": text._replace(kind="switch", excludes={"radians": "keep only one of the two"}),
         "radians": text._replace(kind="switch"),
         "no-header": text._replace(kind="switch"),
         "join": text._replace(kind="choice", choices=JOINS),
@@ -288,7 +288,7 @@ IK_OPTIONS: Mapping[str, OptionSpec] = {
 }
 OPTIMIZE_OPTIONS: Mapping[str, OptionSpec] = {
     **read_options("follow from"),
-    "goal": OptionSpec(excludes={"hold": "keep one of them"}),
+    "goal": OptionSpec(excludes={"hold": "keep only one of the two"}),
     "hold": SWITCH,
     "follow": FILE,
     "duration": TEXT,

@@ -107,9 +107,9 @@ class StateInputs:
         if not self.hold:
             return "zero (not given)"
         if "qdd" in self.derived:
-            return "what the derived accelerations take (inverse dynamics)"
+            return "torques for the derived accelerations (inverse dynamics)"
         if "qdd" in self.present:
-            return "what the given accelerations take (inverse dynamics)"
+            return "torques for the given accelerations (inverse dynamics)"
         return "holding the arm (inverse dynamics with qdd = 0)"
 
     def _state_line(self, rows: int | None) -> str:
@@ -222,7 +222,7 @@ def require_useful(states: States, names: Sequence[str], both: bool = False) -> 
     """
     require_only(states, names)
     if "tau" in states.values and "qdd" in states.values and not both:
-        hint = "keep one of them"
+        hint = "set either the torques or the accelerations"
         raise conflict("tau", EXCLUDES, ["qdd"], hint)
 
 

@@ -316,7 +316,7 @@ _CONTROL = (
     ),
 )
 
-_ONE_TORQUE = "keep one of them"
+_ONE_TORQUE = "keep only one source of torques"
 _TRACKING = {"control=pd|computed-torque": "add --control pd or --control computed-torque"}
 _PRESCRIBED = {"prescribe": "name the joints with --prescribe"}
 
@@ -348,11 +348,11 @@ _MOTION = (
                     "q qd initial": "set the initial state, or the offset from the reference"
                 },
             ),
-            "goal": OptionSpec(modifies=_TRACKING, excludes={"follow": "keep one of them"}),
+            "goal": OptionSpec(modifies=_TRACKING, excludes={"follow": "keep only one of the two"}),
             **dict.fromkeys(("kp", "kd"), OptionSpec(modifies=_TRACKING)),
             **dict.fromkeys(("disturb", "prescribe"), TEXT),
             "qdd": OptionSpec(
-                modifies=_PRESCRIBED, excludes={"prescribe-from": "keep one of them"}
+                modifies=_PRESCRIBED, excludes={"prescribe-from": "keep only one of the two"}
             ),
             "prescribe-from": OptionSpec("file", modifies=_PRESCRIBED),
             "gain": OptionSpec(modifies={"control=rate|pose": "use --kp and --kd with other laws"}),

@@ -107,7 +107,7 @@ def test_a_byte_offset_that_was_edited_gives_no_torque(made: Path, out: Path) ->
     ):
         ran = robolin(*command)
         assert (ran.code, ran.out) == (3, ""), ran.err
-        assert "_plan.json: not a plan, or damaged" in ran.err
+        assert "_plan.json: the file is not a plan, or is damaged" in ran.err
         assert "hint: remove the file" in ran.err
     assert not (out / "part-00001.npz").exists()
     (out / "kept").rename(out / "part-00001.npz")
@@ -151,7 +151,7 @@ def test_a_plan_that_names_files_elsewhere_is_rejected(out: Path) -> None:
     document = json.loads((out / PLAN).read_text())
     for name in ("../x.npz", "/tmp/x.npz", "a/../../x.npz", "x.exe", "x\0.npz"):
         written(out / PLAN, with_checksum(changed(document, ("parts", 0, 0), name)))
-        with pytest.raises(RobolinError, match="not a plan, or damaged"):
+        with pytest.raises(RobolinError, match="the file is not a plan, or is damaged"):
             read_plan(out)
 
 

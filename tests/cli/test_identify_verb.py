@@ -105,7 +105,7 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
         (["--report", "found.pdf"], "the extension must be .html"),
         (["--plot", "found.html"], "unknown extension of a plot"),
         (["-o", "absent/new.urdf"], "absent/new.urdf: "),
-        (["--prior", "much"], "must be a part or a percentage"),
+        (["--prior", "much"], "must be a fraction or a percentage"),
         (["--holdout", "0%"], "holdout: must be between 0 and 0.9, got 0"),
         (["--holdout", "0"], "holdout: must be between 0 and 0.9, got 0"),
         (["--holdout", "100%"], "holdout: must be between 0 and 0.9, got 1"),
@@ -250,7 +250,7 @@ def test_a_corrected_file_in_the_format_of_the_input(name: str, tmp_path: Path) 
 
     run = run_ok("identify", source, "--trajectory", log, "-o", output, "--npz", npz)
 
-    assert "torque offsets, which no file holds" in run.err
+    assert "torque offsets, which a robot file cannot store" in run.err
     assert ("--armature" in run.err) == (name in ("arm.urdf", "arm.sdf"))
     found = np.load(npz)
     again = library.load(output, friction_velocity=float(np.median(found["friction_velocity"])))

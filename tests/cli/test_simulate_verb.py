@@ -268,7 +268,7 @@ WRONG = [
     ("--duration x", "--duration=x: 'x' is not a number", ""),
     ("", "missing option '--duration'", ""),
     ("--duration 1 --dt 0", "--dt: must be > 0, got 0", ""),
-    ("--duration 1 --rtol 1e-9 --every 2", "every: counts the steps of rk4 only", "rows"),
+    ("--duration 1 --rtol 1e-9 --every 2", "every: applies to fixed steps only", "rows"),
     ("--duration 1 --rows 5", "not a number of rows", ""),
     (
         "--duration 1 --integrator rk4 --rtol 1e-6",

@@ -159,7 +159,7 @@ def test_linearize_forward_uses_given_torques_or_accelerations() -> None:
     assert by_default["results"] == held["results"]
     assert [d["meta"]["contract"]["torque"] for d in (by_torque, by_acceleration, by_default)] == [
         "given",
-        "what the given accelerations take (inverse dynamics)",
+        "torques for the given accelerations (inverse dynamics)",
         "holding the arm (inverse dynamics with qdd = 0)",
     ]
 

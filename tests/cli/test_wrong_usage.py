@@ -36,7 +36,7 @@ TWO_LINK = [
     (
         "inverse",
         "--q elbow=1,2",
-        "--q=elbow=1,2: some values have a joint name and some have none",
+        "--q=elbow=1,2: some values have a joint name, and others do not",
         "",
     ),
     ("inverse", "--q elbow=", "--q=elbow=: a number is missing", ""),

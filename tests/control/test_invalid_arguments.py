@@ -81,7 +81,7 @@ WRONG = [
     (
         "poles two-link --passive shoulder --trim --keep shoulder,elbow",
         REJECTED,
-        "no equilibrium found near this pose: the best one requires",
+        "no equilibrium found near this pose: the best pose requires",
         "start at another pose, fix fewer joints, or actuate more joints",
     ),
     (
@@ -112,7 +112,7 @@ WRONG = [
         "lqr two-link --weight q=1,q=2",
         USAGE,
         "--weight=q=1,q=2: 'q' is given twice",
-        "keep one of them",
+        "keep only one of these values",
     ),
     ("lqr two-link --weight q=much", USAGE, "--weight=q=much: 'much' is not a number", "0.5"),
     (

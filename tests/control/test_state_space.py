@@ -143,7 +143,7 @@ WRONG = [
     (
         {"tau": "rest"},
         "tau: must be torques or 'hold', got 'rest'",
-        "give torques, or 'hold' for the torques of qdd",
+        "give torques, or 'hold' for the torques that give qdd",
     ),
     ({"tau": 0.0, "qdd": 1.0}, "tau and qdd cannot be combined", ""),
     (

@@ -54,6 +54,15 @@ PHRASES = {
     "elimination, joints that move as told taken out, O(n³)": (
         "elimination, prescribed joints removed, O(n³)"
     ),
+    "what the given accelerations take (inverse dynamics)": (
+        "torques for the given accelerations (inverse dynamics)"
+    ),
+    "onto the loop constraints, changed as little as can be": (
+        "onto the loop constraints, changed as little as possible"
+    ),
+    "it moves there: drift is not zero, and poles are not those of an equilibrium": (
+        "not an equilibrium: drift is not zero, and poles describe deviations from the motion"
+    ),
     "counted in ns, passed through as it came": "in ns, values unchanged",
     "torques cut off at the joints' limits in 2 rows (a)": (
         "torques are saturated at the joint limits in 2 rows (a)"

@@ -193,7 +193,7 @@ def test_pairs_lead_and_follow() -> None:
 
 PAIRS_TOLD = [
     ("type: revolute, axis: [1, 0, 0], mimic: {joint: u}", "mimic one of 'u:axis', 'u:axis2'"),
-    ("type: cylindrical, axis: [1, 0, 0], mimic: {joint: u}", "is cylindrical and mimics 'u'"),
+    ("type: cylindrical, axis: [1, 0, 0], mimic: {joint: u}", "mimics universal joint 'u'"),
     ("type: spherical, mimic: {joint: u}", "is spherical and mimics 'u'"),
     (
         "type: cylindrical, axis: [1, 0, 0], mimic: {joint: c, offset: 0.1}",

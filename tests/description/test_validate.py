@@ -147,7 +147,7 @@ FINDINGS = [
         one_link(Inertia(2.0, (1.0, 1.0, 1.0))),
         11,
         "link 'arm': 2 kg without a moment of inertia",
-        "fine for a point mass; otherwise give the inertia about the centre of mass",
+        "for a point mass, ignore this; otherwise give the inertia about the centre of mass",
     ),
     ("placeholder-inertia", one_link(replace(BOX, rotary=rotary(1, 1, 1))), 11, "1, 1, 1", "CAD"),
     (
@@ -253,14 +253,14 @@ FINDINGS = [
         describe([joint("j1", "base", "a"), joint("j2", "a", "b")], {"b": BOX}),
         101,
         "link 'a' moves and has no mass, but its child links have mass",
-        "different axes",
+        "the axes of both joints differ",
     ),
     (
         "massless-link",
         describe([joint("j1", "base", "a", armature=0.1), joint("j2", "a", "b")], {"b": BOX}),
         101,
         "link 'a' moves and has no mass, but its child links have mass",
-        "joint 'j1' has armature or a rotor",
+        "joint 'j1' has an armature or a rotor",
     ),
     (
         "massless-link",
@@ -274,7 +274,7 @@ FINDINGS = [
         ),
         101,
         "link 'a' moves and has no mass, but its child links have mass",
-        "joint 'j1' has armature or a rotor",
+        "joint 'j1' has an armature or a rotor",
     ),
     (
         "massless-link",
@@ -284,7 +284,7 @@ FINDINGS = [
         ),
         101,
         "link 'a' moves and has no mass, but its child links have mass",
-        "different axes",
+        "the axes of both joints differ",
     ),
     (
         "nothing-moves",

@@ -79,5 +79,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_network_processes_and_files_are_out_of_reach(found: dict[str, str], event: str) -> None:
     """No socket, no process, no change of a file, and nothing read outside the robot's package."""
     outside = "outside" in event
-    refusal = "is outside the robot's packages" if outside else f"tries to use {event}"
+    refusal = (
+        "is outside the robot's packages"
+        if outside
+        else f"the file uses {event}, which is not allowed"
+    )
     assert refusal in found[event]

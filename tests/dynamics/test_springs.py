@@ -156,7 +156,7 @@ def test_against_other_programs(against: str) -> None:
     arm = replace(CHAIN, wrenches=())
     found = robolin.verify(arm, samples=3, against=against)
     assert found.passed, found.failed
-    words = {"mujoco": "passed to it", "pinocchio": "added to its torques"}
+    words = {"mujoco": "set in the other model", "pinocchio": "added to the other torques"}
     assert found.comparison.accounted["springs"] == words[against]
 
 

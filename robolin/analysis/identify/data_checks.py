@@ -75,7 +75,7 @@ def require_torque_units(design: DesignRows) -> None:
     slope = np.sum(measured * predicted, axis=0) / np.maximum(size**2 * len(measured), 1e-300)
     ratio = float(np.median(slope[heavy]))
     if ratio < 0.0 and np.median(np.abs(slope[heavy])) > 0.2:
-        message = f"measured torques have the opposite sign of the model's: ratio {ratio:.3g}"
+        message = f"measured torques and model torques have opposite signs: ratio {ratio:.3g}"
         raise RobolinError(message, hint="check the sign and the order of the columns")
     if 1.0 / _WRONG_UNIT < abs(ratio) < _WRONG_UNIT:
         return
@@ -93,7 +93,7 @@ def require_possible_bodies(listed: ParameterList, x: Floats) -> None:
     ]
     if impossible:
         raise RobolinError(
-            f"{join_and(impossible)}: fixed values leave no possible body",
+            f"{join_and(impossible)}: no physically possible body has the fixed values",
             hint="check the values of --fix",
         )
 
@@ -164,5 +164,5 @@ def require_measured_efforts(error: float) -> None:
         raise RobolinError(
             f"the robot file already explains the efforts: error {error:.1g} on held-out rows, "
             "so there is nothing to identify",
-            hint="the efforts were computed with this file; use measured ones",
+            hint="use measured efforts: these efforts were computed with this file",
         )

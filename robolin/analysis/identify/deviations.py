@@ -104,8 +104,8 @@ class Uncertainty(NamedTuple):
         alone = [name for name, one in zip(names, self.one_block, strict=True) if one]
         if alone:
             yield (
-                f"one short part of the recordings alone determines {join_and(alone)}: their "
-                "deviations assume errors as in all other parts"
+                f"only one short part of the recordings determines {join_and(alone)}: their "
+                "standard deviations assume the same errors as for the other parameters"
             )
 
     @property

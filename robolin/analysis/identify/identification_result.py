@@ -148,4 +148,4 @@ def _model_flags(found: Identification) -> Iterator[str]:
     if armature := of("armature", 1e-9):
         yield f"armature is applied with --armature {','.join(armature)}"
     if offsets := of("offset", 1e-9):
-        yield f"torque offsets, which no file holds: {', '.join(offsets)} N·m or N"
+        yield f"torque offsets, which a robot file cannot store: {', '.join(offsets)} N·m or N"

@@ -20,7 +20,7 @@ class MuJoCoPeer:
     """A model with every joint independent, without contacts, dissipation or limits."""
 
     exact = False
-    springs = "passed to it"
+    springs = "set in the other model"
 
     def __init__(self, arm: Arm) -> None:
         import mujoco

@@ -36,6 +36,7 @@ from robolin.description.robot_source import bundled_path
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 
+OMITTED = "omitted in both programs"
 # peer -> import name and distribution name
 PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
 
@@ -175,20 +176,20 @@ def _columns(stepped: Any) -> Floats:
 
 def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
     """Model assumptions, and how the other program accounts for each."""
-    accounted = {"gravity": "passed to it"}
+    accounted = {"gravity": "set in the other model"}
     if any(link.joint.damping for link in arm.links):
-        accounted["damping"] = "added to its torques" if arm.damping else "omitted in both"
+        accounted["damping"] = "added to the other torques" if arm.damping else OMITTED
     if any(link.joint.stiffness for link in arm.links):
-        accounted["springs"] = peer.springs if arm.springs else "omitted in both"
+        accounted["springs"] = peer.springs if arm.springs else OMITTED
     if any(any(link.joint.friction_sides) for link in arm.links):
         applied = arm.friction_velocity is not None
-        accounted["friction"] = "added to its torques, smoothed" if applied else "omitted in both"
+        accounted["friction"] = "added to the other torques, smoothed" if applied else OMITTED
     if any(link.joint.armature for link in arm.links):
-        accounted["armature"] = "passed to it"
+        accounted["armature"] = "set in the other model"
     if arm.has_mimic:
         accounted["mimic"] = "independent joints, coupled afterwards"
     if arm.wrenches:
-        accounted["wrench"] = "added to its torques, by virtual work"
+        accounted["wrench"] = "added to the other torques, by virtual work"
     return accounted
 
 

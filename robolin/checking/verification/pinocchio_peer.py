@@ -15,7 +15,7 @@ class PinocchioPeer:
     """A model with every joint independent, with the arm's gravity and armature."""
 
     exact = True
-    springs = "added to its torques"
+    springs = "added to the other torques"
 
     def __init__(self, arm: Arm) -> None:
         import pinocchio

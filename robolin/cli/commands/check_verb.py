@@ -100,10 +100,10 @@ _PARAMS = [
     flag(
         "--suite FILE",
         METHOD,
-        "Suite to check without STORED (default: robolin.toml or pyproject.toml, here or above)",
+        "Suite to check without STORED (default: nearest robolin.toml or pyproject.toml)",
         excludes={"stored": "name either stored results or a suite"},
     ),
-    flag("--model ARM", METHOD, "Use this robot instead of the recorded one"),
+    flag("--model ARM", METHOD, "Use this robot instead of the recorded robot"),
     flag(
         "--root FOLDER",
         METHOD,
@@ -112,7 +112,7 @@ _PARAMS = [
             "stored": "add a STORED file: paths in a suite are relative to the suite's folder"
         },
     ),
-    flag("--all", OUTPUT, "Show all entries, including equal ones", into="everything"),
+    flag("--all", OUTPUT, "Show all entries, including equal entries", into="everything"),
     _FORMAT,
     _FILE,
     _COLOR,

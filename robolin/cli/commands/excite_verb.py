@@ -18,7 +18,7 @@ _FLAGS = flags(
         "--harmonics N": "Number of sines and cosines per joint",
         "--dt S": "Time between rows [s]",
         "--margin FRACTION": "Fraction of the limits that the motion uses",
-        "--max-velocity VALUES": "Velocity limits (default: those of the robot file)",
+        "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
         "--max-acceleration VALUES": "Acceleration limits (default: only torque limits)\n"
         "Required for joints without an effort limit.",
         "--iterations N": "Number of motions to try",

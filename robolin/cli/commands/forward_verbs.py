@@ -38,7 +38,7 @@ _FORWARD_FLAGS = flags(
 )
 
 
-_FORWARD_HELP = {"qdd": "Accelerations of the joints of --prescribe (default 0)"}
+_FORWARD_HELP = {"qdd": "Accelerations of the prescribed joints (default 0)"}
 
 
 @query_command(

@@ -41,7 +41,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--real",
         METHOD,
-        "Number type; double gives the same bits as robolin",
+        "Number type; double is bit-identical to robolin",
         choices=REALS,
         default="double",
     ),

@@ -66,8 +66,8 @@ _OWN = [
     flag(
         "--holdout FILE",
         STATE,
-        "Recordings or a part of each, held out for the test (default 0.3)\n"
-        "Repeatable. A part such as 0.3 or 30% is the end of each recording.",
+        "Held-out recordings, or the held-out fraction of each (default 0.3)\n"
+        "Repeatable. A fraction such as 0.3 or 30% is the end of each recording.",
         **_TEXTS,
     ),
     flag("--unloaded FILE", STATE, "Recordings without the load of --trajectory", **_TEXTS),
@@ -82,8 +82,8 @@ _OWN = [
         "--what",
         METHOD,
         "Parameters to identify\n"
-        "friction: of joints only. payload: also one link. links: also all links. all: these "
-        "stages one after the other.",
+        "friction: joint friction only. payload: also one link. links: also all links. all: these "
+        "stages in sequence.",
         choices=_WHATS,
         default="all",
     ),
@@ -97,11 +97,11 @@ _OWN = [
         "auto compares the stamps with the motion, and rebuilds them if they are poor.",
         default="auto",
     ),
-    flag("--prior PART", METHOD, "Trust in the robot file: 0.1 or 10%", default="0.1"),
+    flag("--prior PART", METHOD, "Assumed error of the robot file: 0.1 or 10%", default="0.1"),
     flag(
         "--fix NAME=VALUE",
         METHOD,
-        "Keep a value (forearm/mass=2.1); repeatable",
+        "Fix a parameter at a value (forearm/mass=2.1); repeatable",
         **_TEXTS,
     ),
     flag("--free LINK", METHOD, "Do not trust values of a link; repeatable", **_TEXTS),
@@ -324,7 +324,7 @@ def _percentage(option: str, text: str) -> float:
     try:
         return float(number.removesuffix("%")) / (100.0 if number.endswith("%") else 1.0)
     except ValueError:
-        message = f"must be a part or a percentage, got {text!r}"
+        message = f"must be a fraction or a percentage, got {text!r}"
         raise UsageError(message, where=option, hint=f"use {option} 10%") from None
 
 

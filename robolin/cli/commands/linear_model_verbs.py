@@ -50,7 +50,7 @@ def state_space_command(inquiry: Request, out: Output) -> None:
 _DISTANCES = flag(
     "--distances",
     METHOD,
-    "Return both distances for every row of a file\n"
+    "Return both controllability distances for every row of a file\n"
     "For one state, both distances are always computed.",
 )
 

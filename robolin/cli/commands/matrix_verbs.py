@@ -102,8 +102,8 @@ def diagonalize_command(inquiry: Request, out: Output) -> None:
 
 
 _JACOBIAN_HELP = {
-    "qdd": "Accelerations of --derivatives (default 0)",
-    "tau": "Torques of --operational-space, or 'hold' (default 0)",
+    "qdd": "Accelerations for --derivatives (default 0)",
+    "tau": "Torques for --operational-space, or 'hold' (default 0)",
 }
 _JACOBIAN_FLAGS = flags(
     METHOD,
@@ -161,9 +161,9 @@ _IK_FLAGS = flags(
     VERBS["ik"].own_options,
     {
         "--goal FRAME=X,Y,Z[,ROLL,PITCH,YAW]": "Goal pose of a link [m, rad]\n"
-        "In the axes of the root link. Without angles, any orientation. Without FRAME=, the goal "
-        "of the tip.",
-        "--starts N": "Number of starts (default 32)\n"
+        "The pose is in the axes of the root link. Without angles, any orientation is accepted. "
+        "Without FRAME=, the goal is for the tip.",
+        "--starts N": "Number of starting points (default 32)\n"
         "The first start is --q, the other starts are random. The solution nearest to --q is "
         "returned.",
         "--seed N": "Random seed (default 0)",
@@ -175,7 +175,7 @@ _IK_FLAGS = flags(
 @query_command(
     "ik",
     _IK_FLAGS,
-    state_help={"q": "First start [rad or m] (default 0, moved into the limits)"},
+    state_help={"q": "First starting point [rad or m] (default 0, moved into the limits)"},
     short="goal q starts seed ignore-limits payload output format",
 )
 def ik_command(inquiry: Request, out: Output) -> None:

@@ -110,22 +110,20 @@ _RECORD_FLAGS = [
         "--rtol R",
         METHOD,
         "Relative tolerance of later checks (default 0)\n"
-        "Place it before COMMAND if the command has such an option itself.",
+        "If COMMAND has the same option, write this one before COMMAND.",
         type=float,
     ),
     flag(
         "--atol A",
         METHOD,
         "Absolute tolerance of later checks (default 0)\n"
-        "In the unit of the array. Place it before COMMAND if the command has such an option "
-        "itself.",
+        "In the unit of the array. If COMMAND has the same option, write this one before COMMAND.",
         type=float,
     ),
     flag(
         "--suite [FILE]",
         METHOD,
-        "Store all missing results of the suite (default: robolin.toml or pyproject.toml, here "
-        "or above)",
+        "Store all missing results of the suite (default: nearest robolin.toml or pyproject.toml)",
         flag_value=_NEAREST,
         excludes={"words rtol atol": "the suite contains the commands and tolerances"},
     ),

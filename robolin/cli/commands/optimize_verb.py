@@ -43,8 +43,8 @@ _FLAGS = [
         {
             "--ignore-limits": "Ignore the limits of the file",
             "--limit-scale S": "Factor of velocity and effort limits (default 1)",
-            "--max-effort VALUES": "Effort limits instead of those of the file [N m or N]",
-            "--max-speed VALUES": "Velocity limits instead of those of the file",
+            "--max-effort VALUES": "Effort limits, instead of the limits in the file [N m or N]",
+            "--max-speed VALUES": "Velocity limits, instead of the limits in the file",
         },
     ),
     *flags(
@@ -58,7 +58,7 @@ _FLAGS = [
             "With --follow, the default also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
             "Weights are per second. elbow=0.5 sets the weight of one joint. Repeatable.",
-            "--final WEIGHT": "Weight of the goal, instead of reaching it exactly",
+            "--final WEIGHT": "Weight of the distance to the goal (default: reach it exactly)",
             "--method": "Unknowns of the problem\n"
             "acceleration: inverse dynamics, for robots with motors on all joints. torque: RK4 "
             "steps, also for robots with passive joints.",

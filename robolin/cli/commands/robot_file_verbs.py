@@ -16,7 +16,7 @@ from robolin.core.text import did_you_mean
 from robolin.errors import FileError, UsageError
 
 _ALONE = {
-    "show copy schema": "use one of them at a time",
+    "show copy schema": "use only one of --show, --copy and --schema",
     "output": "remove -o: it is for the list of robots",
 }
 _FLAGS = [

@@ -109,7 +109,7 @@ _FLAGS = [
     flag(
         "--config FILE",
         METHOD,
-        "File with [validate] settings (default: robolin.toml or pyproject.toml, here or above)",
+        "File with [validate] settings (default: nearest robolin.toml or pyproject.toml)",
     ),
     flag(
         "--write-baseline FILE",

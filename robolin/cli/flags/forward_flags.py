@@ -23,7 +23,7 @@ PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM, CLOSE_FLAG = flags(
         "--prescribe JOINTS": "Joints with prescribed motion (--qd and --qdd)\n"
         "The result includes their torques; --tau applies to the other joints. For "
         "example 'base' with --floating-base.",
-        "--qdd VALUES": "Accelerations of the joints of --prescribe (default 0)",
+        "--qdd VALUES": "Accelerations of the prescribed joints (default 0)",
         "--prescribe-from FILE": "Read the prescribed accelerations from a file\n"
         "Columns are time and JOINT/acceleration of a "
         f"{extensions(trajectory_formats())} file, with linear interpolation. These "
@@ -134,8 +134,8 @@ CLOCK = flags(
         "--duration S": "Duration [s]",
         "--dt S": "Step [s] (default 0.001)\n"
         "With rk4 and euler the integration step, otherwise the time between rows.",
-        "--rtol R": "Relative tolerance: use adaptive steps\nRequires SciPy.",
-        "--atol A": "Absolute tolerance (default: as --rtol)",
+        "--rtol R": "Relative tolerance; enables adaptive steps\nRequires SciPy.",
+        "--atol A": "Absolute tolerance (default: the value of --rtol)",
         "--integrator NAME": "Integrator (default rk4; dop853 with a tolerance)\n"
         "rk4 and euler (semi-implicit) have fixed steps; dop853, rk45 and radau are adaptive. "
         "radau is for stiff systems, such as strongly damped light links.",
@@ -158,7 +158,7 @@ DRIVE = flags(
         "rate: epsilon = -c nu damps the motion; pose also drives a frame to --target; pd "
         "drives each joint to --goal; computed-torque does so by inverse dynamics. All "
         "compensate gravity and loads.",
-        "--goal VALUES": "Goal of pd and computed-torque (default 0)",
+        "--goal VALUES": "Goal for pd and computed-torque (default 0)",
         "--follow FILE": "Track the trajectory of a file\n"
         "Columns are time, positions and, if available, velocities and accelerations, with "
         "linear interpolation. The simulation starts at the first row unless --q is set.",
@@ -174,9 +174,9 @@ DRIVE = flags(
         "For example, to test a different payload.",
         "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
         "Effort limits do not apply to them, and efforts do not include them.",
-        "--gain C|VALUES": "Gain c of rate and pose [1/s] (default 1)\n"
+        "--gain C|VALUES": "Gain c for rate and pose control [1/s] (default 1)\n"
         "One number, or one per joint.",
-        "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose of --control pose\n"
+        "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose for --control pose\n"
         "X, Y, Z [m] and roll, pitch, yaw in the axes of the root link.",
         "--position-gain K|X,Y,Z": "Stiffness of the position [N/m] (default 100)",
         "--orientation-gain K|X,Y,Z": "Stiffness of the orientation [N m] (default 10)",

@@ -43,7 +43,7 @@ _FLAGS = [
         MODEL,
         MODEL_OPTIONS,
         {
-            "--gravity X,Y,Z|G": "Gravity [m/s^2] (default: the file's, else 0,0,-9.81)\n"
+            "--gravity X,Y,Z|G": "Gravity [m/s^2] (default: from the file, else 0,0,-9.81)\n"
             "X,Y,Z is in the axes of the root link. One number G keeps the direction of the file's "
             "gravity, else -z.",
             "--base LINK": "Lock the joints between the root and this link",
@@ -58,7 +58,7 @@ _FLAGS = [
             "axes at the origin of the world.",
             "--no-damping": "Ignore the damping of the file",
             "--no-springs": "Ignore the joint springs of the file",
-            "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default ignored)",
+            "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default: none)",
             "--armature JOINT=VALUE": "Set the reflected rotor inertia of a joint; repeatable",
             "--joints A,B,C": "Order of the joints in inputs and results",
             "--floating-base": "Add a joint 'base' with six degrees of freedom",

@@ -36,14 +36,13 @@ READING_FLAGS = [
         STATE,
         READ_OPTIONS,
         {
-            "--columns QUANTITY=PATTERN": "Names of the columns of the file; repeatable\n"
+            "--columns QUANTITY=PATTERN": "Column names in the file; repeatable\n"
             "For example position=/joint_states/{joint}/position. {index} counts joints from "
             "0, {number} from 1. position=2:8 are columns 2 to 7, counted from 0. "
             "Quantities are position, velocity, acceleration, effort and current. "
             "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all "
             "patterns.",
-            "--time COLUMN": "Column of the time (default time, else t, stamp, timestamp or "
-            "__time)",
+            "--time COLUMN": "Time column (default time, else t, stamp, timestamp or __time)",
             "--time-unit": "Unit of the time column (default seconds)\n"
             "Results contain the time unchanged.",
             "--sample-time S": "Time between rows [s], if the file has no time column\n"
@@ -78,12 +77,12 @@ _HELP = {
     "qd": "Velocities [rad/s or m/s] (default 0)",
     "qdd": "Accelerations [rad/s^2 or m/s^2] (default 0)",
     "tau": "Torques [N m or N], or 'hold' for qdd = 0 (default 0)",
-    "nu": "Quasi-velocities of --inverse-transform",
-    "epsilon": "Quasi-torques of --inverse-transform (default 0)",
-    "xi": "Unnormalized quasi-velocities of --inverse-transform",
-    "kappa": "Unnormalized quasi-torques of --inverse-transform (default 0)",
-    "qdr": "Reference velocities of --slotine-li (default 0)",
-    "qddr": "Reference accelerations of --slotine-li (default 0)",
+    "nu": "Quasi-velocities for --inverse-transform",
+    "epsilon": "Quasi-torques for --inverse-transform (default 0)",
+    "xi": "Unnormalized quasi-velocities for --inverse-transform",
+    "kappa": "Unnormalized quasi-torques for --inverse-transform (default 0)",
+    "qdr": "Reference velocities for --slotine-li (default 0)",
+    "qddr": "Reference accelerations for --slotine-li (default 0)",
 }
 
 _STATE_FILE = (

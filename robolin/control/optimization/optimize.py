@@ -169,7 +169,7 @@ def _method(problem: Problem, method: str) -> str:
     if method == "acceleration" and not full:
         names = [problem.arm.joint_names[i] for i in range(problem.n) if i not in problem.actuated]
         raise UsageError(
-            f"requires motors on all joints; passive are {', '.join(names)}",
+            f"requires motors on all joints; passive joints are {', '.join(names)}",
             where="method",
             hint="use --method torque",
         )
@@ -294,7 +294,7 @@ def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinEr
     text = f"{within}: {'' if search is None else _reason(problem, search)}"
     if text.endswith(": "):
         left = ", ".join(f"{x:.3g} {unit}" for unit, x in goal_error(problem, y[-1, 0]).items())
-        text = f"{within}: the best one ends {left} from the goal"
+        text = f"{within}: the best motion ends {left} from the goal"
     hint = "allow more time with --duration, more starts with --starts, or other limits"
     if search is not None and problem.reference is None:
         shortest = _shortest(problem, search)

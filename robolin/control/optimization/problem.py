@@ -355,7 +355,7 @@ def _require_held(problem: Problem, q: Floats) -> None:
         unit = joint_unit("effort", arm.joints[i].turns)
         most = ranges.tau_upper[i] if tau[i] > 0.0 else ranges.tau_lower[i]
         raise RobolinError(
-            f"the arm cannot hold the goal: joint '{arm.joint_names[i]}' takes {tau[i]:.4g} "
+            f"the arm cannot hold the goal: joint '{arm.joint_names[i]}' needs {tau[i]:.4g} "
             f"{unit}, its limit is {most:.4g} {unit}",
             where=arm.source,
             hint="choose another goal, reduce the payload, or raise the limit with --max-effort",

@@ -261,7 +261,8 @@ def receding(
     require_simple(arm)
     if arm.passive_joints:
         raise RobolinError(
-            f"receding requires motors on all joints; passive are {', '.join(arm.passive_joints)}",
+            "receding requires motors on all joints; passive joints are "
+            + ", ".join(arm.passive_joints),
             where=arm.source,
             hint="use robolin.optimize and simulate with its gains",
         )

@@ -163,7 +163,7 @@ def _require_consistent(schedule: Schedule) -> None:
         raise UsageError(message, where="rows", hint=hint)
     if not schedule.fixed and schedule.every not in (None, 1):
         hint = "use rows, or dt between rows, for adaptive steps"
-        raise UsageError("every: counts the steps of rk4 only", hint=hint)
+        raise UsageError("every: applies to fixed steps only", hint=hint)
     if schedule.rows and schedule.dt:
         raise UsageError("dt and rows cannot be combined", where="rows")
     if not schedule.fixed and schedule.relative < _TIGHTEST:

@@ -74,10 +74,10 @@ def parts(
         elif not _same(child, elements[tag]):
             message = f"{owner} has a second, different <{tag}>; the first is on line "
             message += str(elements[tag].line)
-            notes.error("duplicate-element", child, message, "keep one of them")
+            notes.error("duplicate-element", child, message, "keep only one of them")
         else:
             message = f"{owner} has two equal <{tag}>; the first is on line {elements[tag].line}"
-            notes.add("repeated-element", "note", child, message, "keep one of them")
+            notes.add("repeated-element", "note", child, message, "keep only one of them")
     return elements
 
 

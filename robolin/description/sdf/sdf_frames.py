@@ -158,7 +158,7 @@ def _add(scope: Scope, node: FrameNode) -> None:
         if other is not node and other.kind == "joint" and node.kind == "link":
             scope.names[node.name] = node
         return
-    message = f"{node.label} has the name of a {other.kind}, on line {other.element.line}"
+    message = f"{node.label} has the same name as a {other.kind}, on line {other.element.line}"
     node.notes.error("sdf-frame", node.element, message, "rename one of them")
 
 
@@ -273,7 +273,7 @@ def pose_in_world(node: FrameNode) -> Pose:
     seen: set[int] = set()
     while node.pose is None:
         if id(node) in seen or node.base is None:
-            message = f"the pose of {node.label} is relative to itself by way of other frames"
+            message = f"the pose of {node.label} is relative to itself through other frames"
             node.notes.error("sdf-frame", node.element, message, "remove one relative_to")
             node.pose = HERE
             break

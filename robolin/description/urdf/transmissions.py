@@ -101,7 +101,7 @@ def _read_rotor(
         return
     for part in written:
         if part is not motor.inertia:
-            _left_out(part, "it is not the first one in the first actuator", notes)
+            _left_out(part, "it is not the first rotor inertia of the first actuator", notes)
     name = motor.joint.name
     if name in rotors.armature:
         message = f"joint {quote_value(name)} has several rotors; their inertias are added"

@@ -196,9 +196,9 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
             yield _no_inertia(joint, carried[k - 1])
         elif link.inertia == Inertia() and carried[k - 1].mass:
             message = f"link '{link.name}' moves and has no mass, but its child links have mass"
-            hint = "fine between joints with different axes; otherwise add mass"
+            hint = "no action is needed if the axes of both joints differ; otherwise add mass"
             if _has_rotor(arm, k):
-                hint = f"fine for a gear or a frame: joint '{joint.name}' has armature or a rotor"
+                hint = f"no action is needed: joint '{joint.name}' has an armature or a rotor"
             yield finding("massless-link", joint.location, message, hint)
 
 
@@ -299,7 +299,7 @@ def _mass_findings(name: str, body: Inertia, location: SourceLocation) -> Iterat
         yield finding("inertia-without-mass", location, message, hint)
     elif body.mass and not any(body.rotary):
         message = f"link '{name}': {repr_number(body.mass)} kg without a moment of inertia"
-        hint = "fine for a point mass; otherwise give the inertia about the centre of mass"
+        hint = "for a point mass, ignore this; otherwise give the inertia about the centre of mass"
         yield finding("mass-without-inertia", location, message, hint)
 
 
@@ -361,7 +361,7 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
             message = f"{len(group)} links have the same inertial: " + quote_list(
                 [link.name for link in group]
             )
-            hint = "fine for equal parts; otherwise give each link its own values"
+            hint = "for equal parts, ignore this; otherwise give each link its own values"
             yield finding("repeated-inertial", location, message, hint)
 
 

@@ -88,7 +88,7 @@ class Roots:
         if event == "open" or event in _LISTING:
             self._require_inside(event, arguments[0])
         elif event.startswith(_FORBIDDEN):
-            raise ForbiddenError(f"the file tries to use {event}")
+            raise ForbiddenError(f"the file uses {event}, which is not allowed")
 
     def _require_inside(self, event: str, path: Any) -> None:
         if isinstance(path, int):

@@ -113,7 +113,7 @@ def _read_joints(arm: Fields, listed: Collection[str]) -> YamlJoints:
     written = YamlJoints()
     if arm.has("dh") and arm.has("joints"):
         message = "the robot has both 'joints' and 'dh'"
-        arm.error("joints-and-dh", arm.location("dh"), message, "keep one of them")
+        arm.error("joints-and-dh", arm.location("dh"), message, "keep only one of these keys")
     elif not arm.has("dh"):
         arm.need("joints", hint="list the joints from base to tip, or give a 'dh' table")
     for number, node in enumerate(arm.items("joints"), start=1):

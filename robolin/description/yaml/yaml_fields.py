@@ -320,7 +320,7 @@ def shaped_inertia(link: Fields) -> Inertia | None:
 def _mass(link: Fields, solid: Solid, shape: str) -> float:
     if link.has("mass") and link.has("density"):
         message = f"{link.what} has both 'mass' and 'density'"
-        link.error("shape-twice", link.location("density"), message, "keep one of them")
+        link.error("shape-twice", link.location("density"), message, "keep only one of these keys")
     if not link.has("density"):
         link.need("mass", hint="add a mass in kg, or a density in kg/m³")
         return link.number("mass")

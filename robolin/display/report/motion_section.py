@@ -255,7 +255,9 @@ def closure_paragraphs(reported: ReportedArm, motion: ReportedMotion) -> Iterato
     if closures is None:
         return
     if motion.contract.get("torque") == "given":
-        yield paragraph("Torques are those of the recording; constraint forces carry the rest.")
+        yield paragraph(
+            "The torques come from the recording; constraint forces carry the remaining load."
+        )
     else:
         yield paragraph(
             "The torques of a closed-loop mechanism are not unique. These are the torques of the "

@@ -150,11 +150,11 @@ def fallback_reason() -> str:
     if sys.version_info.major != 3 or sys.version_info.minor not in SUPPORTED_MINORS:
         return f"Python {sys.version_info.major}.{sys.version_info.minor} was not tested"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return "threads run without a common lock"
+        return "Python runs threads without a global lock"
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
-        return "pointers are not 64 bits long, or begin with the highest"
+        return "pointers are not 64-bit, or bytes are not little-endian"
     if not all(hasattr(ctypes.pythonapi, name) for name in FUNCTIONS.values()):
-        return "the interpreter hides functions that are needed"
+        return "the interpreter does not export the required functions"
     if not (_arrays_are_as_expected() and _structures_are_as_expected()):
         return f"arrays of NumPy {np.__version__} have another memory layout"
     return ""

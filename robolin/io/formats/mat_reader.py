@@ -123,7 +123,7 @@ class _Bytes:
         kind = np.dtype(f"{self.order}{_KINDS[element.kind]}")
         count, rest = divmod(element.end - element.begin, kind.itemsize)
         if rest:
-            raise _DamagedError("an element with a part of a number")
+            raise _DamagedError("an element ends inside a number")
         return np.frombuffer(self.data, kind, count, element.begin)
 
     def number(self, element: _Element) -> int:
@@ -166,7 +166,7 @@ class MatFile:
         self._file, self._opened = file, opened
         order = {b"IM": "<", b"MI": ">"}.get(bytes(content[126:128]))
         if order is None:
-            raise _DamagedError("no mark of the byte order")
+            raise _DamagedError("the mark of the byte order is missing")
         self._bytes, self._size, self._found = _Bytes(content, order), len(content), 0
 
     def arrays(self) -> Iterator[StoredArray]:
@@ -205,7 +205,7 @@ class MatFile:
         names = data.element(length_element.next, end)
         text = bytes(data.data[names.begin : names.end])
         if length < 1 or len(text) % length:
-            raise _DamagedError("field names of another length")
+            raise _DamagedError("field names have an invalid length")
         at = names.next
         for first in range(0, len(text), length):
             field = data.element(at, end)
@@ -228,7 +228,7 @@ class MatFile:
             return
         self._found += 1
         if prod(head.shape) > start.end:
-            raise _DamagedError("a matrix with more numbers than bytes")
+            raise _DamagedError("a matrix declares more numbers than bytes")
         if _FIRST_NUMERIC <= head.kind <= _LAST_NUMERIC and not head.complex:
             yield _stored(head.name, head, lambda: packed.values)
 
@@ -244,7 +244,7 @@ class _Packed:
             raise _DamagedError("a compressed variable is truncated")
         kind, size = struct.unpack_from(f"{data.order}II", start)
         if size > _LARGEST_DEFLATE_RATIO * (element.end - element.begin) + _START:
-            raise _DamagedError("a variable claims to be larger than it can be")
+            raise _DamagedError("a variable declares an impossible size")
         self.start = _Element(kind, _TAG, _TAG + size, _TAG + size)
 
     def _raw(self) -> Any:
@@ -281,7 +281,7 @@ class _Packed:
 def _values(data: _Bytes, head: _Head, end: int) -> npt.NDArray[Any]:
     values = data.numbers(data.element(head.begin, end))
     if values.size != prod(head.shape):
-        raise _DamagedError("another number of values than the dimensions")
+        raise _DamagedError("the number of values does not match the dimensions")
     return values.reshape(head.shape, order="F")
 
 

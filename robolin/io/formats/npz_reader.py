@@ -321,10 +321,10 @@ def members(archive: zipfile.ZipFile, *, skip_objects: bool = False) -> dict[str
 def _require_plausible(info: zipfile.ZipInfo) -> None:
     """Reject another compression than NumPy's, and impossible compression ratios."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("a compression that NumPy does not use")
+        raise ValueError("the compression method is not one that NumPy uses")
     ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _LARGEST_DEFLATE_RATIO
     if info.file_size > ratio * info.compress_size + (1 << 16):
-        raise ValueError("a member claims to be larger than it can be")
+        raise ValueError("a member declares an impossible size")
 
 
 @contextmanager
@@ -345,7 +345,7 @@ def archive_errors(file: str) -> Iterator[None]:
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
-        raise ValueError("a version that NumPy writes for structures only")
+        raise ValueError("the format version is only for structured arrays")
     shape, fortran_order, dtype = _HEADERS[version](stream)
     return shape, fortran_order, dtype
 

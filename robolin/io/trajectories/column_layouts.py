@@ -271,7 +271,7 @@ def _problem(
         )
     if twice := [part for part, indices in written.items() if len(indices) > 1]:
         message = f"the quaternion of joint '{joint}' has several columns for {', '.join(twice)}"
-        return RobolinError(message, where=where, hint="keep one of them")
+        return RobolinError(message, where=where, hint="keep only one of these columns")
     if both := [part for part in EULER_ANGLES if _written(columns, f"{joint}:{part}")]:
         return RobolinError(
             f"joint '{joint}' has both a quaternion and {', '.join(both)}",

@@ -194,7 +194,7 @@ def _duplicates(
             message = f"column '{names[0]}' occurs {len(group)} times"
         else:
             message = f"the columns {listed_names(names)} have the same meaning"
-        problems.append(RobolinError(message, where=where, hint="keep one of them"))
+        problems.append(RobolinError(message, where=where, hint="keep only one of these columns"))
     return problems
 
 
@@ -341,7 +341,7 @@ def canonical_columns(
     time = _time_column(columns, taken, named, where)
     if time is not None and time in taken:
         message = f"column '{time}' is mapped to '{taken[time]}' by another rule"
-        raise UsageError(message, where="--columns and --time", hint="keep one of them")
+        raise UsageError(message, where="--columns and --time", hint="keep only one of these rules")
     if time is not None and time != TIME_COLUMN:
         renamed = {**renamed, TIME_COLUMN: _NOT_THE_TIME, time: TIME_COLUMN}
         if named is None:
@@ -391,7 +391,7 @@ def _without_mark(columns: Sequence[str], rules: ReadOptions) -> tuple[Sequence[
 def _require_each_once(words: Sequence[str]) -> None:
     for word in words:
         if words.count(word) > 1:
-            raise UsageError(f"'{word}' is given twice", where="--columns", hint="keep one of them")
+            raise UsageError(f"'{word}' is given twice", where="--columns", hint="keep one rule")
 
 
 def _named_time(rules: ReadOptions) -> str | None:
@@ -403,7 +403,7 @@ def _named_time(rules: ReadOptions) -> str | None:
     if len(set(named)) > 1:
         message, hint = (
             f"the time column must be unique, got {quote_list(named)}",
-            "keep one of them",
+            "keep only one time column",
         )
         raise UsageError(message, where="--columns and --time", hint=hint)
     return named[0] if named else None

@@ -247,7 +247,7 @@ def passthrough_columns(names: Sequence[str], rules: ReadOptions, where: str) ->
             raise RobolinError(f"unknown column '{name}'", where=where, hint=hint)
         if list(names).count(name) > 1:
             message = f"column '{name}' occurs more than once"
-            raise RobolinError(message, where=where, hint="keep one of them")
+            raise RobolinError(message, where=where, hint="keep only one of these columns")
         indices[name] = names.index(name)
     return indices
 

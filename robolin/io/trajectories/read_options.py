@@ -105,7 +105,9 @@ def add_columns(renamed: dict[_Column, str], text: str, added: Mapping[_Column, 
     for name, native in added.items():
         if renamed.get(name, native) != native:
             message = f"column '{name}' is mapped to '{renamed[name]}' by another rule"
-            raise UsageError(message, where=f"--columns={text}", hint="keep one of them")
+            raise UsageError(
+                message, where=f"--columns={text}", hint="keep only one of these rules"
+            )
         renamed[name] = native
 
 

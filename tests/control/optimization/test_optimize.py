@@ -159,7 +159,7 @@ def test_failures() -> None:
         (
             (panda, home),
             {"q": home, "max_effort": 1.0},
-            "cannot hold the goal: joint 'panda_joint2' takes",
+            "cannot hold the goal: joint 'panda_joint2' needs",
         ),
         (
             (panda, robolin.PoseGoal("panda_hand_tcp", [2.0, 0.0, 0.0])),

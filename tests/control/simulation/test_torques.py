@@ -164,7 +164,7 @@ WRONG = {
     "rows": ({"rows": 5}, "rows: rk4 stores steps, not a number of rows"),
     "rows and dt": ({"rows": 5, "rtol": 1e-6}, "rows: dt and rows cannot be combined"),
     "every": ({"every": 0}, "every: must be an integer ≥ 1, got 0"),
-    "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every: counts the steps of rk4 only"),
+    "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every: applies to fixed steps only"),
     "steps": ({"duration": 1e9}, "dt: more than 100000000 steps"),
     "state": ({"state": "qd"}, "unknown state 'qd'"),
     "baumgarte": ({"baumgarte": (1.0, 1.0)}, "baumgarte: the robot has no closed loops"),

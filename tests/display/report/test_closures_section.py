@@ -45,7 +45,7 @@ def test_given_torques_and_constraint_forces(arm: Arm, driven: dict[str, np.ndar
     for figure, true in zip(data["figures"][1:], curves, strict=True):
         shown = numbers(data, figure["series"][0]["y"])
         assert np.array_equal(shown, true.astype(np.float32))
-    assert "Torques are those of the recording" in page
+    assert "The torques come from the recording" in page
     assert "Constraint forces within round-off: pin/fz." in page
     assert "2 of 3 equations are independent, which leaves 1 of 3 degrees of freedom" in page
 
