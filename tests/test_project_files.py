@@ -19,7 +19,9 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 def test_the_citation_has_the_version_of_the_package() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == __version__
-    assert {each["year"] for each in citation["references"]} == {1992, 1993, 1995, 2000}
+    years = [each.get("year") for each in citation["references"]]
+    # the year of the first paper is not confirmed
+    assert years == [None, 1992, 2000, 1995]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
