@@ -21,7 +21,7 @@ def test_the_citation_has_the_version_of_the_package() -> None:
     assert citation["version"] == __version__
     years = [each.get("year") for each in citation["references"]]
     # the year of the first paper is not confirmed
-    assert years == [None, 1992, 2000, 1995]
+    assert years == [None, 1992, 1995, 2000]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
