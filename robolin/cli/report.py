@@ -39,7 +39,7 @@ DIFF_EXTENSIONS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "
 _FEWEST_ROWS = 8
 # longer than the licence at the start of most robot files
 _START_OF_A_FILE = 1 << 16
-_ROBOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(?:robot|mujoco)", re.DOTALL)
+_ROBOT = re.compile(rb"(?:\xef\xbb\xbf)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<(?:robot|mujoco)", re.DOTALL)
 
 
 @dataclass(frozen=True)

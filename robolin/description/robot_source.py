@@ -43,7 +43,10 @@ ROBOT_FORMATS = {
 }
 
 # other formats also end in .xml: their root element identifies them
-_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(mujoco|sdf)[\s>/]", re.DOTALL)
+# atomic: a comment ends at its first -->, otherwise the time grows exponentially with comments
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<(mujoco|sdf)[\s>/]", re.DOTALL
+)
 _ROOT_FORMATS = {b"mujoco": "mjcf", b"sdf": "sdf"}
 
 # `REVISION:PATH` of a robot file in a git repository; a drive letter is not a revision

@@ -114,6 +114,7 @@ class TableSource:
     live:    whether each row is returned as soon as it arrives
     header:  whether the first line of a text contains the column names
     opened:  the stamp of a regular file on a disk at the time it was opened
+    origin:  the file on a disk that the stream decompresses or translates
     """
 
     stream: BinaryIO
@@ -125,6 +126,7 @@ class TableSource:
     live: bool = False
     opened: str = ""
     header: bool = True
+    origin: BinaryIO | None = None
 
     def digest(self, *, by_path: bool = False) -> str:
         """SHA-256 of a file, unless it is known already.

@@ -473,3 +473,10 @@ def test_a_revision_of_git_is_read(tmp_path, monkeypatch):
         run(["git", *words], check=True)
     with pytest.raises(RobolinError, match="may include others"):
         load("HEAD:arm.xacro")
+
+
+@pytest.mark.parametrize("name", ["a.xml", "a"])
+def test_comments_before_the_root_do_not_slow_the_reader(here, name):
+    """The time to recognize a format is linear in the comments, of which there may be many."""
+    Path(name).write_text("<!-- a --> <!-- b -->\n" * 500 + URDF)
+    assert load(name).n == 1

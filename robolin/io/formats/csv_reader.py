@@ -72,7 +72,8 @@ def csv_table(source: TableSource) -> TableFile:
     if known and any(mark.byte > _LARGE_FILE for mark in known.marks):
         # the file is large, and the requested rows begin further on
         at_first = _SMALLEST_BLOCK
-    reader = LineReader(source.stream, at_first, source.file, digested=not known)
+    reached = source.origin.tell if source.origin else None
+    reader = LineReader(source.stream, at_first, source.file, digested=not known, reached=reached)
     text = CsvText(reader, source)
     most_rows: Callable[[], int | None] = _unknown
     if source.regular and not is_stored(source.path):
@@ -80,10 +81,17 @@ def csv_table(source: TableSource) -> TableFile:
     digest = reader.digest if known is None else lambda: known.digest
     inspectors = (text.is_integer, text.datetime_unit, text.texts)
     return TableFile(
-        *(text.names, text.blocks, text.size, most_rows, digest, *inspectors),
+        *(text.names, text.blocks, _size(source), most_rows, digest, *inspectors),
         supports_slicing=True,
         numbered=not source.header,
     )
+
+
+def _size(source: TableSource) -> int | None:
+    """Bytes of a file on a disk or of an object; None for a pipe."""
+    if source.origin:
+        return size_of(source.origin)
+    return size_of(source.stream) if source.regular else None
 
 
 def _unknown() -> None:

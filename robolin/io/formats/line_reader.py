@@ -111,7 +111,7 @@ class Lines:
     """Some complete lines of a text; only the very last line may lack its line end.
 
     first:   the number of the first line
-    reached: byte offset in the text at the end of these lines
+    reached: byte offset at the end of these lines, in the text or in the file it is made from
     last:    whether these are the last lines
     """
 
@@ -160,6 +160,7 @@ class LineReader:
     counted:  whether to count lines; otherwise the caller assigns line numbers
     position: byte offset of the stream in the text
     limit:    byte offset to stop at, the end of a line
+    reached:  position in the file, if the stream is a translation of it
     """
 
     _SMALLEST_READ = 1 << 16
@@ -174,11 +175,13 @@ class LineReader:
         counted: bool = True,
         position: int = 0,
         limit: int | None = None,
+        reached: Callable[[], int] | None = None,
     ) -> None:
         self._stream, self._file = stream, file
         self._digested, self._counted = digested, counted
         self._digest = hashlib.sha256()
         self._position, self._limit = position, limit
+        self._reached = reached
         self.size = size
 
     def lines(self, first: int = 1) -> Iterator[Lines]:
@@ -198,7 +201,8 @@ class LineReader:
                 self._require_short(since, first)
             rest = piece[cut:]
             data = b"".join([*held, memoryview(piece)[:cut]])
-            yield Lines(data, first, self._position - len(rest), last)
+            reached = self._reached() if self._reached else self._position - len(rest)
+            yield Lines(data, first, reached, last)
             if self._counted:
                 first += count_bytes(data, b"\n")
 

@@ -84,10 +84,10 @@ def open_table(
     _require_no_folder(location, file)
     form = _format(path)
     _require_text_without_header(form, header, file)
-    with _opened(path, file, form, header) as (stream, regular):
+    with _opened(path, file, form, header) as (stream, regular, origin):
         opened = file_stamp(os.fstat(stream.fileno())) if regular else ""
-        source = TableSource(stream, path, file, regular, joints, known, live, opened, header)
-        yield _table(form, source)
+        arguments = (path, file, regular, joints, known, live, opened, header, origin)
+        yield _table(form, TableSource(stream, *arguments))
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def _stored_table(
     known = known or FileIndex(version.text)
     with ExitStack() as stack:
         if FORMATS[form].read_in_parts and (FORMATS[form].text or objects.is_read_by_polars(path)):
-            stream, regular = stack.enter_context(_opened(path, file, form, header))
+            stream, regular, _ = stack.enter_context(_opened(path, file, form, header))
             source = TableSource(stream, path, file, regular, joints, known, header=header)
             yield _table(form, source)
         else:
@@ -154,7 +154,7 @@ def can_be_reopened(path: str) -> bool:
 @contextmanager
 def recording_bytes(path: str, header: bool = True) -> Iterator[BinaryIO]:
     """The bytes of a recording that are hashed: text uncompressed and comma-separated."""
-    with read_errors(path), _opened(path, path, _format(path), header) as (stream, _):
+    with read_errors(path), _opened(path, path, _format(path), header) as (stream, *_):
         yield stream
 
 
@@ -183,33 +183,36 @@ def _object(path: str) -> BinaryIO:
 
 
 @contextmanager
-def _opened(path: str, file: str, form: str, header: bool) -> Iterator[tuple[BinaryIO, bool]]:
-    """The bytes of a file, and whether they can be read again unchanged from its path."""
+def _opened(
+    path: str, file: str, form: str, header: bool
+) -> Iterator[tuple[BinaryIO, bool, BinaryIO | None]]:
+    """The bytes of a file, and whether they can be read again unchanged from its path.
+
+    The third value is the file on a disk, if its bytes are decompressed or translated.
+    """
     if path == "-":
         held = sys.stdin.buffer
         # unbuffered, so that no lock is held while a thread waits for input
-        yield getattr(held, "raw", held), False
+        yield getattr(held, "raw", held), False, None
         return
     with ExitStack() as stack:
         try:
-            packed = bool(compression(path))
             stored = stack.enter_context(_object(path)) if is_stored(path) else None
-            if packed:
-                stream = stack.enter_context(opened_compressed(path, stored))
-            else:
-                stream = stored or stack.enter_context(open(path, "rb", buffering=_BUFFER))
-            regular = not packed and (stored is not None or _is_file(stream))
+            held = stored or stack.enter_context(open(path, "rb", buffering=_BUFFER))
+            packed, on_disk = bool(compression(path)), not stored and _is_file(held)
+            stream = stack.enter_context(opened_compressed(path, held)) if packed else held
         except FileNotFoundError as error:
             raise FileError("no such file", where=file, hint="check the path") from error
         except OSError as error:
             raise FileError(f"could not read: {error.strerror or error}", where=file) from error
+        regular = not packed and (stored is not None or on_disk)
         if form == "csv" and (regular or packed):
             commas = DelimiterTranslator(stream, file, header)
             if regular and not commas.translates:
                 stream.seek(0)
             else:
                 stream, regular = cast(BinaryIO, commas), False
-        yield stream, regular
+        yield stream, regular, held if on_disk and not regular else None
 
 
 def _is_file(stream: BinaryIO) -> bool:
@@ -294,12 +297,9 @@ _PACKED_AT_ONCE = 1 << 10
 
 
 @contextmanager
-def opened_compressed(path: str, stored: BinaryIO | None = None) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file as a stream; damage raises FileError.
-
-    stored: the open object, if the file is in a store
-    """
-    with _OPENERS[compression(path)](stored or path) as stream:
+def opened_compressed(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
+    """The decompressed bytes of an open file as a stream; damage raises FileError."""
+    with _OPENERS[compression(path)](file, path) as stream:
         yield cast(BinaryIO, _Checked(stream, path))
 
 
@@ -327,28 +327,28 @@ class _Checked(io.RawIOBase):
         return data
 
 
-def _gzip(path: str | BinaryIO) -> Any:
+def _gzip(file: BinaryIO, path: str) -> Any:
     import gzip
 
-    return gzip.open(path, "rb")
+    return gzip.open(file, "rb")
 
 
-def _zstandard(path: str | BinaryIO) -> Any:
+def _zstandard(file: BinaryIO, path: str) -> Any:
     try:
         zstandard: Any = import_module("zstandard")
     except ImportError:
         hint = "pip install zstandard, or decompress the file: unzstd FILE"
         raise RobolinError(
-            ".zst files require the package zstandard", where=str(path), hint=hint
+            ".zst files require the package zstandard", where=path, hint=hint
         ) from None
-    return _Zstandard(path, zstandard.ZstdDecompressor().decompressobj)
+    return _Zstandard(file, zstandard.ZstdDecompressor().decompressobj)
 
 
 class _Zstandard(io.RawIOBase):
     """Decompresses frame by frame; zstandard's own reader takes a truncated file for complete."""
 
-    def __init__(self, path: str | BinaryIO, frame: Callable[[], Any]) -> None:
-        self._file = io.FileIO(path) if isinstance(path, str) else path
+    def __init__(self, file: BinaryIO, frame: Callable[[], Any]) -> None:
+        self._file = file
         self._frame, self._current = frame, None
         self._packed, self._ready = b"", bytearray()
 
@@ -374,11 +374,7 @@ class _Zstandard(io.RawIOBase):
         self._current = None if current.eof else current
         return True
 
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
-
-_OPENERS: dict[str, Callable[[str | BinaryIO], Any]] = dict(
+_OPENERS: dict[str, Callable[[BinaryIO, str], Any]] = dict(
     zip(PACKED, (_gzip, _zstandard), strict=True)
 )

@@ -1,5 +1,6 @@
 """Trajectories in chunks: the same rows for every chunk size, with correct locations."""
 
+import gzip
 import io
 import re
 import zipfile
@@ -65,6 +66,32 @@ def test_chunks_make_up_the_file(tmp_path, form, rows):
         begins, ends = zip(*(chunk.reach for chunk in found), strict=True)
         assert begins == (0, *ends[:-1])
         assert ends[-1] == stream.table.size
+
+
+PACKED = {
+    "tabs.tsv": lambda table: text(table).replace(",", "\t").encode(),
+    "semicolons.csv": lambda table: text(table).replace(",", ";").encode(),
+    "aligned.txt": lambda table: text(table).replace(",", "      ").encode(),
+    "commas.csv.gz": lambda table: gzip.compress(text(table).encode(), 0),
+}
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("name", PACKED)
+def test_progress_of_a_translated_text(tmp_path, monkeypatch, name):
+    """Progress counts bytes of the file, also if its text is decompressed or translated."""
+    monkeypatch.setattr(gzip, "READ_BUFFER_SIZE", 64, raising=False)
+    (tmp_path / name).write_bytes(PACKED[name](values(2000)))
+    found = chunks(tmp_path / name, 100)
+    assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values(2000).tobytes()
+    ends = [chunk.reach[1] for chunk in found]
+    with open_trajectory(tmp_path / name, ARM, ["q"]) as stream:
+        size = stream.size
+    assert size == ends[-1] == (tmp_path / name).stat().st_size
+    assert ends == sorted(ends)
+    # chunk k of 20 is at about k/20 of the file
+    middle = len(ends) // 2
+    assert 0.3 * size < ends[middle - 1] < 0.8 * size
 
 
 ENDS = [("unix", "\n"), ("dos", "\r\n"), ("mac", "\r"), ("blank lines", "\n\n")]
