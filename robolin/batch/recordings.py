@@ -45,6 +45,30 @@ def names_several(text: str) -> bool:
     return glob.has_magic(text) and not os.path.exists(text)
 
 
+def recording_paths(source: str | os.PathLike[str]) -> list[str]:
+    """Paths of all recordings of a pattern, a folder or a LeRobot dataset.
+
+    Args:
+        source: a pattern such as 'logs/**/*.csv', a folder, a dataset, or one recording
+
+    Returns:
+        each recording once, for `States(trajectory=…)`; those of a folder or pattern sorted by
+        name, the episodes of a dataset in order ('dataset/:0', 'dataset/:1', …)
+
+    Raises:
+        FileError: a pattern, folder or dataset without recordings
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> fall = robolin.answer(arm, robolin.Question("simulate", duration=0.1, dt=0.01))
+        >>> robolin.write(fall, "fall.csv")
+        >>> for path in robolin.recording_paths("fall*.csv"):
+        ...     print(path, robolin.answer(arm, "inverse", robolin.States(trajectory=path)))
+        fall.csv <Result of inverse: tau (11, 2) [N·m]>
+    """
+    return [each.path for each in recordings([os.fspath(source)])]
+
+
 def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[NamedRecording, ...]:
     """All named files once: in the given order, those of a pattern or folder sorted by name.
 

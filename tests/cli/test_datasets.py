@@ -154,6 +154,22 @@ def test_an_episode_gives_the_bytes_of_the_native_file(made):
     assert run("set/:0", "--radians").out == native(0)
 
 
+@pytest.mark.parametrize("made", ["version 3", "version 2", "version 2 without its list"])
+def test_python_lists_the_episodes(made):
+    """`recording_paths` returns a path per episode, and each gives the rows of the command."""
+    MADE[made]()
+    paths = arm_library.recording_paths("set/")
+    assert paths == ["set/:0", "set/:1"]
+    arm = arm_library.load("two-link")
+    for episode, path in enumerate(paths):
+        states = arm_library.States(trajectory=path, radians=True)
+        result = arm_library.answer(arm, "inverse", states, notify=lambda *_: None)
+        arm_library.write(result, "found.csv")
+        assert Path("found.csv").read_text() == native(episode)
+    with pytest.raises(arm_library.UsageError, match="recording_paths lists them in Python"):
+        arm_library.answer(arm, "inverse", arm_library.States(trajectory="set/", radians=True))
+
+
 def test_joints_are_found_by_name():
     """The order of a dataset's names is not the arm's."""
     version_3(["elbow.pos", "shoulder.pos"])

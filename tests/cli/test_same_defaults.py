@@ -68,7 +68,7 @@ VERB_OF = {
 NO_VERB = {
     *("integrate", "difference", "kinematic_block", "operators", "geometry_names"),
     *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
-    "native_kernel",
+    *("native_kernel", "recording_paths"),
     # its flags are those of the swept verb
     "sweep",
     # a controller that runs in a loop

@@ -52,7 +52,7 @@ QUESTIONS = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
 # functions without array arguments, or with one state of a file
 WITHOUT_SHAPES = {
     *("answer", "answer_stream", "check", "compile", "native_kernel", "record", "sweep", "write"),
-    *("casadi_function", "generate", "identify"),
+    *("casadi_function", "generate", "identify", "recording_paths"),
     *(
         "from_urdfpy",
         "geometry_names",

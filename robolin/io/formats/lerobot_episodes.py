@@ -149,7 +149,8 @@ def _chosen(part: str, numbers: Sequence[int], file: str) -> int:
         hint = (
             "select an episode, for example "
             f"{file.removesuffix('/')}/:{numbers[0] if numbers else 0}; "
-            "--trajectory of most commands computes all episodes"
+            "--trajectory of most commands computes all episodes; "
+            "robolin.recording_paths lists them in Python"
         )
         raise UsageError(
             f"the dataset has {pluralize(len(numbers), 'episode')}; one is required",
