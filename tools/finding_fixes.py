@@ -130,5 +130,6 @@ FIXES = {
     "yaml-tag": "Delete the tag.",
     "yaml-too-deep": "Check the indentation; a robot file needs only a few levels.",
     "zero-axis": "Give the axis a direction, such as `0 0 1`.",
+    "friction-velocity": "Give a velocity above 0, for example 0.01.",
     "zero-gear-ratio": "Give the ratio of motor revolutions to joint revolutions.",
 }

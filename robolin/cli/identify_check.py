@@ -122,5 +122,12 @@ def _compared(path: str, arguments: list[str], settings: CheckSettings) -> Compa
         beyond = int(not gap <= allowed.atol + allowed.rtol * abs(old))
         size = max(float(stored["deviations"][i]), 1e-300)
         entries.append(Difference("values", name, "", None, old, new, allowed, beyond, gap / size))
+    pairs = zip(stored["friction_velocity"], found.friction_velocity, strict=True)
+    for joint, (before, after) in zip(found.arm.joint_names, pairs, strict=True):
+        # a velocity is one of a few values
+        gap, exact = abs(float(after - before)), Tolerance(OF_VALUE, 0.0)
+        beyond = int(gap > OF_VALUE * before)
+        name = f"{joint}/friction_velocity"
+        entries.append(Difference("values", name, "", None, before, after, exact, beyond, gap))
     ordered = sorted(entries, key=lambda each: (not each.beyond, -each.weight))
     return Comparison(tuple(ordered), strict=False)

@@ -271,7 +271,8 @@ def _losses(program: CProgram) -> Iterator[str]:
             any_loss = True
             positive, negative = joint.friction_sides
             size = _number(program, (positive + negative) / 2.0 * ratio)
-            rate = _number(program, ratio / arm.friction_velocity)
+            velocity = joint.friction_velocity or arm.friction_velocity
+            rate = _number(program, ratio / velocity)
             smooth = f"std::tanh({rate} * velocities[{index}])"
             if positive == negative:
                 yield f"found[{index}] += {size} * {smooth};"

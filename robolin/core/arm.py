@@ -73,8 +73,8 @@ class Arm:
         gravity: (3,) in m/s², in the axes of the description's root
         damping: whether the description's damping is included
         springs: whether the description's springs are included
-        friction_velocity: velocity scale of the friction smoothing, in rad/s or m/s; None for no
-            friction
+        friction_velocity: velocity scale of the friction smoothing, in rad/s or m/s, for joints
+            without their own; None for no friction
         wrenches: external wrenches, in N and N·m
         loops: loop-closure constraints between frames
         named_poses: (name, positions in rad or m) of each named pose; `poses` has them as arrays
@@ -254,7 +254,8 @@ class Arm:
 
         Args:
             values: (len(names),) in the order of `names` of `robolin.regressor`, in its units, or
-                a mapping from some of these names to values; all others stay
+                a mapping from some of these names to values; all others stay.  The mapping may
+                also have JOINT/friction_velocity, which applies friction
 
         Returns:
             a new `Arm`, with the number of changed parameters in its contract

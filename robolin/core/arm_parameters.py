@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,7 @@ OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 OF_JOINT = ("damping", "armature", "friction")
 OF_SPRING = ("stiffness", "rest_torque")
 # parameters of a joint with one-sided friction, instead of `friction`
+_VELOCITY = "friction_velocity"
 OF_SIDES = ("friction_positive", "friction_negative")
 
 _TRIANGLE = np.triu_indices(3)
@@ -123,6 +125,8 @@ def steiner(a: AnyArray, b: AnyArray) -> AnyArray:
 
 def arm_with_parameters(arm: Arm, values: JointValues | Mapping[str, float]) -> Arm:
     """The arm with other values; see `Arm.with_parameters`."""
+    if isinstance(values, Mapping):
+        arm, values = _with_friction_velocities(arm, values)
     listed = parameters(arm)
     before = {p.label: p.value for p in listed}
     after = {**before, **_named_values(before, values)}
@@ -146,6 +150,30 @@ def arm_with_parameters(arm: Arm, values: JointValues | Mapping[str, float]) -> 
         model_dict={**arm.model_dict, "parameters": changed},
         digest="",
     )
+
+
+def _with_friction_velocities(arm: Arm, values: Mapping[str, Any]) -> tuple[Arm, Mapping[str, Any]]:
+    """The arm with the values of JOINT/friction_velocity, and all other values."""
+    own = {name: v for name, v in values.items() if str(name).endswith(f"/{_VELOCITY}")}
+    if not own:
+        return arm, values
+    links = list(arm.links_tip_to_base)
+    numbers = {f"{link.joint.name}/{_VELOCITY}": i for i, link in enumerate(links)}
+    for label, value in _named_values(dict.fromkeys(numbers, 0.0), own).items():
+        if not value > 0.0:
+            raise UsageError(f"must be > 0, got {value:g}", where=label)
+        link = links[numbers[label]]
+        links[numbers[label]] = replace(link, joint=replace(link.joint, friction_velocity=value))
+    largest = max(link.joint.friction_velocity or 0.0 for link in links)
+    changed = replace(
+        arm,
+        links_tip_to_base=tuple(links),
+        friction_velocity=arm.friction_velocity or largest,
+        contract={**arm.contract, "friction": "set by with_parameters"},
+        model_dict={**arm.model_dict, "friction velocities": own},
+        digest="",
+    )
+    return changed, {name: v for name, v in values.items() if name not in own}
 
 
 # entries of the contract -> parameters that they describe

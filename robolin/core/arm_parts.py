@@ -122,6 +122,8 @@ class Joint:
             because it does not change the dynamics
         stiffness: of a spring in the joint, in N·m/rad or N/m
         rest: position at which the spring is relaxed, in rad or m
+        friction_velocity: velocity scale v of the smoothed friction μ tanh(q̇ / v), in rad/s or m/s;
+            None for that of the arm
 
     Example:
         >>> joint = robolin.load("panda").joints[3]
@@ -142,6 +144,7 @@ class Joint:
     stiffness: float = 0.0
     rest: float = 0.0
     friction_negative: float | None = None
+    friction_velocity: float | None = None
 
     @property
     def friction_sides(self) -> tuple[float, float]:

@@ -121,11 +121,12 @@ def corrected_file(
     result = editor.result(lines)
     written = set(_changed_armature(before, after)) - set(armature)
     kept = {name: value for name, value in options.armature.items() if name not in written}
+    own = friction_velocities_of(after)
     checked = replace(
         options,
         armature={**kept, **armature},
         damping=after.damping,
-        friction_velocity=after.friction_velocity,
+        friction_velocity=None if kind == "yaml" and own else own or after.friction_velocity,
         xacro_args={},
         packages=options.packages if kind in ("sdf", "mjcf") else {},
         srdf=None,
@@ -303,7 +304,7 @@ class _Change:
 
 def _one_value(name: str, pairs: Sequence[tuple[Joint, Joint]]) -> tuple[Joint, Joint]:
     """The old and new values of a joint of the file, which has one value for all coordinates."""
-    values = {(new.damping, new.friction_sides, new.armature) for _, new in pairs}
+    values = {(n.damping, n.friction_sides, n.friction_velocity, n.armature) for _, n in pairs}
     if len(values) > 1:
         message = f"joint '{name}' has one damping and friction in the file, but the fit has "
         raise RobolinError(
@@ -311,6 +312,12 @@ def _one_value(name: str, pairs: Sequence[tuple[Joint, Joint]]) -> tuple[Joint, 
             hint="use --npz, or one joint per coordinate in the robot file",
         )
     return pairs[0]
+
+
+def friction_velocities_of(arm: Arm) -> dict[str, float]:
+    """Friction velocities of the joints that have their own."""
+    joints = (link.joint for link in arm.links)
+    return {j.name: j.friction_velocity for j in joints if j.friction_velocity is not None}
 
 
 def _changed_armature(before: Arm, after: Arm) -> Iterator[str]:
@@ -370,6 +377,8 @@ def _values(arm: Arm) -> dict[str, float]:
         positive, negative = link.joint.friction_sides
         values[f"{link.joint.name}/friction"] = positive
         values[f"{link.joint.name}/friction of negative velocities"] = negative
+        velocity = link.joint.friction_velocity or arm.friction_velocity or nan
+        values[f"{link.joint.name}/velocity of friction"] = velocity
     return values
 
 

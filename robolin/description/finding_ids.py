@@ -157,6 +157,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "yaml-too-deep": ("error", "Values are nested too deeply."),
     "zero-axis": ("error", "The axis of a movable joint is zero."),
     "zero-gear-ratio": ("error", "A gear ratio is zero."),
+    "friction-velocity": ("error", "A friction velocity is zero or negative."),
 }
 
 

@@ -85,6 +85,7 @@ def _joint_row(joint: Joint, entry: JointEntry, number: int) -> Row:
         "effort": joint.limits.efforts,
         "damping": joint.damping,
         "friction": _friction(joint),
+        **({} if (v := joint.friction_velocity) is None else {"friction_velocity": v}),
         "armature": joint.armature,
         **({"stiffness": joint.stiffness, "rest": joint.rest} if joint.stiffness else {}),
         "mimic": _mimic_row(joint.mimic) if joint.mimic else None,

@@ -35,7 +35,7 @@ def load(
     wrench_frame: WrenchModel = "follower",
     damping: bool = True,
     springs: bool = True,
-    friction_velocity: float | None = None,
+    friction_velocity: float | Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
     floating_base: bool = False,
@@ -64,7 +64,7 @@ def load(
         damping: False ignores the description's damping
         springs: False ignores the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
-            None for no friction
+            joint -> value for one per joint; None for those of the description, or no friction
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
         joints: order of joints in inputs and outputs; None for the description's order
         floating_base: True adds a 6-DoF joint 'base' between world and base link
@@ -138,7 +138,7 @@ def from_urdfpy(
     wrench_frame: WrenchModel = "follower",
     damping: bool = True,
     springs: bool = True,
-    friction_velocity: float | None = None,
+    friction_velocity: float | Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
     floating_base: bool = False,
@@ -162,7 +162,7 @@ def from_urdfpy(
         damping: False ignores the description's damping
         springs: False ignores the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
-            None for no friction
+            joint -> value for one per joint; None for those of the description, or no friction
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
         joints: order of joints in inputs and outputs; None for the description's order
         floating_base: True adds a 6-DoF joint 'base' between world and base link

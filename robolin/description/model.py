@@ -179,6 +179,7 @@ class JointEntry:
     damping: float = 0.0
     friction: float = 0.0
     friction_negative: float | None = None
+    friction_velocity: float | None = None
     armature: float = 0.0
     mimic: Mimic | None = None
     actuated: bool = True
@@ -361,6 +362,8 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
     }
     if joint.friction_negative is not None:
         bounds["negative friction"] = joint.friction_negative
+    if joint.friction_velocity is not None:
+        bounds["friction velocity"] = joint.friction_velocity
     # a limit of 0 differs from no limit
     finite_bounds = {key: value for key, value in bounds.items() if value is not None}
     return _nonzero_values(values) | finite_bounds | ({} if joint.actuated else {"actuated": 0})

@@ -31,7 +31,11 @@ WORLD = "world"
 
 
 def joints_of_group(
-    joint: JointEntry, kind: GroupKind, pose: Pose, armature: Mapping[str, float]
+    joint: JointEntry,
+    kind: GroupKind,
+    pose: Pose,
+    armature: Mapping[str, float],
+    velocities: Mapping[str, float],
 ) -> Iterator[Joint]:
     """One joint per coordinate, from the innermost outward; only the first has an offset."""
     axes = _axes(joint, kind)
@@ -47,6 +51,7 @@ def joints_of_group(
             damping=joint.damping,
             friction=joint.friction,
             friction_negative=joint.friction_negative,
+            friction_velocity=velocities.get(name, velocities.get(joint.name)),
             armature=armature.get(name, armature.get(joint.name, joint.armature)),
             actuated=joint.actuated,
         )

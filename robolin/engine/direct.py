@@ -142,8 +142,8 @@ class DirectChain:
         self._all_lead = len(self._leaders) == self.n
         self._first = first_of_subtrees(self._parents)
         self.gravity = self._vector(parameters.gravity)
-        velocity = parameters.friction_velocity
-        self.friction_velocity = None if velocity is None else number(velocity)
+        velocities = {row.friction_velocity or parameters.friction_velocity for row in self._rows}
+        self._velocities = {v: number(v) for v in velocities if v is not None}
         self.springs, self.group_rotors = parameters.springs, parameters.group_rotors
         self.one_sided_friction = parameters.one_sided_friction
         self.loads = tuple(self._load(load) for load in parameters.loads)
@@ -239,6 +239,10 @@ class DirectChain:
 
     def rest(self, k: int) -> Scalar:
         return self._number(self._rows[k - 1].rest)
+
+    def friction_velocity(self, k: int) -> Scalar | None:
+        own = self._rows[k - 1].friction_velocity or self._parameters.friction_velocity
+        return None if own is None else self._velocities[own]
 
     def friction_bias(self, k: int) -> Scalar:
         return self._number(self._rows[k - 1].friction_bias)

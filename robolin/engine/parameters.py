@@ -58,6 +58,8 @@ class LinkRow:
     stiffness: float = 0.0
     rest: float = 0.0
     friction_bias: float = 0.0
+    # of joints with their own; None for that of the arm
+    friction_velocity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,10 @@ class Parameters:
         return any(row.friction_bias for row in self.links)
 
     @property
+    def own_friction_velocities(self) -> bool:
+        return any(row.friction_velocity is not None for row in self.links)
+
+    @property
     def mimics(self) -> bool:
         return len(self.order) < self.n
 
@@ -251,6 +257,7 @@ def _link_rows(
             stiffness=joint.stiffness if arm.springs else 0.0,
             rest=joint.rest if arm.springs else 0.0,
             friction_bias=bias,
+            friction_velocity=None if arm.friction_velocity is None else joint.friction_velocity,
         )
 
 

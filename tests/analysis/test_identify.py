@@ -53,6 +53,29 @@ def test_exact_rows_give_the_true_base_parameters() -> None:
     assert found.value("elbow_joint/offset")[0] == pytest.approx(0.4, rel=1e-5)
 
 
+def test_every_joint_gets_its_own_friction_velocity() -> None:
+    """The true v₀ of each joint is found, and the identified arm applies it."""
+    velocities = np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.02])
+    recording = recorded(TRUE, exact=True)
+    assert recording.qd is not None
+    tau = recording.tau + 3.0 * np.tanh(recording.qd / velocities)
+
+    found = robolin.identify(ARM, replace(recording, tau=tau))
+
+    np.testing.assert_array_equal(found.friction_velocity, velocities)
+    assert [joint.friction_velocity for joint in found.arm.joints] == velocities.tolist()
+    assert recording.qdd is not None
+    torques = robolin.inverse(found.arm, recording.q, recording.qd, recording.qdd)
+    np.testing.assert_allclose(torques, tau, atol=1e-6 * np.abs(tau).max())
+    assert "elbow_joint=0.1" in found.model_flags[0]
+    assert "wrist_3_joint=0.02" in found.model_flags[0]
+    given = dict(zip(ARM.joint_names, velocities.tolist(), strict=True))
+    again = robolin.identify(ARM, replace(recording, tau=tau), friction_velocity=given)
+    np.testing.assert_array_equal(again.friction_velocity, velocities)
+    with pytest.raises(UsageError, match="joint 'elbow_joint' must be > 0"):
+        robolin.identify(ARM, recording, friction_velocity={**given, "elbow_joint": 0.0})
+
+
 def test_faults_of_real_recordings_do_little_harm() -> None:
     """Noise, a lag of 12 ms, spikes and numbers of 1e293 leave a small error; the lag is found."""
     clean = recorded(TRUE, coulomb=3.0, noise=0.01, lag=0.012)

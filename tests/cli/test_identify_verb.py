@@ -14,7 +14,7 @@ import robolin as library
 from robolin.analysis.identify.recording import Recording
 from robolin.core.arm_parameters import parameters
 from robolin.description.robot_source import robot_text
-from tests.analysis.identify_recordings import recorded, true_arm
+from tests.analysis.identify_recordings import V0, recorded, true_arm
 from tests.cli.command import robolin, run_ok
 from tests.description.test_corrected_file import FILES
 
@@ -245,6 +245,10 @@ def test_a_corrected_file_in_the_format_of_the_input(name: str, tmp_path: Path) 
     source.write_text(FILES[name])
     arm = library.load(source)
     recording = recorded(true_arm(arm), 10.0, coulomb=0.5, offset=0.1, noise=0.002)
+    assert recording.qd is not None
+    # another friction velocity for the first joint
+    first = recording.qd[:, 0]
+    recording.tau[:, 0] += 0.5 * (np.tanh(first / 0.2) - np.tanh(first / V0))
     log, npz = tmp_path / "log.csv", tmp_path / "found.npz"
     write_csv(log, recording, arm)
 
@@ -253,7 +257,12 @@ def test_a_corrected_file_in_the_format_of_the_input(name: str, tmp_path: Path) 
     assert "torque offsets, which a robot file cannot store" in run.err
     assert ("--armature" in run.err) == (name in ("arm.urdf", "arm.sdf"))
     found = np.load(npz)
-    again = library.load(output, friction_velocity=float(np.median(found["friction_velocity"])))
+    velocities = dict(zip(arm.joint_names, found["friction_velocity"].tolist(), strict=True))
+    named = ",".join(f"{joint}={v:g}" for joint, v in velocities.items())
+    flag = named if arm.n > 1 else f"{velocities[arm.joint_names[0]]:g}"
+    assert (f"--friction-velocity {flag}" in run.err) == (name != "arm.yaml")
+    again = library.load(output, friction_velocity=None if name == "arm.yaml" else velocities)
+    assert {joint.name: joint.friction_velocity for joint in again.joints} == velocities
     expected = dict(zip(found["names"].tolist(), found["values"].tolist(), strict=True))
     for each in parameters(again):
         if each.name != "armature" or name in ("arm.xml", "arm.yaml"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from robolin.analysis.identify.design_rows import PAYLOAD, ParameterList
 from robolin.analysis.identify.deviations import ALONE, BY_FILE
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
@@ -13,6 +16,8 @@ from robolin.core.notebook import DisplayMixin
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 
+# line of a result about its friction velocities
+FRICTION_REMARK = "Coulomb friction is applied with --friction-velocity"
 # relative difference below which two errors count as equal
 _EQUAL = 0.02
 
@@ -143,9 +148,35 @@ def _model_flags(found: Identification) -> Iterator[str]:
             if name.endswith(f"/{kind}") and abs(value) > least
         ]
 
-    velocity = found.arm.friction_velocity
-    yield f"Coulomb friction is applied with --friction-velocity {velocity:g}"
+    v0 = [f"{value:g}" for value in found.friction_velocity]
+    own = ",".join(f"{name}={v}" for name, v in zip(found.arm.joint_names, v0, strict=True))
+    velocity = v0[0] if len({*v0}) == 1 else own
+    yield f"{FRICTION_REMARK} {velocity}"
     if armature := of("armature", 1e-9):
         yield f"armature is applied with --armature {','.join(armature)}"
     if offsets := of("offset", 1e-9):
         yield f"torque offsets, which a robot file cannot store: {', '.join(offsets)} N·m or N"
+
+
+def arm_velocities(arm: Arm) -> Floats | None:
+    """Friction velocities (n,) of the arm; None if its friction is not applied."""
+    if arm.friction_velocity is None:
+        return None
+    return np.array([joint.friction_velocity or arm.friction_velocity for joint in arm.joints])
+
+
+def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm:
+    """The arm with identified values."""
+    own = (f"{name}/friction_velocity" for name in arm.joint_names)
+    smooth = arm.with_parameters(dict(zip(own, v0, strict=True)))
+    known = {p for p in listed.names if not p.startswith(f"{PAYLOAD}/")}
+    values = {
+        name: float(value)
+        for name, value in zip(listed.names, x, strict=True)
+        if name in known and not name.endswith("/offset")
+    }
+    one_sided = {joint.name for joint in arm.joints if joint.friction_negative is not None}
+    for joint in one_sided:
+        both = values.pop(f"{joint}/friction")
+        values |= {f"{joint}/friction_positive": both, f"{joint}/friction_negative": both}
+    return smooth.with_parameters(values)

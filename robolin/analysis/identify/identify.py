@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -36,7 +36,12 @@ from robolin.analysis.identify.design_rows import (
     without_known_torques,
 )
 from robolin.analysis.identify.deviations import BlockSums, Prior, Uncertainty, uncertainty
-from robolin.analysis.identify.identification_result import Identification, Stage
+from robolin.analysis.identify.identification_result import (
+    Identification,
+    Stage,
+    arm_velocities,
+    corrected_arm,
+)
 from robolin.analysis.identify.pseudo_inertia import ball_parameters
 from robolin.analysis.identify.recording import Recording, SmoothRows, checked_recording
 from robolin.analysis.identify.stages import (
@@ -49,7 +54,7 @@ from robolin.analysis.identify.stages import (
     with_untouched,
 )
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, require_arm
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm
 from robolin.core.progress import running
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.errors import UsageError
@@ -76,7 +81,7 @@ class IdentifyOptions:
     width: float | None = None
     lag: float | None = None
     clock: str | float = "auto"
-    friction_velocity: float | None = None
+    friction_velocity: JointValues | None = None
     prior: float = PRIOR
     fix: Mapping[str, float] = field(default_factory=dict)
     free: Sequence[str] = ()
@@ -93,7 +98,7 @@ def identify(
     width: float | None = None,
     lag: float | None = None,
     clock: str | float = "auto",
-    friction_velocity: float | None = None,
+    friction_velocity: JointValues | None = None,
     prior: float = PRIOR,
     fix: Mapping[str, float] | None = None,
     free: Sequence[str] = (),
@@ -119,8 +124,9 @@ def identify(
         width: of the smoothing filter in s; None to find it
         lag: of the torques behind the motion in s; None to find it
         clock: "auto", "stamps", or the period in s
-        friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) of all joints, in rad/s or m/s;
-            None for that of the arm, or to find one for every joint
+        friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) in rad/s or m/s: one number,
+            (n,), or joint -> value for all joints; None for those of the arm, or to find one for
+            every joint
         prior: how far the robot file is trusted: 0.1 for 10 %
         fix: parameters that keep a value, such as {"link/mass": 2.1}
         free: links that are not trusted
@@ -187,8 +193,9 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
         raise UsageError(f"what: must be one of {join_and(WHATS)}, got {options.what!r}")
     if isinstance(options.holdout, float) and not 0.0 < options.holdout < 0.9:
         raise UsageError(f"holdout: must be between 0 and 0.9, got {options.holdout:g}")
-    positive = {"width": options.width, "friction_velocity": options.friction_velocity}
-    for name, value in {**positive, "prior": options.prior}.items():
+    if options.friction_velocity is not None:
+        per_joint(arm, options.friction_velocity)
+    for name, value in {"width": options.width, "prior": options.prior}.items():
         if value is not None and not (np.isfinite(value) and value > 0.0):
             raise UsageError(f"{name}: must be > 0, got {value}")
     names = parameter_list(arm).names
@@ -223,8 +230,9 @@ class _Identifier:
     def run(self, recordings: Sequence[RecordingSource]) -> Identification:
         fit, test = self._designs(recordings)
         require_torque_units(test)
-        given = self.options.friction_velocity or self.arm.friction_velocity
-        velocities = None if given is None else np.full(self.arm.n, given)
+        file_velocity = arm_velocities(self.arm)
+        given = self.options.friction_velocity
+        velocities = file_velocity if given is None else per_joint(self.arm, given)
         listed = fit.listed
         self.report("weights and friction velocities")
         fit.advanced = self._between(_SMOOTHED, _WEIGHTED)
@@ -234,8 +242,8 @@ class _Identifier:
         self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
-        file_velocity = np.full(self.arm.n, self.arm.friction_velocity or 1.0)
-        before = test.predicted(listed.values, file_velocity)
+        ones = np.ones(self.arm.n)
+        before = test.predicted(listed.values, ones if file_velocity is None else file_velocity)
         stages = [Stage("file", scored(test, before), 0)]
         if not self.options.unloaded:
             require_measured_efforts(stages[0].score.headline)
@@ -433,18 +441,10 @@ def _uncertainty(
     return uncertainty(sums, x, prior, np.array(free, dtype=np.intp))
 
 
-def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm:
-    """The arm with identified values; Coulomb friction has one velocity for all joints."""
-    velocity = float(np.median(v0))
-    smooth = replace(arm, friction_velocity=velocity)
-    known = {p for p in listed.names if not p.startswith(f"{PAYLOAD}/")}
-    values = {
-        name: float(value)
-        for name, value in zip(listed.names, x, strict=True)
-        if name in known and not name.endswith("/offset")
-    }
-    one_sided = {joint.name for joint in arm.joints if joint.friction_negative is not None}
-    for joint in one_sided:
-        both = values.pop(f"{joint}/friction")
-        values |= {f"{joint}/friction_positive": both, f"{joint}/friction_negative": both}
-    return smooth.with_parameters(values)
+def per_joint(arm: Arm, given: JointValues) -> Floats:
+    """Given friction velocities as (n,)."""
+    values = np.broadcast_to(as_joint_array(arm, "friction_velocity", given), (arm.n,))
+    for name, value in zip(arm.joint_names, values.tolist(), strict=True):
+        if not (np.isfinite(value) and value > 0.0):
+            raise UsageError(f"friction_velocity: joint '{name}' must be > 0, got {value:g}")
+    return np.array(values)

@@ -161,7 +161,8 @@ def dissipation_and_load_torques(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArra
     losses = (_of_joints(arm, "damping") if arm.damping else 0.0) * rates
     if arm.friction_velocity is not None:
         sides = np.array([link.joint.friction_sides for link in arm.links_tip_to_base])
-        t = np.tanh(rates / arm.friction_velocity)
+        own = [link.joint.friction_velocity for link in arm.links_tip_to_base]
+        t = np.tanh(rates / np.array([v or arm.friction_velocity for v in own]))
         losses = losses + sides[:, 0] * t * (1.0 + t) / 2.0 + sides[:, 1] * t * (1.0 - t) / 2.0
     return losses @ S + _loads(arm, q)
 

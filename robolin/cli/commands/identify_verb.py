@@ -182,7 +182,7 @@ def command(**values: Any) -> None:
         require_same_robot_files(source.path, reading, digests)
         corrected = _corrected(source, reading, arm, found, values["path"])
         contents[values["path"]] = corrected.text
-        remarks = [*corrected.notes, *_remarks(found), *corrected.armature_notes]
+        remarks = [*corrected.notes, *_remarks(source, found), *corrected.armature_notes]
     if values["npz"] is not None and found.improves:
         options = explicit_options(click.get_current_context())
         command_text = stored_command(values["arm"], options, values["npz"])
@@ -432,15 +432,18 @@ def _corrected(
     from robolin.description.robot_source import robot_text
 
     assert reading.description is not None
-    robot, output, remarks = robot_text(source.path), Path(path), _remarks(found)
-    return corrected_file(
-        robot, reading.description, source.options, arm, found.arm, output, remarks
-    )
+    arms, remarks = (arm, found.arm), _remarks(source, found)
+    robot = robot_text(source.path)
+    return corrected_file(robot, reading.description, source.options, *arms, Path(path), remarks)
 
 
-def _remarks(found: Identification) -> list[str]:
-    """Lines about identified values that no robot file holds; armature depends on the format."""
-    lines = [line for line in found.model_flags if not line.startswith("armature")]
+def _remarks(source: ArmSource, found: Identification) -> list[str]:
+    """Lines about identified values that the file does not hold; armature depends on the format."""
+    from robolin.analysis.identify.identification_result import FRICTION_REMARK
+    from robolin.description.robot_source import robot_text
+
+    held = ("armature", FRICTION_REMARK)[: 1 + (robot_text(source.path).kind == "yaml")]
+    lines = [line for line in found.model_flags if not line.startswith(held)]
     if "payload/mass" in found.names:
         mass, _ = found.value("payload/mass")
         lines.append(f"the load of {mass:.6g} kg is not part of the file: add it with --payload")

@@ -58,7 +58,8 @@ _FLAGS = [
             "axes at the origin of the world.",
             "--no-damping": "Ignore the damping of the file",
             "--no-springs": "Ignore the joint springs of the file",
-            "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default: none)",
+            "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default: none)\n"
+            "One number, or one per joint: joint1=0.02,joint2=0.05.",
             "--armature JOINT=VALUE": "Set the reflected rotor inertia of a joint; repeatable",
             "--joints A,B,C": "Order of the joints in inputs and results",
             "--floating-base": "Add a joint 'base' with six degrees of freedom",

@@ -42,6 +42,7 @@ from robolin.description.building.contract import contract_of
 from robolin.description.building.option_texts import ModelOptions
 from robolin.description.building.selection import (
     Selection,
+    friction_velocities,
     nothing_moves,
     order_problems,
     selection_problems,
@@ -92,10 +93,14 @@ def build(
     frames = _frames(tree, selection)
     if options.floating_base and options.base:
         frames = _seen_from(options.base, frames)
+    own = friction_velocities(selection.moving, options.friction_velocity)
+    one = options.friction_velocity
+    # a joint without friction takes the largest
+    velocity = max(own.values()) if own else None if isinstance(one, Mapping) else one
     contract: dict[str, Any] = {}
     arm = Arm(
         name=description.name,
-        links_tip_to_base=_links(tree, selection, frames, options),
+        links_tip_to_base=_links(tree, selection, frames, options, own),
         frames=frames,
         joint_names=joint_names,
         groups=_groups(selection, frames),
@@ -104,7 +109,7 @@ def build(
         gravity=_gravity(options.gravity, description.gravity or STANDARD_GRAVITY),
         damping=options.damping,
         springs=options.springs,
-        friction_velocity=options.friction_velocity,
+        friction_velocity=velocity,
         wrenches=tuple(options.wrenches),
         loops=_loops(tree, selection, frames, options),
         dh_rows=tuple(joint.dh for joint in selection.moving if joint.dh is not None),
@@ -257,7 +262,11 @@ def _seen_from(base: str, frames: Mapping[str, Frame]) -> dict[str, Frame]:
 
 
 def _links(
-    tree: Tree, selection: Selection, frames: Mapping[str, Frame], options: ModelOptions
+    tree: Tree,
+    selection: Selection,
+    frames: Mapping[str, Frame],
+    options: ModelOptions,
+    velocities: Mapping[str, float],
 ) -> tuple[Link, ...]:
     """The moving links from tip to base, each with the bodies merged into it."""
     bodies = _bodies(tree, frames, options)
@@ -268,7 +277,7 @@ def _links(
     for joint in reversed(selection.moving):
         k = frames[joint.child].link
         inboard = frames[joint.parent]
-        *inner, outermost = _joints(tree, joint, inboard.pose, options.armature)
+        *inner, outermost = _joints(tree, joint, inboard.pose, options.armature, velocities)
         chosen = options.base if options.floating_base and joint.name == FLOATING_BASE else None
         name = chosen or joint.child
         link = Link(
@@ -327,12 +336,16 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
 
 
 def _joints(
-    tree: Tree, joint: JointEntry, carrier: Pose, armature: Mapping[str, float]
+    tree: Tree,
+    joint: JointEntry,
+    carrier: Pose,
+    armature: Mapping[str, float],
+    velocities: Mapping[str, float],
 ) -> Iterator[Joint]:
     """Place a joint on the moving link that carries its parent; one joint per coordinate."""
     pose = compose(carrier, joint.pose)
     if kind := group_kind(joint):
-        yield from joints_of_group(joint, kind, pose, armature)
+        yield from joints_of_group(joint, kind, pose, armature, velocities)
         return
     yield Joint(
         name=joint.name,
@@ -343,6 +356,7 @@ def _joints(
         damping=joint.damping,
         friction=joint.friction,
         friction_negative=joint.friction_negative,
+        friction_velocity=velocities.get(joint.name),
         armature=armature.get(joint.name, joint.armature),
         mimic=tree.mimic.get(joint.name),
         actuated=joint.actuated,

@@ -170,10 +170,18 @@ def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
         return (
             f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"
         )
-    smoothed = f"μ tanh(q̇/{repr_number(velocity)})"
+    smoothed = _smoothing(joints, velocity)
     if sides:
         smoothed += " with μ = (μ₊ + μ₋)/2 + (μ₊ - μ₋)/2 · tanh"
     return f"applied, smoothed as {smoothed}: {values}"
+
+
+def _smoothing(joints: Sequence[Joint], velocity: float) -> str:
+    own = {j.name: j.friction_velocity for j in joints if j.friction_velocity is not None}
+    if not own:
+        return f"μ tanh(q̇/{repr_number(velocity)})"
+    values = ", ".join(f"{name} {repr_number(v)}" for name, v in own.items())
+    return f"μ tanh(q̇/v) with v = {values}"
 
 
 def _friction_sides(joint: Joint) -> str:
@@ -273,6 +281,10 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) ->
             leader = tree.mimic[name].leader
             yield f"joint '{name}' mimics '{leader}' but is off the chain: it is locked"
     yield from (why_locked(tree, name) for name in selection.stranded)
+    named = options.friction_velocity
+    for name in named if isinstance(named, Mapping) else ():
+        if name not in moving and name not in arm.joint_names:
+            yield f"the friction velocity of joint '{name}' has no effect: the joint does not move"
     for name in options.armature:
         if name not in moving and name not in arm.joint_names:
             yield f"the armature of joint '{name}' has no effect: the joint does not move"

@@ -31,7 +31,7 @@ class Keywords(TypedDict, total=False):
     wrench_frame: WrenchModel
     damping: bool
     springs: bool
-    friction_velocity: float | None
+    friction_velocity: float | Mapping[str, float] | None
     armature: Mapping[str, float] | None
     joints: Sequence[str] | None
     floating_base: bool
@@ -45,7 +45,7 @@ class Keywords(TypedDict, total=False):
 
 def model_options(keywords: Keywords) -> ModelOptions:
     """Convert keywords to model options."""
-    velocity, kind = keywords.get("friction_velocity"), keywords.get("base_joint")
+    kind = keywords.get("base_joint")
     floats = _switch("floating_base", keywords.get("floating_base", False))
     return ModelOptions(
         gravity=_gravity(keywords.get("gravity")),
@@ -56,7 +56,7 @@ def model_options(keywords: Keywords) -> ModelOptions:
         wrenches=_wrenches(keywords.get("wrench"), keywords.get("wrench_frame", "follower")),
         damping=_switch("damping", keywords.get("damping", True)),
         springs=_switch("springs", keywords.get("springs", True)),
-        friction_velocity=None if velocity is None else _number("friction_velocity", velocity),
+        friction_velocity=_friction_velocity(keywords.get("friction_velocity")),
         armature=_values("armature", keywords.get("armature")),
         joints=_joints(keywords.get("joints")),
         floating_base=floats or kind is not None,
@@ -154,6 +154,12 @@ def _wrenches(
         fx, fy, fz, tx, ty, tz = numbers
         wrenches.append(Wrench(frame, model, (fx, fy, fz), (tx, ty, tz)))
     return tuple(wrenches)
+
+
+def _friction_velocity(value: Any) -> float | dict[str, float] | None:
+    if isinstance(value, Mapping):
+        return _values("friction_velocity", value)
+    return None if value is None else _number("friction_velocity", value)
 
 
 def _joints(joints: Sequence[str] | None) -> tuple[str, ...] | None:

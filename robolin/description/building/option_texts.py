@@ -46,7 +46,7 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
         wrenches=tuple(Wrench(link, model, force, couple) for link, force, couple in wrenches),
         damping=not texts.get("no-damping"),
         springs=not texts.get("no-springs"),
-        friction_velocity=parsed("friction-velocity", number),
+        friction_velocity=parsed("friction-velocity", _friction_velocity),
         armature={name: value for name, (value, _) in armature.items()},
         joints=parsed("joints", lambda typed: parse_names(typed.text)),
         floating_base=floats or "base-joint" in texts,
@@ -63,6 +63,14 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
 
 def _locked(texts: Mapping[str, Any]) -> dict[str, ParsedNumber]:
     return parse_named_numbers("--lock", texts.get("lock", ()))
+
+
+def _friction_velocity(typed: FlagText) -> float | dict[str, float]:
+    """One number for all joints, or JOINT=VALUE for each."""
+    if "=" not in typed.text:
+        return number(typed)
+    parsed = parse_named_numbers(typed.flag, (typed.text,), is_angle=_no_angle)
+    return {name: value for name, (value, _) in parsed.items()}
 
 
 def _no_angle(_: str) -> bool:
@@ -136,7 +144,7 @@ class ModelOptions:
     wrenches: tuple[Wrench, ...] = ()
     damping: bool = True
     springs: bool = True
-    friction_velocity: float | None = None
+    friction_velocity: float | Mapping[str, float] | None = None
     armature: Mapping[str, float] = field(default_factory=dict)
     joints: tuple[str, ...] | None = None
     floating_base: bool = False

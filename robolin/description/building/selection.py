@@ -8,7 +8,7 @@ from math import isfinite
 
 from robolin.core.arm import Wrench
 from robolin.core.choices import WRENCH_MODELS
-from robolin.core.text import did_you_mean, quote_list
+from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.description.building.option_texts import ModelOptions, Payload
 from robolin.description.model import JointEntry, coordinate_names, group_kind
 from robolin.description.multi_dof_joints import FLOATING_BASE
@@ -178,12 +178,7 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
     components = gravity if isinstance(gravity, tuple) else (gravity or 0.0,)
     if not all(map(isfinite, components)):
         yield UsageError(f"gravity: must be finite, got {_row(components)}")
-    velocity = options.friction_velocity
-    if velocity is not None and not (isfinite(velocity) and velocity > 0.0):
-        yield UsageError(
-            f"friction_velocity: must be > 0, got {velocity}",
-            hint="set the velocity v of the smoothing μ tanh(q̇/v), for example 0.01",
-        )
+    yield from _friction_velocity_problems(tree, options.friction_velocity)
     for payload in options.payload:
         yield from _payload_problems(tree, payload)
     for wrench in options.wrenches:
@@ -196,6 +191,51 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
                 f"armature: joint '{name}' must have a value ≥ 0, got {value}",
                 hint="give the reflected rotor inertia: rotor_inertia · gear_ratio²",
             )
+
+
+def _friction_velocity_problems(
+    tree: Tree, option: float | Mapping[str, float] | None
+) -> Iterator[RobolinError]:
+    hint = "set the velocity v of the smoothing μ tanh(q̇/v), for example 0.01"
+    named = option if isinstance(option, Mapping) else {}
+    for name in named:
+        if name not in tree.by_name and name not in tree.coordinates:
+            yield unknown_joint(tree, "friction_velocity", name)
+    values = {f"joint '{name}' ": value for name, value in named.items()}
+    if option is not None and not isinstance(option, Mapping):
+        values = {"": option}
+    for where, value in values.items():
+        if not (isfinite(value) and value > 0.0):
+            yield UsageError(f"friction_velocity: {where}must be > 0, got {value}", hint=hint)
+
+
+def friction_velocities(
+    moving: Sequence[JointEntry], option: float | Mapping[str, float] | None
+) -> dict[str, float]:
+    """Friction velocities by joint, of the options or of the description; empty for one number.
+
+    Raises:
+        RobolinError: joints with friction that have none, although others do
+    """
+    if option is not None and not isinstance(option, Mapping):
+        return {}
+    own = {j.name: j.friction_velocity for j in moving if j.friction_velocity is not None}
+    values = own if option is None else dict(option)
+    missing = [
+        joint.name
+        for joint in moving
+        if any(joint.friction_sides) and not {joint.name, *coordinate_names(joint)} & values.keys()
+    ]
+    if values and missing:
+        first = next(joint for joint in moving if joint.name == missing[0])
+        example = f"{max(values.values()):g}"
+        raise UsageError(
+            f"friction_velocity: no value for {join_and([repr(name) for name in missing])}, "
+            "which have friction",
+            where="" if option is not None else str(first.at("dynamics")),
+            hint=f"write --friction-velocity {example} for all joints, or name every joint",
+        )
+    return values
 
 
 def spring_problems(selection: Selection, options: ModelOptions) -> Iterator[RobolinError]:

@@ -74,6 +74,10 @@ class YamlEditor:
             added["damping"] = repr(new.damping)
         if old.friction_sides != new.friction_sides:
             added |= self._set_friction(node, new)
+        if old.friction_velocity != new.friction_velocity:
+            text = repr(new.friction_velocity)
+            if not self._set(node, "friction_velocity", text):
+                added["friction_velocity"] = text
         if old.armature != new.armature:
             added |= self._set_armature(node, new)
         self._add(node, added)

@@ -26,7 +26,10 @@ ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
 SPRING_KEYS = ("stiffness", "rest")
-DYNAMICS_KEYS = ("damping", "friction", "armature", "rotor_inertia", "gear_ratio", *SPRING_KEYS)
+DYNAMICS_KEYS = (
+    *("damping", "friction", "armature", "rotor_inertia", "gear_ratio", *SPRING_KEYS),
+    "friction_velocity",
+)
 FRICTION_KEYS = ("positive", "negative")
 MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic", "actuated")
 
@@ -74,6 +77,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         limits=_limits(fields, joint.kind, written),
         damping=fields.number("damping"),
         **_friction(fields),
+        friction_velocity=_friction_velocity(fields),
         armature=_armature(fields),
         mimic=_mimic(fields, joint_type.rotary),
         actuated=fields.has("mimic") or fields.truth("actuated", True),
@@ -127,6 +131,16 @@ def _friction(fields: Fields) -> dict[str, Any]:
     positive, negative = (sides.number(key) for key in FRICTION_KEYS)
     same = positive == negative
     return {"friction": positive, "friction_negative": None if same else negative}
+
+
+def _friction_velocity(fields: Fields) -> float | None:
+    velocity = fields.maybe_number("friction_velocity")
+    if velocity is None or velocity > 0.0:
+        return velocity
+    message = f"{fields.what}: friction_velocity must be > 0, got {velocity:g}"
+    hint = "give the velocity v of the smoothing μ tanh(q̇/v), for example 0.01"
+    fields.error("friction-velocity", fields.location("friction_velocity"), message, hint)
+    return None
 
 
 def _armature(fields: Fields) -> float:

@@ -172,8 +172,6 @@ class Chain(Protocol):
     @property
     def gravity(self) -> Vector: ...
     @property
-    def friction_velocity(self) -> Scalar | None: ...
-    @property
     def springs(self) -> bool:
         """True if any joint has a spring."""
 
@@ -260,6 +258,9 @@ class Chain(Protocol):
 
     def friction(self, k: LinkNumber) -> Scalar:
         """Coulomb friction, the mean of both directions."""
+
+    def friction_velocity(self, k: LinkNumber) -> Scalar | None:
+        """Velocity scale of the friction of joint k; None for all joints without friction."""
 
     def friction_bias(self, k: LinkNumber) -> Scalar:
         """Half the difference of friction for q̇ > 0 and q̇ < 0; only if it is one-sided."""

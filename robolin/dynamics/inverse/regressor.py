@@ -53,8 +53,9 @@ def regressor(chain: Chain) -> None:
         # friction and rotor of a joint affect no other joint
         chain.out("regressor", (k, k, DAMPING_COLUMN), qd[k])
         chain.out("regressor", (k, k, ARMATURE_COLUMN), qdd[k])
-        if chain.friction_velocity is not None:
-            chain.out("regressor", (k, k, FRICTION_COLUMN), tanh(qd[k] / chain.friction_velocity))
+        smooth = chain.friction_velocity(k)
+        if smooth is not None:
+            chain.out("regressor", (k, k, FRICTION_COLUMN), tanh(qd[k] / smooth))
     if chain.groups.translate:
         turning_rotors(chain, links, qd, qd)
 
@@ -132,8 +133,9 @@ def slotine_li_regressor(chain: Chain) -> None:
         # friction and rotor of a joint affect no other joint
         chain.out("regressor", (k, k, DAMPING_COLUMN), qdr[k])
         chain.out("regressor", (k, k, ARMATURE_COLUMN), qddr[k])
-        if chain.friction_velocity is not None:
-            chain.out("regressor", (k, k, FRICTION_COLUMN), tanh(qd[k] / chain.friction_velocity))
+        smooth = chain.friction_velocity(k)
+        if smooth is not None:
+            chain.out("regressor", (k, k, FRICTION_COLUMN), tanh(qd[k] / smooth))
     if chain.groups.translate:
         turning_rotors(chain, links, qd, qdr)
 

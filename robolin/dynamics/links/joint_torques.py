@@ -75,25 +75,26 @@ def with_stiffness(chain: Chain, j: LinkNumber, entry: Scalar, response: Scalar)
 
 
 def friction_loss(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
-    viscous = chain.damping(k) * qd
-    if chain.friction_velocity is None:
+    viscous, e = chain.damping(k) * qd, chain.friction_velocity(k)
+    if e is None:
         return viscous
-    t = tanh(qd / chain.friction_velocity)
+    t = tanh(qd / e)
     if chain.one_sided_friction:
         return viscous + (chain.friction(k) + chain.friction_bias(k) * t) * t
     return viscous + chain.friction(k) * t
 
 
 def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
-    if chain.friction_velocity is None:
+    e = chain.friction_velocity(k)
+    if e is None:
         return chain.damping(k)
 
     # 1 - t² as a product, which stays accurate where t is almost 1
-    t = tanh(qd / chain.friction_velocity)
+    t = tanh(qd / e)
     mu = chain.friction(k)
     if chain.one_sided_friction:
         mu = mu + chain.friction_bias(k) * (t + t)
-    return chain.damping(k) + mu / chain.friction_velocity * ((1.0 - t) * (1.0 + t))
+    return chain.damping(k) + mu / e * ((1.0 - t) * (1.0 + t))
 
 
 def friction_curvature(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar | None:
@@ -101,14 +102,14 @@ def friction_curvature(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar | None
 
     (2 / e²) (1 - t²) (δ (1 - 3 t²) - μ t)
     """
-    if chain.friction_velocity is None:
+    e = chain.friction_velocity(k)
+    if e is None:
         return None
-    t = tanh(qd / chain.friction_velocity)
+    t = tanh(qd / e)
     bend = -chain.friction(k) * t
     if chain.one_sided_friction:
         bend = bend + chain.friction_bias(k) * (1.0 - 3.0 * (t * t))
     falling = (1.0 - t) * (1.0 + t)
-    e = chain.friction_velocity
     return (bend + bend) * falling / (e * e)
 
 

@@ -21,6 +21,7 @@ FRAME_DOUBLES = 12
 # after the closures, per link of an arm with springs: stiffness and rest
 STIFFNESS, REST, SPRING_DOUBLES = 0, 1, 2
 # after the springs, per link of an arm with one-sided friction: its bias
+# at the end, per link of an arm with joints that have their own friction velocity: that velocity
 
 # tables of n + 2 integers each, by link; then the links of tip, loads, closures
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -48,6 +49,7 @@ class Variant:
     group_rotors: bool = False
     group_translations: bool = False
     one_sided_friction: bool = False
+    own_friction_velocities: bool = False
 
     @property
     def closure_rows(self) -> int:

@@ -108,6 +108,7 @@ def variant_of(parameters: Parameters) -> Variant:
         group_rotors=parameters.group_rotors,
         group_translations=bool(parameters.group_translations),
         one_sided_friction=parameters.one_sided_friction,
+        own_friction_velocities=parameters.own_friction_velocities,
     )
 
 
@@ -147,14 +148,12 @@ def float_table(parameters: Parameters) -> np.ndarray:
     closures = [
         number for frame in _closed_frames(parameters) for number in (*frame.axes, *frame.point)
     ]
-    springs = [
-        number
-        for row in parameters.links
-        if parameters.springs
-        for number in (row.stiffness, row.rest)
-    ]
+    rows = parameters.links
+    springs = [x for row in rows if parameters.springs for x in (row.stiffness, row.rest)]
     biases = [row.friction_bias for row in parameters.links if parameters.one_sided_friction]
-    return np.array(head + links + loads + closures + springs + biases)
+    own, default = parameters.own_friction_velocities, parameters.friction_velocity or 0.0
+    velocities = [row.friction_velocity or default for row in rows if own]
+    return np.array(head + links + loads + closures + springs + biases + velocities)
 
 
 def _closed_frames(parameters: Parameters) -> list[FrameRow]:

@@ -146,15 +146,16 @@ class TracedChain:
     def friction_bias(self, k: Value) -> Scalar:
         return self.arm.friction_bias(k)
 
+    def friction_velocity(self, k: Value) -> Scalar | None:
+        if not self.variant.smooth_friction:
+            return None
+        if self.variant.own_friction_velocities:
+            return self.arm.friction_velocity(k)
+        return self.arm.head(layout.FRICTION_VELOCITY, 1)[0]
+
     @property
     def gravity(self) -> Vector:
         return self.arm.head(layout.GRAVITY, 3)
-
-    @property
-    def friction_velocity(self) -> Scalar | None:
-        if not self.variant.smooth_friction:
-            return None
-        return self.arm.head(layout.FRICTION_VELOCITY, 1)[0]
 
     @property
     def origin(self) -> Vector:

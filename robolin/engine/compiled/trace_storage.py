@@ -310,10 +310,18 @@ class TracedArm:
 
     def friction_bias(self, k: Value) -> Lane:
         """Friction bias of the joint of link k, in the table after the springs."""
+        return self._after_springs(k, 0)
+
+    def friction_velocity(self, k: Value) -> Lane:
+        """Friction velocity of the joint of link k, in the last table."""
+        return self._after_springs(k, 1 if self.variant.one_sided_friction else 0)
+
+    def _after_springs(self, k: Value, tables: int) -> Lane:
+        """The number of link k in a table with one number per link, after other such tables."""
         asm, variant = self.asm, self.variant
         before = layout.HEAD_DOUBLES + len(variant.load_models) * layout.LOAD_DOUBLES
         before += len(variant.rigid_closures) * 2 * layout.FRAME_DOUBLES
-        per_link = layout.LINK_DOUBLES + (layout.SPRING_DOUBLES if variant.springs else 0)
+        per_link = layout.LINK_DOUBLES + (layout.SPRING_DOUBLES if variant.springs else 0) + tables
         after = asm.int_op("add", asm.int_op("mul", asm.n, per_link), before - 1)
         return self.numbers(asm.int_op("add", after, k), 1)[0]
 
