@@ -36,7 +36,7 @@ def dask_workers(cores: Sequence[int]) -> Iterator[Any]:
 
 def seconds_of_parts(client: Any, source: Path, out: Path, part_rows: int) -> float:
     """Time of the workers for the parts of an existing plan."""
-    import robolin.cluster
+    import robolin
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from robolin import __version__
 from robolin.engine.compiled.kernels import host_width
 from robolin.engine.compiled.plan import cores
-from robolin.version import __version__
 
 PACKAGES = ("numpy", "llvmlite", "polars", "pin", "mujoco")
 

@@ -10,7 +10,7 @@ Names are imported on first use, so that commands without arrays start faster.
 
 from __future__ import annotations
 
-from robolin.version import __version__ as __version__
+__version__ = "0.1.0"
 
 # type checkers assume True; importing it from `typing` would dominate the import time
 TYPE_CHECKING = False
@@ -266,7 +266,11 @@ _PUBLIC = {
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
 # public modules
-_MODULES = ("cluster", "tables", "torch")
+_MODULES = {
+    "cluster": "robolin.batch.cluster",
+    "tables": "robolin.queries.tables",
+    "torch": "robolin.torch",
+}
 
 __all__ = sorted([*_HOME, "__version__"])
 
@@ -275,7 +279,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _MODULES:
-        return import_module(f"robolin.{name}")
+        return import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'robolin' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from tests.cli.command import environment
-from tests.test_tables import CHECK, LINES, PROGRAM
+from tests.queries.test_tables import CHECK, LINES, PROGRAM
 
 
 def main(libraries: list[str]) -> int:

@@ -23,7 +23,6 @@ ALLOWED = {
     package: set(allowed.split())
     for package, allowed in {
         "errors": "",
-        "version": "",
         "dynamics": "",
         "core": "dynamics errors",
         "description": "core dynamics errors",
@@ -31,26 +30,23 @@ ALLOWED = {
         "evaluation": "core dynamics engine errors",
         "api": "core dynamics engine errors evaluation",
         "operator_algebra": "core dynamics engine errors",
-        "io": "core engine errors version",
+        "io": "core engine errors",
         "analysis": "api core dynamics engine errors evaluation",
         "control": "api codegen core description engine errors evaluation io",
         # independent of the command line, the terminal and the writers of results
         "queries": "analysis api control core description dynamics errors evaluation io",
         "checking": "core description dynamics engine errors evaluation io queries",
-        "batch": "core errors io queries version",
+        "batch": "core errors io queries",
         "display": (
-            "analysis api checking control core description dynamics errors evaluation io queries "
-            "version"
+            "analysis api checking control core description dynamics errors evaluation io queries"
         ),
-        "codegen": "core dynamics engine errors evaluation io version",
-        "tables": "core errors io queries",
+        "codegen": "core dynamics engine errors evaluation io",
         "torch": "analysis api core errors",
-        "cluster": "batch core errors io queries",
     }.items()
 }
 # modules that need no NumPy: descriptions are plain numbers, algorithms run on any scalar
 NO_NUMPY = (
-    *("errors", "version", "description", "dynamics", "core/quantity_table.py"),
+    *("errors", "description", "dynamics", "core/quantity_table.py"),
     *(f"core/{name}.py" for name in ("arm", "arm_parts", "choices", "text_parsing", "text")),
 )
 # imports NumPy inside functions only, when an argument is an array
@@ -125,7 +121,8 @@ def _imports(nodes: list[ast.AST], name: str) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name}:{node.lineno}: imports are absolute"
             if node.module == "robolin":
-                yield from ((node.lineno, f"robolin.{each.name}") for each in node.names)
+                names = (each.name for each in node.names if each.name != "__version__")
+                yield from ((node.lineno, f"robolin.{name}") for name in names)
             elif node.module:
                 yield node.lineno, node.module
 

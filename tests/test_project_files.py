@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import robolin
-from robolin.version import __version__
+from robolin import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))

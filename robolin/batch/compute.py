@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from robolin import __version__
 from robolin.batch.batch_plan import PartsPlan
 from robolin.batch.parts_folder import (
     DAMAGED,
@@ -40,7 +41,6 @@ from robolin.queries.request import (
     run_request,
 )
 from robolin.queries.states import States, with_trajectory
-from robolin.version import __version__
 
 
 @dataclass(frozen=True)

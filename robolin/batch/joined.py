@@ -12,9 +12,9 @@ import numpy as np
 
 from robolin.batch.compute import MessageDeduplicator
 from robolin.batch.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
-from robolin.batch.recordings import NamedRecording
 from robolin.batch.survey import (
     THE_TIME,
+    NamedRecording,
     columns_of_all,
     mixed_columns,
     with_fractions,

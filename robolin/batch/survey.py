@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from robolin.batch.recordings import NamedRecording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.result import Result
@@ -43,6 +42,14 @@ _HINT = (
     "use the same number type in all recordings, or write one result per recording: -o "
     "FOLDER/ without --part-rows"
 )
+
+
+@dataclass(frozen=True)
+class NamedRecording:
+    """A file to read, and its name among the others."""
+
+    path: str
+    name: str
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
+from robolin import __version__
 from robolin.core.text import closest_match, suggest
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.verbs import (
@@ -27,7 +28,6 @@ from robolin.queries.verbs import (
     sections,
     unknown_verb,
 )
-from robolin.version import __version__
 
 # robolin's text -> Click's text for an invalid value
 _KINDS = {

@@ -18,11 +18,11 @@ from contextlib import suppress
 from time import sleep
 from typing import TYPE_CHECKING, NoReturn
 
+from robolin import __version__
 from robolin.cli.entry_point import INTERRUPTED, end_interrupted
 from robolin.core.text import printable
 from robolin.errors import FileError, RobolinError
 from robolin.io.library_messages import discard_output, separate_own_messages
-from robolin.version import __version__
 
 if TYPE_CHECKING:
     from types import FrameType

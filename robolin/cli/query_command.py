@@ -37,7 +37,7 @@ from robolin.queries.verbs import VERBS
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from robolin.batch.recordings import NamedRecording
+    from robolin.batch.survey import NamedRecording
     from robolin.core.arm import Arm
     from robolin.core.result import Result, ResultStream
     from robolin.queries.question import Question
@@ -239,7 +239,7 @@ def recording_set(ctx: click.Context) -> RecordingSet | None:
             raise conflict(name.replace("_", "-"), MODIFIES, ["-o FOLDER/"], hint)
         if len(texts) == 1 and _is_one_file(texts[0]):
             return None
-    from robolin.batch.recordings import names_several, recordings
+    from robolin.batch.batch_plan import names_several, recordings
 
     if folder is None and len(texts) == 1 and not names_several(texts[0]):
         return None

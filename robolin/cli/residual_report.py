@@ -30,7 +30,7 @@ _HEADER = (
 def run_with_external(inquiry: Request, out: Output) -> None:
     """Estimate external torques, write them if there is an output file, and show the contacts."""
     from robolin.analysis.external_torque import ContactSums
-    from robolin.queries.external_answer import thresholds_of
+    from robolin.queries.measured_torques import thresholds_of
 
     arm = inquiry.source.arm()
     sums = ContactSums(arm, thresholds_of(arm, inquiry.question))

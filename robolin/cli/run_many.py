@@ -10,12 +10,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from robolin.batch.batch_plan import Division
+from robolin.batch.batch_plan import Division, require_outside
 from robolin.batch.compute import compute_parts
 from robolin.batch.joined import answered_recordings
-from robolin.batch.parts_folder import shard
-from robolin.batch.plan_file import planned_in
-from robolin.batch.recordings import require_outside
+from robolin.batch.parts_folder import planned_in, shard
 from robolin.cli.main import say
 from robolin.cli.query_command import stderr_is_terminal, tune_malloc
 from robolin.core.text import pluralize
@@ -94,7 +92,7 @@ def _workers(where: str | None) -> Iterator[PartsWork | None]:
     if where is None:
         yield None
         return
-    from robolin.batch.workers import workers
+    from robolin.batch.cluster import workers
 
     with workers(where) as work:
         yield work

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from textwrap import wrap
 from typing import Any
 
+from robolin import __version__
 from robolin.codegen.c_function import CFunction, own_function
 from robolin.codegen.functions import Precision
 from robolin.codegen.single_precision import MeasuredLoss
@@ -18,7 +19,6 @@ from robolin.core.arm import Arm
 from robolin.core.quantity_table import QUANTITIES, has_units_by_label, joint_unit, unit_of
 from robolin.core.text import printable
 from robolin.errors import UsageError
-from robolin.version import __version__
 
 # stack bytes for saved registers and for calls of the program's own functions
 RESERVED_BYTES = 1024

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from robolin import __version__
 from robolin.core.arrays import REAL, kind_of, stored_values
 from robolin.core.quantity_table import unit_of
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import close_generator
-from robolin.version import __version__
 
 # format 3 is for results with complex numbers, integers or axes of special kinds
 FORMAT, EXTENDED_FORMAT = 2, 3

@@ -19,7 +19,7 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articul
 from robolin.engine.direct import no_inertia
 from robolin.engine.parameters import FrameRow, Parameters, parameters_of
 from robolin.errors import RobolinError, UsageError
-from robolin.operator_algebra.expression import Expression, Identity
+from robolin.operator_algebra.expression import Expression, Identity, Layout, Space, numbers_of
 from robolin.operator_algebra.primitives import (
     ARTICULATED,
     COLUMN_BLOCK,
@@ -34,7 +34,6 @@ from robolin.operator_algebra.primitives import (
     Recursion,
     Shift,
 )
-from robolin.operator_algebra.spaces import Layout, Space, numbers_of
 
 
 class Foundation:

@@ -30,8 +30,7 @@ from robolin.dynamics.algebra.vectors import (
     motion_cross,
     scale,
 )
-from robolin.operator_algebra.expression import Expression, Transposed
-from robolin.operator_algebra.spaces import Space
+from robolin.operator_algebra.expression import Expression, Space, Transposed
 
 Times = Callable[[Vector, Vector], Vector]
 

@@ -24,6 +24,7 @@ from robolin.dynamics.links.link_motion import NominalTerms, Velocities, nominal
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import at_rest, parameters_of
 from robolin.errors import RobolinError, UsageError
+from robolin.operator_algebra.expression import put_together
 from robolin.operator_algebra.pose import PoseOperators
 from robolin.operator_algebra.primitives import (
     ARTICULATED,
@@ -36,7 +37,6 @@ from robolin.operator_algebra.primitives import (
     Block,
     NamedFormula,
 )
-from robolin.operator_algebra.spaces import put_together
 
 
 class Operators(PoseOperators):

@@ -12,16 +12,25 @@ from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import (
     Expression,
     Identity,
+    Layout,
     Product,
     Sum,
     Transposed,
     product,
     total,
 )
-from robolin.operator_algebra.graph import FormulaNode, Input, Local, Neighbour, Total
 from robolin.operator_algebra.primitives import Block, NamedFormula, Primitive, Recursion, Shift
-from robolin.operator_algebra.spaces import Layout
-from robolin.operator_algebra.sweeps import ANY_ORDER, TIP_TO_BASE, Sweep, SweepPlan
+from robolin.operator_algebra.sweeps import (
+    ANY_ORDER,
+    TIP_TO_BASE,
+    FormulaNode,
+    Input,
+    Local,
+    Neighbour,
+    Sweep,
+    SweepPlan,
+    Total,
+)
 
 Pair = tuple[Expression, Expression]
 

@@ -63,7 +63,7 @@ def answer_inverse(context: QueryContext) -> Result | ResultStream:
     if context.question.flag("residual"):
         return answer_by_algorithms(context, ResidualQuery(("inverse",)))
     if context.question.flag("external"):
-        from robolin.queries.external_answer import external_query
+        from robolin.queries.measured_torques import external_query
 
         return answer_by_algorithms(context, external_query(context))
     return answer_by_algorithms(context, AlgorithmQuery(("inverse",)))
@@ -83,7 +83,7 @@ def answer_forward(context: QueryContext) -> Result | ResultStream:
     if frame is None:
         return answer_by_algorithms(context, algorithms)
     from robolin.evaluation.frames import at_frame
-    from robolin.queries.jacobian_answer import note_frame
+    from robolin.queries.matrix_answers import note_frame
 
     # '' selects the default frame
     placed = at_frame(context.arm, frame or None, flag="--tip-acceleration LINK")

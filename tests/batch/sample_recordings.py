@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robolin.batch.batch_plan import Division, PartsPlan, planned_parts
-from robolin.batch.recordings import NamedRecording, recordings
+from robolin.batch.batch_plan import Division, PartsPlan, planned_parts, recordings
+from robolin.batch.survey import NamedRecording
 from robolin.core.arm import Arm
 from robolin.queries.request import Request, request_from_options
 

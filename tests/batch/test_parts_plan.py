@@ -12,7 +12,7 @@ import pytest
 
 from robolin.batch.batch_plan import Division, planned_parts
 from robolin.batch.compute import part_jobs
-from robolin.batch.plan_file import read_plan, require_same_plan, write_plan
+from robolin.batch.parts_folder import read_plan, require_same_plan, write_plan
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.request import DEFAULT_SETTINGS
 from tests.batch.sample_recordings import (

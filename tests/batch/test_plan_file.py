@@ -15,12 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robolin.batch import plan_file, survey
+from robolin.batch import parts_folder, survey
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts
 from robolin.batch.joined import merged_parts
-from robolin.batch.parts_folder import part_states, plan_in
-from robolin.batch.plan_file import PLAN, SURVEY_CACHE, planned_in, read_plan
+from robolin.batch.parts_folder import (
+    PLAN,
+    SURVEY_CACHE,
+    part_states,
+    plan_in,
+    planned_in,
+    read_plan,
+)
 from robolin.errors import RobolinError
 from robolin.io.provenance_writer import with_checksum
 from robolin.io.trajectories.read import open_trajectory
@@ -171,7 +177,7 @@ def test_a_damaged_survey_is_ignored(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Edited, cut or re-sealed lines of a survey change no plan, and are no bug."""
-    monkeypatch.setattr(plan_file, "_FEW", 0)
+    monkeypatch.setattr(parts_folder, "_FEW", 0)
     found = all_recordings(made / "logs")
     request, arm = make_request(found)
     plan = planned_in(tmp_path, request, arm, found, FORTY)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from robolin.batch.batch_plan import names_several, recordings, require_outside
 from robolin.batch.compute import compute_parts
 from robolin.batch.parts_folder import recordings_for
-from robolin.batch.recordings import names_several, recordings, require_outside
 from robolin.errors import FileError, UsageError
 from tests.batch.sample_recordings import SIZES, all_recordings, make_plan, write_recordings
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robolin.batch.recordings import _matches, recordings
+from robolin.batch.batch_plan import _matches, recordings
 from robolin.errors import FileError, RobolinError
 from robolin.io.locations import StorePath, content
 from robolin.io.stored import read_result

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from robolin.batch import batch_plan, plan_file
+from robolin.batch import batch_plan, parts_folder
 from robolin.batch.batch_plan import Division
 from robolin.batch.compute import compute_parts, computed_in_this_process
-from robolin.batch.parts_folder import begin
-from robolin.batch.plan_file import SURVEY_CACHE, planned_in
+from robolin.batch.parts_folder import SURVEY_CACHE, begin, planned_in
 from tests.batch.sample_recordings import (
     SIZES,
     all_recordings,
@@ -47,7 +46,7 @@ def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return survey(recording, *args)
 
     monkeypatch.setattr(batch_plan, "surveyed_recording", killed_after_one)
-    monkeypatch.setattr(plan_file, "_FEW", 0)
+    monkeypatch.setattr(parts_folder, "_FEW", 0)
     return names
 
 

@@ -8,10 +8,10 @@ import re
 import click
 import pytest
 
+from robolin import __version__
 from robolin.cli.group import FOREIGN_OPTIONS, LIKELY_COMMANDS, SYNONYMS, group
 from robolin.queries.option_specs import MODEL_OPTIONS
 from robolin.queries.verbs import TOPICS, VERBS
-from robolin.version import __version__
 from tests.cases import for_each
 from tests.cli.command import robolin, run_ok
 

@@ -8,10 +8,10 @@ from robolin.core import choices
 from robolin.display.plots import draw_panels as draw
 from robolin.evaluation import loop_linear_algebra
 from robolin.io.trajectories import trajectory
-from robolin.queries import jacobian_answer, loop_answer, simulate_result
+from robolin.queries import loop_answer, matrix_answers, simulate_result
 
 TABLES = [
-    (choices.REFERENCES, jacobian_answer._AXES),
+    (choices.REFERENCES, matrix_answers._AXES),
     (choices.LOOP_METHODS, loop_linear_algebra.LOOP_SOLVERS),
     (choices.LOOP_METHODS, loop_answer.TITLES),
     (choices.DISCRETIZATIONS, discretize.DISCRETIZERS),

@@ -198,7 +198,7 @@ def test_check_finds_changes_in_files_with_unit_si(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = ("regressor", "two-link", "--parameters")
     with monkeypatch.context() as patched:
-        patched.setattr("robolin.queries.regressor_answer.unit_of", lambda *_: "SI")
+        patched.setattr("robolin.queries.matrix_answers.unit_of", lambda *_: "SI")
         run_ok(*command, "-o", "before.json")
     assert '"SI"' in Path("before.json").read_text("utf-8")
     run_ok("check", "before.json")

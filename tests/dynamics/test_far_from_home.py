@@ -11,7 +11,7 @@ import pytest
 
 import robolin
 from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
-from robolin.checking.verification.pinocchio_peer import PinocchioPeer
+from robolin.checking.verification.reference_programs import PinocchioPeer
 from robolin.core.arm import FAR_SLID, Arm, Inertia, Joint, Limits, Pose, slides_far, travelling
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run

@@ -8,13 +8,13 @@ import numpy as np
 import polars
 import pytest
 
+from robolin import __version__
 from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.core.summary import table_columns
 from robolin.io.formats import csv_writer
 from robolin.io.formats.csv_writer import write_csv, write_csv_to
 from robolin.io.formats.json_writer import write_json
 from robolin.io.formats.parquet_writer import write_parquet
-from robolin.version import __version__
 from tests.io.sample_results import JOINTS, meta, same_bits, sample
 
 WRITERS = {"csv": write_csv, "json": write_json, "parquet": write_parquet}

@@ -106,8 +106,7 @@ def compared_with(name: str, on: CheckContext) -> tuple[PeerComparison, list[Che
 
 
 def _makers() -> Mapping[str, Callable[[Arm], Peer]]:
-    from robolin.checking.verification.mujoco_peer import MuJoCoPeer
-    from robolin.checking.verification.pinocchio_peer import PinocchioPeer
+    from robolin.checking.verification.reference_programs import MuJoCoPeer, PinocchioPeer
 
     return {"pinocchio": PinocchioPeer, "mujoco": MuJoCoPeer}
 

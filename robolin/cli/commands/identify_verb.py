@@ -278,8 +278,8 @@ def _identified(
     arm: Arm, values: Mapping[str, Any], notify: Callable[[str], None]
 ) -> Identification:
     from robolin.analysis.identify.identify import HOLDOUT, identify
+    from robolin.queries.measured_torques import recording_readers
     from robolin.queries.option_files import column_rules_with_files
-    from robolin.queries.recording_files import recording_readers
 
     flags = {name.replace("_", "-"): value for name, value in values.items()}
     flags["columns"] = column_rules_with_files(values["columns"])
@@ -310,7 +310,7 @@ def _identified(
 
 
 def _paths(texts: Sequence[str]) -> list[str]:
-    from robolin.batch.recordings import recordings
+    from robolin.batch.batch_plan import recordings
 
     return [each.path for each in recordings([validated_path(text) for text in texts])]
 

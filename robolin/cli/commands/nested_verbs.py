@@ -244,10 +244,8 @@ def plan_command(words: tuple[str, ...]) -> None:
       robolin batch plan inverse panda --trajectory 'logs/*.parquet' -o out/
       robolin batch plan forward ur5 --trajectory logs/ -o ur5/ --part-rows 10000
     """
-    from robolin.batch.batch_plan import Division
-    from robolin.batch.parts_folder import begin
-    from robolin.batch.plan_file import planned_in
-    from robolin.batch.recordings import require_outside
+    from robolin.batch.batch_plan import Division, require_outside
+    from robolin.batch.parts_folder import begin, planned_in
     from robolin.cli.flags.flag import explicit_options, validated_path
     from robolin.cli.flags.output_flags import output_of
     from robolin.cli.group import parse_only

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import click
 
+from robolin import __version__
 from robolin.checking.outcome import (
     ANNOTATED_AT_MOST,
     github_command,
@@ -43,7 +44,6 @@ from robolin.core.text_parsing import parse_names
 from robolin.description.model import Finding
 from robolin.display.report.shared_findings import shared_finding
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
-from robolin.version import __version__
 
 if TYPE_CHECKING:
     from robolin.checking.validate_settings import ValidateSettings

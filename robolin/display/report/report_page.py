@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin import __version__
 from robolin.display.report.arm_section import shape
 from robolin.display.report.limits_section import limits_section
 from robolin.display.report.motion_section import model_section, motion_section
@@ -38,7 +39,6 @@ from robolin.display.report.residual_section import residual_section
 from robolin.display.report.summary_section import headline, summary_section
 from robolin.display.report.visuals import BUDGET, Visuals, robot_visuals
 from robolin.errors import RobolinError
-from robolin.version import __version__
 
 # number of slider positions
 MOST_FRAMES = 600

@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 
-from robolin.version import __version__
+from robolin import __version__
 from tests.batch.cluster.kill_rounds import PART_ROWS, found, write_recordings
 from tests.cli.command import ROOT, START, environment
 
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-_OTHER_VERSION = "import robolin.version; robolin.version.__version__ = '0.0.1'"
+_OTHER_VERSION = "import robolin; robolin.__version__ = '0.0.1'"
 # rows of a part that takes long enough to be interrupted
 _LONG = 100_000
 

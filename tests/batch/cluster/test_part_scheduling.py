@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from robolin.batch.cluster import submit_parts
 from robolin.batch.compute import PartDone, PartJob, part_jobs
-from robolin.batch.workers import submit_parts
 from robolin.errors import FileError
 from robolin.queries.request import DEFAULT_SETTINGS
 from tests.batch.sample_recordings import make_plan, write_recordings
@@ -73,7 +73,7 @@ class Client:
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[PartJob]:
-    monkeypatch.setattr("robolin.batch.workers._as_completed", lambda client: client)
+    monkeypatch.setattr("robolin.batch.cluster._as_completed", lambda client: client)
     write_recordings(tmp_path / "logs")
     plan, request, arm = make_plan(tmp_path / "logs", 10)
     return part_jobs(plan, request, arm, tmp_path / "out", DEFAULT_SETTINGS)

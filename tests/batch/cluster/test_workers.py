@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import robolin.cluster
+import robolin
+from robolin import __version__
+from robolin.batch.cluster import _some_workers, by_workers, from_anywhere, require_fit, workers
 from robolin.batch.compute import PartDone, PartJob, compute_part, compute_parts, part_jobs
-from robolin.batch.workers import _some_workers, by_workers, from_anywhere, require_fit, workers
 from robolin.description.robot_source import bundled_path
 from robolin.errors import FileError, RobolinError
 from robolin.queries.request import DEFAULT_SETTINGS
-from robolin.version import __version__
 from tests.batch.sample_recordings import make_plan, write_recordings
 
 
@@ -154,7 +154,7 @@ def test_parts_of_a_failing_worker_go_to_others(
             return PartDone(job.number, job.target, error=error, elsewhere=True)
         return compute_part(job)
 
-    monkeypatch.setattr("robolin.batch.workers.compute_part", computed)
+    monkeypatch.setattr("robolin.batch.cluster.compute_part", computed)
     parts = by_workers(client)(part_jobs(plan, request, arm, tmp_path, DEFAULT_SETTINGS))
     messages = [text for part in parts for _, text in part.messages if part.error is None]
     assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)

@@ -1,12 +1,14 @@
-"""The `regressor` query: the regressor matrix, its rank, and the inertial parameters."""
+"""The `jacobian`, `momentum`, `diagonalize` and `regressor` queries, for one state or rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from robolin.analysis.curvature import Curvature, curvature, independent_symbols
 from robolin.analysis.identification import (
     identifiable,
     offset_names,
@@ -16,16 +18,148 @@ from robolin.analysis.identification import (
 )
 from robolin.analysis.link_geometry import geometry_names, public_geometry
 from robolin.analysis.link_parameters import joint_slides, parameters
-from robolin.core.arm import Arm
+from robolin.api.frame_kinematics import DIRECTIONS, require_mass
+from robolin.core.arm import Arm, with_load_options
 from robolin.core.arrays import Floats
-from robolin.core.quantity_table import unit_of, units_along
+from robolin.core.quantity_table import COLUMN_WORDS, unit_of, units_along
 from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text import pluralize
+from robolin.core.text_parsing import numbers
+from robolin.evaluation.frames import FRAME_SHAPES, at_frame, in_frame_axes, joints_to_frame
 from robolin.io.trajectories.read import read_trajectory
 from robolin.queries.algorithm_answer import AlgorithmQuery, answer_by_algorithms
+from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext, display_name
 from robolin.queries.runner import ArrayRows
-from robolin.queries.values import Values, resolve_single
+from robolin.queries.values import Values, named_arrays, resolve_single
+
+_AXES = {"world": "world", "frame": "the frame's own"}
+_SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench are omitted"
+
+
+def answer_jacobian(context: QueryContext) -> Result | ResultStream:
+    """Compute the Jacobian of a frame, optionally its derivatives and operational space."""
+    question, arm = context.question, _with_frame(context.arm, context.question)
+    note_frame(context, arm, question.text("frame"))
+    names = ["jacobian", *(["frame-derivatives"] if question.flag("derivatives") else [])]
+    divides = question.flag("operational-space") or question.flag("operational-space-inverse")
+    if divides:
+        names.append(_operational(context, arm))
+    named = _in_frame_axes if _reference(question) == "frame" else _in_world_axes
+    return answer_by_algorithms(
+        context, AlgorithmQuery(tuple(names), divides=divides, named=named), arm
+    )
+
+
+def note_frame(context: QueryContext, arm: Arm, named: str | None) -> None:
+    """Note the default frame's name, since the columns of a file do not contain it."""
+    if not named and arm.tip is not None:
+        context.note(f"{arm.name}: the frame is '{arm.tip.name}'")
+
+
+def _reference(question: Question) -> str:
+    return question.text("reference") or "world"
+
+
+def _with_frame(arm: Arm, question: Question) -> Arm:
+    """Return the arm with the selected frame and point as its tip."""
+    point = parsed_option(question, "point", numbers, "x, y, z in m", 3) or [0.0, 0.0, 0.0]
+    arm = at_frame(arm, question.text("frame"), point)
+    axes = f"{arm.contract['frame']}, vectors in {_AXES[_reference(question)]} axes"
+    contract = {**arm.contract, "frame": axes}
+    if arm.loops:
+        contract["loops"] += "; every joint is moved by itself, as in the tree"
+    return with_load_options(replace(arm, contract=contract), arm.loaded_with)
+
+
+def _operational(context: QueryContext, arm: Arm) -> str:
+    """Select the operational-space algorithm; note if only the inverse exists."""
+    spans, requested = (
+        joints_to_frame(arm) >= DIRECTIONS,
+        context.question.flag("operational-space"),
+    )
+    if requested and not spans:
+        assert arm.tip is not None, "at_frame sets the tip"
+        context.note(_SINGULAR.format(f"'{arm.tip.name}'"))
+    return "operational-space" if requested and spans else "operational-space-inverse"
+
+
+def _in_world_axes(arm: Arm, computed: Values) -> Iterable[Array]:
+    return named_arrays(arm, {name: FRAME_SHAPES[name] for name in computed}, computed)
+
+
+def _in_frame_axes(arm: Arm, computed: Values) -> Iterable[Array]:
+    return _in_world_axes(arm, in_frame_axes(computed))
+
+
+def answer_momentum(context: QueryContext) -> Result | ResultStream:
+    """Compute the centre of mass, its Jacobian and the momentum about it."""
+    require_mass(context.arm)
+    return answer_by_algorithms(context, AlgorithmQuery(("momentum",)))
+
+
+def answer_diagonalize(context: QueryContext) -> Result | ResultStream:
+    """Transform states to diagonalizing velocities or back; or compute the curvature."""
+    question = context.question
+    if question.flag("curvature"):
+        return answer_curvature(context)
+    name = "undiagonalize" if question.flag("inverse-transform") else "diagonalize"
+    if question.flag("unnormalized"):
+        name = f"{name}-unnormalized"
+    return answer_by_algorithms(context, AlgorithmQuery((name,), divides=True))
+
+
+def answer_curvature(context: QueryContext) -> Result:
+    """Compute the Riemann curvature at every configuration."""
+    context.emit_arm_notes()
+    arm = context.arm
+    states = sampled_states(context, ("q",))
+    q = states.values["q"]
+    curved = curvature(arm, q, jobs=context.settings.jobs)
+    kinds = [joint.kind for joint in arm.joints]
+    arrays = [
+        Array("q", q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
+        Array("curvature", curved.relative, (), unit_of("curvature", kinds)),
+    ]
+    if context.question.flag("symbols") and curved.independent:
+        arrays.append(_symbols(arm, curved, unit_of("riemann", kinds)))
+    lines = _contract_lines(arm, states, curved)
+    context.settings.notify("summary", f"{lines['verdict']}; {lines['largest symbol']}")
+    return context.result(tuple(arrays), lines, states.inputs, states.time)
+
+
+def _symbols(arm: Arm, curved: Curvature, unit: str) -> Array:
+    """Return the independent Riemann symbols as one vector, labelled by their four joints."""
+    indices = independent_symbols(arm.n)
+    labels = tuple("/".join(arm.joint_names[i] for i in four) for four in indices)
+    h, i, j, k = np.array(indices).T
+    return Array("riemann", curved.symbols[..., h, i, j, k], (labels,), unit)
+
+
+def _contract_lines(arm: Arm, states: SampledStates, curved: Curvature) -> dict[str, Any]:
+    where = f", in row {curved.at[0] + 1}" if curved.at else ""
+    index = tuple(arm.joint_names.index(name) for name in curved.largest)
+    value = float(curved.symbols[(*curved.at, *index)])
+    return {
+        "state": states.origin,
+        "algorithm": "Riemann symbols of the first kind from exact derivatives, O(n⁵)",
+        "verdict": _verdict(arm, curved),
+        "largest symbol": f"R({', '.join(curved.largest)}) = {value:.6g}{where}",
+        "independent symbols": curved.independent,
+    }
+
+
+def _verdict(arm: Arm, curved: Curvature) -> str:
+    if not curved.flat:
+        return "not flat: no coordinates make the mass matrix diagonal everywhere"
+    if arm.n == 1:
+        return "flat: one joint has no curvature"
+    count = curved.relative.size
+    scope = f"all {count} configurations" if count > 1 else "the one configuration"
+    return (
+        f"flat in {scope} tested; if flat everywhere, coordinates exist that make the mass "
+        "matrix diagonal"
+    )
 
 
 def answer_regressor(context: QueryContext) -> Result | ResultStream:

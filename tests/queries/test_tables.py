@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import robolin
-import robolin.tables
 from robolin.errors import RobolinError, UsageError
 from tests.cli.command import python
 
@@ -167,7 +166,7 @@ PROGRAM = """
 import sys, warnings
 warnings.simplefilter("ignore")
 import numpy, pandas, robolin
-from robolin.tables import compute
+from robolin.queries.tables import compute
 arm, joints = robolin.load("two-link"), ("shoulder", "elbow")
 words = ("position", "velocity", "acceleration")
 rng = numpy.random.default_rng(1)
@@ -194,7 +193,7 @@ def test_documented_lines_give_the_same_bits() -> None:
 
 
 def test_the_page_has_the_tested_lines() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "howto/scale.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "howto/scale.md").read_text()
     for library, text in LINES.items():
         call = next(line for line in text.splitlines() if "map" in line or "apply_ufunc" in line)
         assert call.strip() in page, library

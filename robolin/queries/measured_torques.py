@@ -1,8 +1,10 @@
-"""`inverse --external`: external torques of a recording by the momentum observer."""
+"""Recordings with measured torques: for `inverse --external`, and for identification."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,17 +15,20 @@ from robolin.analysis.external_torque import (
     contact_thresholds,
     coulomb_torque,
 )
+from robolin.analysis.identify.recording import Recording
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, Numbers
 from robolin.core.quantity_table import unit_of
 from robolin.core.result import Array
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_per_joint, parse_seconds
-from robolin.errors import UsageError
+from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.observer_settings import SETTLING_TIME, observer_gain
+from robolin.io.trajectories.read import open_trajectory
 from robolin.io.trajectories.trajectory import Chunk, require_clock, seconds_since
 from robolin.queries.algorithm_answer import AlgorithmQuery
 from robolin.queries.question import Question
-from robolin.queries.request import QueryContext
+from robolin.queries.request import QueryContext, display_name
+from robolin.queries.states import read_options_from
 from robolin.queries.values import StateInputs
 
 _NOT_UNIQUE = "torques of closed loops are not unique, so they have no external part"
@@ -126,3 +131,59 @@ class ExternalQuery(AlgorithmQuery):
             f"{self.settling:g} s; period {period}",
             "thresholds": {name: value for name, value in joints if value is not None} or "none",
         }
+
+
+def read_recording(
+    arm: Arm,
+    path: str,
+    flags: Mapping[str, Any],
+    scale: Floats,
+    notify: Callable[[str], None],
+) -> Recording:
+    """Read positions, torques and time, and velocities and accelerations if the file has them.
+
+    flags: how to read the file, by flag name
+    scale: factors (n,) of the torques
+    """
+    rules, file = read_options_from(arm, flags), display_name(path)
+    with open_trajectory(path, arm.joint_names, ("q", "tau"), ("qd", "qdd"), rules) as stream:
+        for note in stream.notes:
+            notify(f"{file}: {note}")
+        stamps, columns = _all_rows(stream.chunks(gaps=True))
+        stamps = require_clock(stamps, stream.time_unit, file)
+        time = seconds_since(stamps, stream.time_unit, stamps[:1])
+    qd, qdd = columns.get("qd"), columns.get("qdd")
+    if qd is not None and not ((qd != 0.0) & ~np.isnan(qd)).any():
+        raise RobolinError(
+            "all velocities are 0",
+            where=file,
+            hint="remove the column of velocities to differentiate positions",
+        )
+    tau = columns["tau"]
+    tau *= scale
+    return Recording(time, columns["q"], tau, qd, qdd, file)
+
+
+def _all_rows(chunks: Iterable[Chunk]) -> tuple[Numbers | None, dict[str, Floats]]:
+    """Stamps and columns of all chunks, in memory twice for one column at a time only."""
+    stamps: list[Numbers] = []
+    parts: dict[str, list[Floats]] = {}
+    for chunk in chunks:
+        if chunk.time is not None:
+            stamps.append(chunk.time)
+        for name, values in chunk.columns.items():
+            # a chunk may be a view of a table with other columns
+            parts.setdefault(name, []).append(np.array(values, dtype=np.float64))
+    columns = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
+    return np.concatenate(stamps) if stamps else None, columns
+
+
+def recording_readers(
+    arm: Arm,
+    paths: Sequence[str],
+    flags: Mapping[str, Any],
+    scale: Floats,
+    notify: Callable[[str], None],
+) -> list[Callable[[], Recording]]:
+    """Functions that read one recording each, all with the same options."""
+    return [partial(read_recording, arm, path, flags, scale, notify) for path in paths]

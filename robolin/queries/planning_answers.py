@@ -1,4 +1,4 @@
-"""The `optimize` query: an optimal motion with its gains, limits, cost and replay."""
+"""The `optimize`, `ik` and `excite` queries: a motion or pose that reaches a goal at least cost."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from robolin.analysis.excitation import Excitation, excite
 from robolin.control.linear_model import state_space
-from robolin.control.optimization.inverse_kinematics import PoseGoal
+from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.joint_limits import scaled_ranges
 from robolin.control.optimization.optimal_motion import OptimalMotion
 from robolin.control.optimization.optimize import optimize
 from robolin.core.arm import Arm
+from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.arrays import Floats
 from robolin.core.choices import OptimizeMethod, Solver
 from robolin.core.progress import running
@@ -24,10 +26,13 @@ from robolin.core.text_parsing import (
     FlagText,
     number,
     parse_names,
+    parse_number,
     parse_one_or_per_joint,
     parse_per_joint,
+    parse_seconds,
+    split_name,
 )
-from robolin.queries.ik_answer import parse_pose_goal
+from robolin.evaluation.frames import default_frame
 from robolin.queries.linear_model_answer import model_array
 from robolin.queries.lqr_answer import parse_efforts, state_weights
 from robolin.queries.question import Question, parsed_option
@@ -84,7 +89,11 @@ def answer_optimize(context: QueryContext) -> Result:
 
 
 def validate_values(question: Question) -> None:
-    """Parse the numbers, so that errors come before the arm is loaded."""
+    """Parse goals and numbers, so that errors come before the arm is loaded."""
+    if question.verb == "ik":
+        parse_pose_goal(FlagText("--goal", question.text("goal") or ""))
+    if question.verb != "optimize":
+        return
     for label in ("duration", "dt", "final", "limit-scale"):
         parsed_option(question, label, number)
     state_weights(question)
@@ -226,3 +235,132 @@ def _distance(error: Mapping[str, float]) -> str:
         small = f"{1000.0 * value:.2g} mm" if unit == "m" else f"{np.degrees(value):.2g} deg"
         texts.append(small)
     return f"{' and '.join(texts)} off"
+
+
+_FORM, _EXAMPLE = "FRAME=X,Y,Z or FRAME=X,Y,Z,ROLL,PITCH,YAW", "tool0=0.4,0,0.5,0,90deg,0"
+
+
+def answer_ik(context: QueryContext) -> Result:
+    """Solve the inverse kinematics, and return positions and remaining errors."""
+    arm, question = context.arm, context.question
+    context.emit_arm_notes()
+    goal = parse_pose_goal(FlagText("--goal", question.text("goal") or ""))
+    start = context.states.typed.get("q")
+    count, seed = question.count("starts"), question.count("seed")
+    if goal.frame is None:
+        default_frame(arm, "--goal FRAME=X,Y,Z")
+    with running("inverse kinematics"):
+        solution = ik(
+            arm,
+            goal,
+            q=None if start is None else parse_per_joint(FlagText("--q", start), arm, True, True),
+            starts=32 if count is None else count,
+            seed=0 if seed is None else seed,
+            limits=not question.flag("ignore-limits"),
+        )
+    kinds = [joint.kind for joint in arm.joints]
+    errors = {"position_error": solution.position_error}
+    if goal.rotation is not None:
+        errors["orientation_error"] = solution.orientation_error
+    arrays = (
+        Array("q", solution.q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
+        *(Array(name, np.array(error), (), unit_of(name, kinds)) for name, error in errors.items()),
+    )
+    limits = "ignored" if question.flag("ignore-limits") else "respected"
+    lines = {
+        "goal": f"pose of '{solution.frame}' in the axes of the root link",
+        "position limits": limits,
+        "starts": f"{solution.reached} of {32 if count is None else count} reach the goal",
+    }
+    return context.result(arrays, lines)
+
+
+def parse_pose_goal(typed: FlagText) -> PoseGoal:
+    """Parse FRAME=X,Y,Z[,ROLL,PITCH,YAW]; without a frame, the goal of the tip."""
+    frame, pose = split_name(typed, _FORM, _EXAMPLE) if "=" in typed.text else ("", typed.text)
+    parsed = [parse_number(typed, item) for item in pose.split(",")]
+    if len(parsed) not in (3, 6):
+        raise typed.wrong(f"must have the form {_FORM}", f"write for example {_EXAMPLE}")
+    if any(degrees for _, degrees in parsed[:3]):
+        raise typed.wrong("X,Y,Z are in m, not in degrees")
+    values = [value for value, _ in parsed]
+    rotation = None
+    if len(values) == 6:
+        R = rotation_from_rpy(values[3], values[4], values[5])
+        rotation = np.array(R).reshape(3, 3)
+    return PoseGoal(frame.strip() or None, values[:3], rotation)
+
+
+_LIMITED = ("position", "velocity", "acceleration", "effort")
+# condition number of the regressor above which measurement noise spoils the parameters
+_POOR_CONDITION = 100.0
+
+
+def answer_excite(context: QueryContext) -> Result:
+    """Search a motion; report what it determines and how much of the limits it uses."""
+    context.emit_arm_notes()
+    motion = excite(context.arm, **_arguments(context))
+    arm, identifiable = context.arm, motion.identifiable
+    kinds = [joint.kind for joint in arm.joints]
+    arrays = tuple(
+        Array(name, getattr(motion, name), (arm.joint_names,), unit_of(name, kinds), word)
+        for name, word in COLUMN_WORDS.items()
+    )
+    determined = (
+        f"the motion determines {identifiable.rank} of {motion.possible} identifiable parameters, "
+        f"condition number {identifiable.condition:.3g}"
+    )
+    used = _tightest(context, motion)
+    context.settings.notify("summary", f"{determined}; used limits: {used}")
+    if identifiable.rank < motion.possible:
+        context.warn("not all parameters are determined: use more --iterations or --harmonics")
+    elif identifiable.condition > _POOR_CONDITION:
+        context.warn(
+            f"condition number {identifiable.condition:.3g} is poor (good: below "
+            f"{_POOR_CONDITION:g}): "
+            "use more --iterations, a longer --duration or larger limits"
+        )
+    lines = {
+        "motion": f"Fourier series of {context.question.count('harmonics') or 5} harmonics, "
+        "at rest at the start and the end",
+        "algorithm": "D-optimal random search",
+        "identifiable": f"{identifiable.rank} numbers of {len(identifiable.names)} parameters; "
+        f"{motion.possible} for random motions",
+        "condition": f"{identifiable.condition:.3g}",
+        "used limits": used,
+    }
+    return context.result(arrays, lines, time=motion.time)
+
+
+def _tightest(context: QueryContext, motion: Excitation) -> str:
+    """The largest used fraction of each kind of limit, and its joint."""
+    return "; ".join(
+        f"{word} {100.0 * used[i]:.0f} % ({context.arm.joint_names[i]})"
+        for word, used in zip(_LIMITED, motion.used.T, strict=True)
+        if used[i := int(np.argmax(used))]
+    )
+
+
+def _arguments(context: QueryContext) -> dict[str, Any]:
+    """Options of the question as arguments of `excite`."""
+    question = context.question
+    arguments: dict[str, Any] = {name: question.count(name) for name in ("harmonics", "iterations")}
+    arguments["seed"] = question.count("seed")
+    arguments |= {name: _seconds(question, name) for name in ("duration", "period", "dt")}
+    if (text := question.text("margin")) is not None:
+        arguments["margin"] = number(FlagText("--margin", text))
+    for name in ("max-velocity", "max-acceleration"):
+        arguments[name.replace("-", "_")] = _per_joint(context, name)
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _seconds(question: Question, name: str) -> float | None:
+    text = question.text(name)
+    return None if text is None else parse_seconds(FlagText(f"--{name}", text))
+
+
+def _per_joint(context: QueryContext, name: str) -> Floats | None:
+    text = context.question.text(name)
+    if text is None:
+        return None
+    return np.array(parse_per_joint(FlagText(f"--{name}", text), context.arm, angular=True))

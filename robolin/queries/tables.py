@@ -68,7 +68,7 @@ def compute(
         RobolinError: a state without a result
 
     Example:
-        >>> import polars, robolin.tables
+        >>> import polars, robolin
         >>> frame = polars.DataFrame(
         ...     {"shoulder/position": [0.0, 0.3], "elbow/position": [0.0, -0.7]}
         ... )

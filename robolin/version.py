@@ -1,3 +1,0 @@
-"""The version of robolin."""
-
-__version__ = "0.1.0"
