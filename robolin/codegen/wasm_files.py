@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any
 
+from robolin import __version__
 from robolin.codegen.c_files import header_contract_lines
 from robolin.codegen.functions import DOUBLE, ChosenQuestion
 from robolin.codegen.single_precision import valid_states
@@ -20,7 +21,6 @@ from robolin.core.quantity_table import QUANTITIES, has_units_by_label, joint_un
 from robolin.core.text import printable
 from robolin.engine.compiled.layout import HEAD_DOUBLES, LINK_DOUBLES, MASS
 from robolin.evaluation.methods import Method
-from robolin.version import __version__
 
 
 def wasm_files(
