@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from robolin.api.mass_matrices import (
         mass_matrix_second_derivative as mass_matrix_second_derivative,
     )
-    from robolin.batch.recordings import recording_paths as recording_paths
+    from robolin.batch.batch_plan import recording_paths as recording_paths
     from robolin.checking.outcome import CheckOutcome as CheckOutcome
     from robolin.checking.result_files import check as check
     from robolin.checking.result_files import record as record
@@ -196,7 +196,7 @@ _PUBLIC = {
         "Sensitivity SensitivityMatrices parameter_names sensitivity sensitivity_matrices"
     ),
     "robolin.queries.answer": "answer answer_stream",
-    "robolin.batch.recordings": "recording_paths",
+    "robolin.batch.batch_plan": "recording_paths",
     "robolin.queries.states": "States",
     "robolin.queries.question": "Question",
     "robolin.queries.state_monitor": "state_warnings",
