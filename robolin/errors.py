@@ -91,7 +91,7 @@ class FileError(RobolinError):
 
 
 class RobolinWarning(UserWarning):
-    """A likely mistake in a question that is evaluated nevertheless, as by `robolin.answer`.
+    """Warning about a likely mistake in the input; the result is still computed.
 
     Fields:
         args: the warning, as one text

@@ -46,16 +46,16 @@ _SHARES = {
 class CostGradient(DisplayMixin):
     """First-order change of a cost with the initial state, the torques and the parameters.
 
-    The first row of `q`, `qd` and `parameter` is the gradient by the initial state and the arm; row
-    k is the gradient by changes in that row only.
+    The first row of `q`, `qd` and `parameter` is the gradient with respect to the initial state and
+    the arm; row k is the gradient with respect to changes in that row only.
 
     Fields:
         time: (rows,) in s
-        q: gradient by the positions of each row (rows, n), per rad or m
-        qd: gradient by the velocities of each row (rows, n), per rad/s or m/s
-        tau: gradient by the torques of each row (rows, n), per N·m or N
-        parameter: gradient by the parameters in `names`, changed from each row on (rows, p), per
-            unit of each
+        q: gradient with respect to the positions of each row (rows, n), per rad or m
+        qd: gradient with respect to the velocities of each row (rows, n), per rad/s or m/s
+        tau: gradient with respect to the torques of each row (rows, n), per N·m or N
+        parameter: gradient with respect to the parameters in `names`, if they change from this row
+            on (rows, p), per unit of each
         names: parameter names: those of `parameter_names`, then of `geometry_names`
 
     Example:
@@ -90,9 +90,9 @@ def cost_gradient(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> CostGradient:
-    """Gradient of a cost by the initial state, the torques and the parameters of a motion.
+    """Gradient of a cost with respect to initial state, torques and parameters of a motion.
 
-    The cost depends on states; add the direct gradient by torques, if any, row by row.
+    The cost depends on states; if it also depends on torques, add this gradient row by row.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -101,8 +101,8 @@ def cost_gradient(
         qd: velocities (rows, n) in rad/s or m/s
         tau: torques (rows, n) in N·m or N; alternatively qdd
         qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
-        dcost_dq: derivative of the cost by the positions of each row (rows, n), per rad or m
-        dcost_dqd: derivative by the velocities of each row (rows, n), per rad/s or m/s
+        dcost_dq: derivative of the cost with respect to the positions (rows, n), per rad or m
+        dcost_dqd: derivative of the cost with respect to the velocities (rows, n), per rad/s or m/s
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical

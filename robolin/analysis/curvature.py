@@ -35,7 +35,7 @@ class Curvature(DisplayMixin):
         relative: the largest |R| relative to the largest |𝓜| (...), dimensionless
         flat: whether the curvature is negligible in every configuration
         largest: the joints h, i, j, k of the largest symbol relative to 𝓜
-        at: batch index of its configuration
+        at: batch index of the configuration with this symbol
         independent: number of symbols that are independent under the symmetries, n²(n²-1)/12
 
     Example:

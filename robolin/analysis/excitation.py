@@ -38,7 +38,7 @@ _BEGINNINGS = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation(DisplayMixin):
-    """A motion that starts and ends at rest, and what it determines.
+    """A motion that starts and ends at rest, and the parameters that it determines.
 
     Fields:
         time: (rows,) in s
@@ -47,7 +47,7 @@ class Excitation(DisplayMixin):
         qdd: accelerations (rows, n) in rad/s² or m/s²
         tau: torques of the model (rows, n) in N·m or N
         identifiable: rank, shares and condition number of the regressor along the motion
-        possible: rank of the regressor for random motions: what any motion can determine
+        possible: rank of the regressor for random motions, the largest possible rank
         used: (n, 4), the largest used fraction of the limits of position, velocity, acceleration
             and torque, on a finer grid; 0 without a limit
 
@@ -270,7 +270,7 @@ def excite(
     iterations: int = 1000,
     seed: int = 0,
 ) -> Excitation:
-    """Search a motion that determines the dynamic parameters as well as possible.
+    """Search for a motion that determines the dynamic parameters as well as possible.
 
     Every joint moves along a Fourier series, from rest to rest. The motion stays within the limits
     of position, velocity, acceleration and torque. A random search maximizes the determinant of

@@ -30,7 +30,7 @@ from robolin.evaluation.observer_settings import SETTLING_TIME, observer_gain, o
 class MomentumObserver:
     """Estimate external torques in a control loop, from q, q̇ and τ of every cycle.
 
-    The generalized momentum 𝓜 q̇ changes by the torques of the model and by external ones. The
+    The generalized momentum 𝓜 q̇ changes with the torques of the model and the external torques. The
     observer needs no accelerations; its estimate r follows ṙ = K (τ_external - r). It is causal,
     and bit-identical to the C functions of `generate` with the same `dt` and `settling_time`.
 

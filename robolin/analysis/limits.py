@@ -100,7 +100,7 @@ def limits(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        time: (...) in s, the shape of q without its last axis; None if the motion has none
+        time: (...) in s, the shape of q without its last axis; None if the motion has no times
 
     Returns:
         a `JointLimits`: the closest approach of every joint to every limit it has

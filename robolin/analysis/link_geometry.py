@@ -37,7 +37,7 @@ TURN_PARAMETERS = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeometryDerivative(DisplayMixin):
-    """Derivative of torques by the geometric parameters, for a fixed motion of the joints.
+    """Derivative of torques with respect to geometric parameters, for a fixed motion of the joints.
 
     Fields:
         matrix: ∂τ/∂g (..., n, g), N·m or N per m, per rad, or per unit of an axis
@@ -64,7 +64,7 @@ def geometry_derivative(
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> GeometryDerivative:
-    """Derivative of the torques of a motion by the placement and axes of the joints.
+    """Derivative of the torques with respect to placement and axes of the joints.
 
     Args:
         arm: the arm, from `robolin.load`

@@ -61,7 +61,7 @@ class Residuals(DisplayMixin):
     Fields:
         joints: a `JointResidual` for every joint: joint, measured, rms, bias, largest, row, time,
             correlation, explained, unit
-        rows: number of rows compared; rows with NaN are left out
+        rows: number of rows compared; rows with NaN are skipped
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -120,7 +120,7 @@ def residuals(
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
         tau: measured torques (..., n) in N·m, or forces in N
-        time: (...) in s, the shape of q without its last axis; None if the rows have none
+        time: (...) in s, the shape of q without its last axis; None if the rows have no times
 
     Returns:
         a `Residuals`: RMS, bias, largest residual, correlation and explained share of every joint

@@ -38,7 +38,7 @@ def close(
 ) -> Closed:
     """Project a state onto the loop constraints, keeping the joints in `hold` fixed.
 
-    Newton's method repeats the least-norm step that closes the gaps; the change of velocities is
+    Newton's method takes least-norm steps until the loops are closed. The change of velocities is
     the smallest possible.
 
     Args:
@@ -207,7 +207,7 @@ def linearize_loops(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on the constraints
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0, as for
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0, as for
             `linearize_forward`
         loop_method: solver of the loop constraints: "null-space", "kkt" or "schur"
 

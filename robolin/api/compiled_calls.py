@@ -33,8 +33,8 @@ def compile(  # noqa: A001 (always called as robolin.compile)
 ) -> Callable[..., Any]:
     """Compile a function that evaluates one state in about a microsecond.
 
-    `call(q, qd, qdd, out=None)` takes arrays as `numpy.empty(arm.n)` makes them and converts
-    nothing: every array must be float64, contiguous and of shape (n,).  `help(call)` lists the
+    `call(q, qd, qdd, out=None)` does not convert its arguments: every array must be float64,
+    contiguous and of shape (n,), such as `numpy.empty(arm.n)`.  `help(call)` lists the
     arguments in order.  With `out`, results are written there without allocating memory.  The call
     is thread-safe, holds its own copy of the arm's data, and pickles by compiling again.
     `engine` and `jobs` do not apply, because there is one state and one kernel; `reference` does
@@ -90,7 +90,7 @@ def native_kernel(
     """Return a kernel by address, for compiled code such as C, ctypes or LLVM functions.
 
     `native_kernel(arm, verb).table()` has the address of the function and all its arguments
-    besides the state; docs/dev/engine.md describes them.  Results have the same bits as those of
+    except the state; docs/dev/engine.md describes them.  Results are bit-identical to those of
     the function with the same name.
 
     Args:

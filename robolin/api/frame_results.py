@@ -43,7 +43,7 @@ class FrameMotion(DisplayMixin):
         twist: angular velocity of the frame and velocity of its point (..., 6) in rad/s and m/s
         spatial_acceleration: rate of the twist at the current, fixed position of the point (..., 6)
             in rad/s² and m/s²
-        classical_acceleration: the linear part is that of the point itself, plus w x v (..., 6)
+        classical_acceleration: the linear part is the acceleration of the moving point (..., 6)
         position: position of the point in the root frame (..., 3) in m
         rotation: axes of the frame as columns, in root axes (..., 3, 3)
         frame: name of the link, moving or merged
@@ -68,7 +68,7 @@ class FrameDerivatives(DisplayMixin):
     """∂/∂q and ∂/∂q̇ of a frame's motion.
 
     Derivatives of twist and classical acceleration belong to the point that moves with the frame;
-    spatial ones belong to the current position of the point, which is fixed.
+    spatial derivatives belong to a point that is fixed at its current position.
     Angular rows come first; units are those of the motion per rad or m, or per rad/s or m/s.
 
     Fields:

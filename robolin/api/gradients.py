@@ -68,7 +68,7 @@ def gradient_inverse(
     engine: Engine = "auto",
     jobs: int | None = None,
 ) -> InverseGradient:
-    """Gradient of weights · τ by position, velocity and acceleration, exact, in O(n).
+    """Gradient of weights · τ with respect to q, q̇ and q̈, exact, in O(n).
 
     This is the vector-Jacobian product of `linearize_inverse`, without its matrices.
 
@@ -166,7 +166,7 @@ def hessian_inverse(
         jobs: threads for batches of states; None for one per processor
 
     Returns:
-        second derivatives (..., 3n, 3n) by q, q̇ and q̈, in this order; symmetric for arms
+        second derivatives (..., 3n, 3n) with respect to q, q̇ and q̈; symmetric for arms
         without multi-DoF joints
 
     Raises:
@@ -198,7 +198,7 @@ def gradient_forward(
     engine: Engine = "auto",
     jobs: int | None = None,
 ) -> ForwardGradient:
-    """Gradient of weights · q̈ by position, velocity and torque, exact, in O(n).
+    """Gradient of weights · q̈ with respect to q, q̇ and τ, exact, in O(n).
 
     This is the vector-Jacobian product of `linearize_forward`, without its matrices.
 
@@ -206,7 +206,7 @@ def gradient_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0
         weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
@@ -254,7 +254,7 @@ def hessian_vector_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0
         weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
         dq, dqd, dtau: direction (..., n) in the units of q, qd and tau; a multi-DoF joint
             has a twist for dq
@@ -303,14 +303,14 @@ def hessian_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0
         weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
 
     Returns:
-        second derivatives (..., 3n, 3n) by q, q̇ and τ, in this order; symmetric for arms
+        second derivatives (..., 3n, 3n) with respect to q, q̇ and τ; symmetric for arms
         without multi-DoF joints
 
     Raises:

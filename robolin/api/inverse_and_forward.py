@@ -86,7 +86,7 @@ def forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0
         method: "auto", "operator", "conventional", or a recursion: "a" … "d", "bias-free", …
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor

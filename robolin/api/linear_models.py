@@ -74,8 +74,8 @@ class LinearizedForward(DisplayMixin):
         q: positions of the operating point (..., n) in rad or m
         qd: velocities of the operating point (..., n) in rad/s or m/s
         tau: torques of the operating point (..., n) in N·m or N
-        dqdd_dprescribed: derivative of q̈ by prescribed accelerations (..., n, n), with zero
-            columns for other joints; None if no joint is prescribed
+        dqdd_dprescribed: ∂q̈/∂q̈₀ for the prescribed accelerations q̈₀ (..., n, n), with zero columns
+            for other joints; None if no joint is prescribed
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -172,7 +172,7 @@ def linearize_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0, so that an
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0, so that an
             arm at rest stays there
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
@@ -298,7 +298,7 @@ def perturb_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for those with q̈ = 0, so that an
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0, so that an
             arm at rest stays there
         dq, dqd, dtau: changes (..., n) of q, qd and tau, in their units; `close_change` projects
             them onto the loop constraints

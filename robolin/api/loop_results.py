@@ -93,9 +93,9 @@ class LoopForces(DisplayMixin):
     Fields:
         qdd: accelerations (..., n) in rad/s² or m/s²
         lam: force in N, and moment in N·m if rigid, on the first frame of each closure (..., m),
-            in world axes; the second frame receives the opposite
+            in world axes; the second frame receives the opposite force
         rank: number of independent equations (...)
-        kept: True for independent equations (..., m); λ of the others is 0
+        kept: True for independent equations (..., m); λ of redundant equations is 0
         rows: names of the m equations: closure and component
 
     Example:
@@ -133,12 +133,12 @@ class LinearizedLoops(DisplayMixin):
         dqdd_dqd: (..., n, n) in 1/s
         dqdd_dq: (..., n, n) in 1/s²
         lam: force in N, and moment in N·m if rigid, on the first frame of each closure (..., m),
-            in world axes; the second frame receives the opposite
+            in world axes; the second frame receives the opposite force
         dlam_dtau: (..., m, n), N per N·m
         dlam_dqd: (..., m, n) in N·s/rad
         dlam_dq: (..., m, n) in N/rad
         rank: number of independent equations (...)
-        kept: True for independent equations (..., m); λ of the others is 0
+        kept: True for independent equations (..., m); λ of redundant equations is 0
         rows: names of the m equations: closure and component
         q: positions of the operating point (..., n) in rad or m
         qd: velocities of the operating point (..., n) in rad/s or m/s

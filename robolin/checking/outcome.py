@@ -35,10 +35,11 @@ class CheckOutcome(DisplayMixin):
         path: of the stored result
         status: 'same', 'differs', 'updated' (stored again), or 'refused'
         question: the command and the robot, as far as known
-        comparison: the differences: `.entries`, those `.beyond` their tolerance (each with
-            `.array`, `.entry`, `.stored`, `.found`, `.unit` and `.rounding`), `.worth_listing`
-            without round-off next to a real difference, and as sentences `.structure`, `.notes`
-            and `.contract`; after an error, the known model changes
+        comparison: the differences.  `.entries` lists all of them, and `.beyond` those beyond
+            their tolerance, each with `.array`, `.entry`, `.stored`, `.found`, `.unit` and
+            `.rounding`.  `.worth_listing` omits round-off if there are real differences.
+            `.structure`, `.notes` and `.contract` are sentences.  After an error, the comparison
+            contains only the known model changes
         error: the reason for 'refused', otherwise None
         seconds: duration of the check, in s
         location: location of the first changed line in the robot file, or None

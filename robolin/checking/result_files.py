@@ -26,7 +26,7 @@ def write(result: Result | ResultStream | StoredResult, path: str | Path) -> Non
     """Write a result as `-o` does; the extension .csv, .json, .npz, .parquet or .mat sets the
     format.
 
-    The file appears complete or not at all, with the same bytes as that of the equivalent command.
+    The file is complete or absent, and is bit-identical to the file of the equivalent command.
 
     Args:
         result: from `robolin.answer` or `robolin.read_result`, or the stream of

@@ -37,7 +37,7 @@ def casadi_function(
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
 ) -> Any:
-    """Build a `casadi.Function` over SX of a computation, with named inputs and outputs.
+    """Build a `casadi.Function` of SX symbols for a computation, with named inputs and outputs.
 
     The function contains the algorithm with the arm's numbers, so CasADi differentiates, simplifies
     and generates code as usual.  Results with three or more axes become matrices: the first axis

@@ -59,11 +59,11 @@ def state_space(
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s² that tau="hold" produces; None for 0
         tau: torques (..., n) in N·m, or forces in N; "hold" for the torques that produce qdd
-        actuated: names of the actuated joints, or "all"; None for those in the robot file
+        actuated: names of the actuated joints, or "all"; None for the robot file's
         passive: names of the passive joints, instead of `actuated`
         outputs: q, qd, qdd, tau, 'elbow/position', or frames: 'tool0', 'tool0/velocity', 'tool0/vx'
         reference: axes of frame outputs: 'world' or 'frame' (the frame's own axes)
-        dt: the sample time in s of a discrete model; None for a continuous one
+        dt: the sample time in s of a discrete model; None for a continuous model
         method: discretization method: "zoh", "foh", "tustin" or "euler"
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor

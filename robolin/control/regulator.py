@@ -362,7 +362,7 @@ class PlacedPoles(DisplayMixin):
 
     Fields:
         K: the gains (..., m, N)
-        missed: largest distance of a pole from the desired one (...), in 1/s
+        missed: largest distance between a pole and the desired pole (...), in 1/s
         model: the linear model
 
     Example:
@@ -385,7 +385,7 @@ class PlacedPoles(DisplayMixin):
 def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
     """Compute gains that place the closed-loop poles, by Tits and Yang's method.
 
-    Among the possible gains, the method looks for poles that are insensitive to the model.
+    Among the possible gains, the method chooses gains whose poles are insensitive to model errors.
 
     Args:
         model: a `StateSpace`

@@ -92,7 +92,7 @@ def trim(
     Args:
         arm: the arm, from `robolin.load`
         q: one pose (n,) in rad or m, in the order of `arm.joint_names`
-        actuated: names of the actuated joints, or "all"; None for those in the robot file
+        actuated: names of the actuated joints, or "all"; None for the robot file's
         passive: names of the passive joints, instead of `actuated`
         keep: names of joints that keep their position
         limits: stay within the position limits of the robot file

@@ -63,8 +63,8 @@ class Arm:
     """A robot model ready for dynamics, made by `robolin.load`: frozen, hashable, picklable.
 
     Fields:
-        name: as the description has it
-        links_tip_to_base: the moving links as the papers number them; `links` has them base to tip
+        name: name in the robot description
+        links_tip_to_base: the moving links in the order of the papers; `links` is in reverse order
         frames: every link of the description, moving or merged -> its moving link and pose
         joint_names: the independent joints in the order of q: n of them
         groups: multi-DoF joints
@@ -78,7 +78,7 @@ class Arm:
         wrenches: external wrenches, in N and N·m
         loops: loop-closure constraints between frames
         named_poses: (name, positions in rad or m) of each named pose; `poses` has them as arrays
-        dh_rows: of the moving joints that were written as rows of a Denavit–Hartenberg table
+        dh_rows: Denavit–Hartenberg parameters of the joints that a DH table defines
         tip: the frame of kinematic results, or None
         contract: model assumptions in words: what is included and what is ignored
         model_dict: numeric values of the description, to detect changes in it
@@ -174,7 +174,7 @@ class Arm:
 
     @property
     def base(self) -> int:
-        """Number of the base: one more than that of the last link."""
+        """Number of the base: one more than the number of the last link."""
         return len(self.links) + 1
 
     @cached_property
@@ -192,7 +192,7 @@ class Arm:
             the `Link`
 
         Raises:
-            UsageError: a number that no moving link has
+            UsageError: no moving link has this number
 
         Example:
             >>> robolin.load("two-link").link(1).name
@@ -238,7 +238,7 @@ class Arm:
             the name
 
         Raises:
-            UsageError: a number that no moving link has
+            UsageError: no moving link has this number
 
         Example:
             >>> robolin.load("two-link").joint_of(1)

@@ -106,7 +106,7 @@ class Joint:
     """A moving joint: its pose on the link inboard of it, its axis, limits and parameters.
 
     Fields:
-        name: as the description has it
+        name: name in the robot description
         kind: "revolute", "continuous" or "prismatic"
         pose: of the joint on the link inboard of it: rotation (9 numbers, row by row),
             translation in m
@@ -163,7 +163,7 @@ class Link:
     """A moving link with the joint inboard of it and the number of its parent link.
 
     Fields:
-        name: as the description has it
+        name: name in the robot description
         joint: the `Joint` inboard of it
         parent: the number of the link inboard, counted from 1 at the tip: `arm.link(parent)`,
             or `arm.base`

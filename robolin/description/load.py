@@ -47,7 +47,7 @@ def load(
     srdf: str | PathLike[str] | None = None,
     **unknown: Never,
 ) -> Arm:
-    """Load the arm of a file or of a bundled name.
+    """Load a robot from a file, or a bundled robot by name.
 
     Args:
         source: a path to a .urdf, .xacro, .sdf, .mjcf or .yaml file, `-` for standard input, a name
@@ -57,19 +57,20 @@ def load(
             file's gravity (else -z); None for the file's gravity, else 9.81
         base, tip: links between which joints move; all other joints are locked
         lock: joint -> fixed position in rad or m
-        payload: (link, mass), (link, mass, position) or a list of them: point masses added, in kg
+        payload: (link, mass), (link, mass, position) or a list of these: added point masses, in kg
             and m
         wrench: link -> (fx, fy, fz, tx, ty, tz) applied to the arm, in N and N·m
         wrench_frame: frame of the wrenches: "follower", "dead" or "world"
         damping: False ignores the description's damping
         springs: False ignores the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
-            joint -> value for one per joint; None for those of the description, or no friction
-        armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
+            {joint: velocity} for one value per joint; None for the value in the file, or no
+            friction
+        armature: joint -> reflected rotor inertia in kg·m² or kg, instead of the file's
         joints: order of joints in inputs and outputs; None for the description's order
         floating_base: True adds a 6-DoF joint 'base' between world and base link
-        base_joint: type of a joint 'base' there: "planar", "spherical" or "floating"
-        open_loops: True ignores loop closures: the arm is its tree of joints
+        base_joint: type of such a joint 'base': "planar", "spherical" or "floating"
+        open_loops: True ignores loop closures and keeps only the tree of joints
         strict: True turns warnings of `robolin validate` into errors
         xacro_args: values for the arguments of a xacro file, by name
         packages: folders of packages for `$(find NAME)` in a xacro file and of models for
@@ -155,19 +156,20 @@ def from_urdfpy(
             file's gravity (else -z); None for the file's gravity, else 9.81
         base, tip: links between which joints move; all other joints are locked
         lock: joint -> fixed position in rad or m
-        payload: (link, mass), (link, mass, position) or a list of them: point masses added, in kg
+        payload: (link, mass), (link, mass, position) or a list of these: added point masses, in kg
             and m
         wrench: link -> (fx, fy, fz, tx, ty, tz) applied to the arm, in N and N·m
         wrench_frame: frame of the wrenches: "follower", "dead" or "world"
         damping: False ignores the description's damping
         springs: False ignores the description's joint springs
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
-            joint -> value for one per joint; None for those of the description, or no friction
-        armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
+            {joint: velocity} for one value per joint; None for the value in the file, or no
+            friction
+        armature: joint -> reflected rotor inertia in kg·m² or kg, instead of the file's
         joints: order of joints in inputs and outputs; None for the description's order
         floating_base: True adds a 6-DoF joint 'base' between world and base link
-        base_joint: type of a joint 'base' there: "planar", "spherical" or "floating"
-        open_loops: True ignores loop closures: the arm is its tree of joints
+        base_joint: type of such a joint 'base': "planar", "spherical" or "floating"
+        open_loops: True ignores loop closures and keeps only the tree of joints
         strict: True turns warnings of `robolin validate` into errors
         unknown: any other keyword is an error, with the closest option as a hint
 

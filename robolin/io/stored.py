@@ -39,7 +39,7 @@ TIME = "time"
 class StoredResult(DisplayMixin):
     """A result read back from a file.
 
-    `stored - other` is the difference of its numbers from those of another result.
+    `stored - other` is the difference between the numbers of two results.
 
     Fields:
         arrays: name -> float64, complex128 or int64 array of shape (…) or (rows, …), the times as

@@ -39,7 +39,7 @@ class Question:
 
     The keywords of each command are listed below; `Question.keywords(verb)` explains them.  A
     number, a list of numbers or a mapping from names to numbers may replace the text of the
-    command line.  True sets a switch; None and False leave an option out.
+    command line.  True sets a switch; None and False omit an option.
 
     Fields:
         verb: name of the command, as on the command line

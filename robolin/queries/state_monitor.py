@@ -58,8 +58,8 @@ class StateMonitor:
 def state_warnings(arm: Arm, q: JointValues, *, jobs: int | None = None) -> tuple[str, ...]:
     """Check states for likely mistakes without computing results.
 
-    Functions such as `robolin.inverse` evaluate any finite state without checks, because one
-    state takes them microseconds; commands and `robolin.answer` emit the warnings listed here.
+    Functions such as `robolin.inverse` evaluate any finite state without checks, because they
+    need only microseconds per state; commands and `robolin.answer` emit the warnings listed here.
 
     Args:
         arm: the robot, from `robolin.load`

@@ -59,8 +59,8 @@ def sweep(
 ) -> Result:
     """Evaluate one question for several values of a model option, like `robolin sweep`.
 
-    Exactly one of the four options is required, with a list of values or as text of the command
-    line.  It is added to the options that the arm was loaded with.
+    Exactly one of the four options is required: a list of values, or text as on the command line.
+    It is added to the options that the arm was loaded with.
 
     Args:
         arm: the robot, from `robolin.load` with a file or a bundled name

@@ -50,7 +50,7 @@ class Identification(DisplayMixin):
         predicted: torques of the last stage for the same rows (rows, n)
         predicted_before: torques of the robot file for the same rows (rows, n)
         time: of the held-out rows (rows,) in s
-        settings: what was found or given: rows, width, lag, clock, cleaned rows, prior
+        settings: estimated or given settings: rows, width, lag, clock, cleaned rows, prior
         findings: sentences about the payload
         notes: remarks about the data
 
@@ -128,14 +128,14 @@ class Identification(DisplayMixin):
 
     @property
     def improves(self) -> bool:
-        """True if the last stage lowers the error on held-out rows, and no other is better."""
+        """True if the last stage lowers the held-out error, and no other stage is better."""
         last = self.stages[-1].score.headline
         least = self.best_stage.score.headline
         return last < self.stages[0].score.headline and last <= (1.0 + _EQUAL) * least
 
     @property
     def best_stage(self) -> Stage:
-        """The stage with the smallest error on held-out rows, the earliest of equal ones."""
+        """The stage with the smallest error on held-out rows; of equal stages, the earliest."""
         return min(self.stages, key=lambda stage: stage.score.headline)
 
 

@@ -114,7 +114,7 @@ def identify(
         recordings: one or several `Recording`s with measured torques, or functions that return
             one, which need less memory: each is called once, and its arrays are overwritten
         what: "friction", "payload" (friction and one link), "links" (friction and all links) or
-            "all" (the stages friction, payload and all links, one after the other)
+            "all" (the stages friction, payload and all links, in sequence)
         holdout: the part at the end of each recording that is held out as test, or other
             `Recording`s
         payload_link: the link of the payload stage; default the last link.  With `unloaded`, the
@@ -125,11 +125,11 @@ def identify(
         lag: of the torques behind the motion in s; None to find it
         clock: "auto", "stamps", or the period in s
         friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) in rad/s or m/s: one number,
-            (n,), or joint -> value for all joints; None for those of the arm, or to find one for
-            every joint
-        prior: how far the robot file is trusted: 0.1 for 10 %
+            (n,), or joint -> value for all joints; None for the arm's velocities, or to find one
+            for every joint
+        prior: assumed relative error of the robot file: 0.1 for 10 %
         fix: parameters that keep a value, such as {"link/mass": 2.1}
-        free: links that are not trusted
+        free: links whose values in the robot file are not used as prior
         progress: called with a text at every step
 
     Returns:

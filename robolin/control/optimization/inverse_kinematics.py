@@ -148,7 +148,7 @@ def ik(
 ) -> InverseKinematics:
     """Find joint positions that place a frame at a goal (inverse kinematics).
 
-    The solver starts at q and at random positions.  Among the solutions, it returns the one
+    The solver starts at q and at random positions.  It returns the solution
     nearest to q.
 
     Args:

@@ -84,16 +84,16 @@ def optimize(
             velocities 1/limit², and positions 0, or 1e4 to follow a motion
         R: weights of torques per second; None for 1/limit², or 1 without a limit
         final: weight of the goal and of the final velocity; None to reach both exactly
-        actuated: names of the actuated joints, or "all"; None for those in the robot file
+        actuated: names of the actuated joints, or "all"; None for the robot file's
         passive: names of the passive joints, instead of `actuated`
         limits: respect the position, velocity and effort limits of the robot file
         limit_scale: factor of the velocity and effort limits
-        max_effort: effort limits (n,) instead of those of the file, in N·m or N
-        max_speed: velocity limits (n,) instead of those of the file, in rad/s or m/s
-        method: "acceleration" for fully actuated arms, "torque" for others; "auto" selects
+        max_effort: effort limits (n,) instead of the limits in the file, in N·m or N
+        max_speed: velocity limits (n,) instead of the limits in the file, in rad/s or m/s
+        method: "acceleration" for fully actuated arms, "torque" for other arms; "auto" selects one
         starts: number of starts; None for 1, for 4 with a pose, and for 24 with passive joints
         seed: random seed of the other starts
-        iterations: most iterations
+        iterations: maximum number of iterations
         tolerance: relative decrease of the cost at which the iterations end
         solver: "own", or "ipopt" through CasADi
         initial: motion with `time` and `q`, and `tau` with passive joints, as the first start

@@ -232,13 +232,13 @@ def receding(
         horizon: length of the planned motion in s
         dt: sample time and time between knots, in s
         Q: weights of states per second; None for positions 10, and velocities 1/limit² or 1
-        R: weights per second of torques from those that hold the goal; None for 1/limit², or 1
-            without a limit
+        R: weights per second of deviations from the holding torques at the goal; None for
+            1/limit², or 1 without a limit
         final: weight of the last state; None for the weight of the positions
         limits: respect the limits of the robot file along the horizon
         limit_scale: factor of the velocity and effort limits
-        max_effort: effort limits (n,) instead of those of the file, in N·m or N
-        max_speed: velocity limits (n,) instead of those of the file, in rad/s or m/s
+        max_effort: effort limits (n,) instead of the limits in the file, in N·m or N
+        max_speed: velocity limits (n,) instead of the limits in the file, in rad/s or m/s
         iterations: iterations per sample
         observer: gain of the torque-bias observer between 0 (none) and 1
 

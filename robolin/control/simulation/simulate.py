@@ -106,7 +106,7 @@ def simulate(
     prescribe: JointsNamed | None = None,
     qdd: AnyAcceleration | None = None,
 ) -> Simulation:
-    """Simulate the motion of an arm from one initial state or a batch of them.
+    """Simulate the motion of an arm from one initial state or a batch of initial states.
 
     Args:
         arm: the arm, from `robolin.load`

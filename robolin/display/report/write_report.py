@@ -44,7 +44,7 @@ def report(
         states: a `States` (default: the pose 'home', else 0)
         path: output file, ending in .html; None to return the page only
         close: joints that stay fixed when closed loops are closed, or 'least'
-        residual: compare the torques with the measured ones of the recording
+        residual: compare the torques with the measured torques of the recording
         verify_states: number of states for `verify`; 0 to skip it
         notify: called with 'note', 'warning' or 'summary' and a text
 
