@@ -11,6 +11,7 @@ from robolin.codegen.c_files import CProgram, header_text, prefix_for, source_te
 from robolin.codegen.c_function import ArmData, CFunction, loop_function, straight_function
 from robolin.codegen.c_test_file import check_text
 from robolin.codegen.extra_files import mex_text, plugin_description, plugin_source, require_ros2
+from robolin.codegen.fmu_files import fmu_archives, is_marked_archive, require_fmu
 from robolin.codegen.functions import (
     DOUBLE,
     PRECISIONS,
@@ -85,7 +86,8 @@ def generate(
             "auto" uses loops above 12 joints, and for WebAssembly above 10 000 operations
         extras: "mex" for a function of MATLAB and Octave, "ros2" for a plugin of
             inverse_dynamics_solver, which needs "inverse" and "mass-matrix", "mpc" for the
-            controller `mpc`, which needs "inverse" and "linearize-inverse"
+            controller `mpc`, which needs "inverse" and "linearize-inverse", "fmu" for functional
+            mock-up units of FMI 2.0 and 3.0, which need "forward" and "linearize-forward"
         method: the algorithm, if a verb has several
         frame: name of the link for kinematic verbs; None for the tip, or the only end
         point: coordinates of a point in that frame (3,) in m
@@ -169,7 +171,11 @@ def program_files(
         texts[f"{name}_mpc.h"] = mpc_header(program, controller)
         texts[f"{name}_mpc.c"] = mpc_source(program, controller)
         texts[f"{name}_mpc_test.c"] = mpc_test(program, controller)
-    return {name: file_bytes(name, lines) for name, lines in texts.items()}
+    files = {name: file_bytes(name, lines) for name, lines in texts.items()}
+    if "fmu" in extras:
+        require_fmu(program)
+        files |= fmu_archives(program, questions)
+    return files
 
 
 def _with_loops(
@@ -290,7 +296,9 @@ def _is_ours(file: Path) -> bool:
         return False
     content = file.read_bytes()
     first, _, rest = content.partition(b"\n")
-    return is_marked(content) or f"{_MARK}: {sha256(rest).hexdigest()}".encode() in first
+    if is_marked(content) or is_marked_archive(content):
+        return True
+    return f"{_MARK}: {sha256(rest).hexdigest()}".encode() in first
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -107,10 +107,10 @@ def mpc_header(program: CProgram, controller: MpcController) -> Iterator[str]:
     sizes = {"N": tables.knots, "n": n, "n2": 2 * n, "nn": n * n, "n4": n4, "PC": 2 * n4 + 4}
     words = {"upper": program.prefix.upper(), "dt": _number(tables.dt)}
     words |= {name: str(size) for name, size in sizes.items()}
-    yield from _filled("mpc_template.h", program.prefix, words)
+    yield from filled_template("mpc_template.h", program.prefix, words)
 
 
-def _filled(file: str, prefix: str, words: dict[str, str]) -> Iterator[str]:
+def filled_template(file: str, prefix: str, words: dict[str, str]) -> Iterator[str]:
     """A template with $words replaced, and @ by the prefix."""
     text = (resources.files("robolin.codegen") / file).read_text("utf-8")
     # longest first: $n is the beginning of other words
@@ -141,7 +141,7 @@ def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
         "most": _number(tables.damping[1]),
         "rounding": _number(tables.rounding),
     }
-    yield from _filled("mpc_template.c", program.prefix, words)
+    yield from filled_template("mpc_template.c", program.prefix, words)
 
 
 def mpc_test(program: CProgram, controller: MpcController) -> Iterator[str]:
@@ -162,4 +162,4 @@ def mpc_test(program: CProgram, controller: MpcController) -> Iterator[str]:
         "states": _table("double", "states", states.reshape(_SAMPLES, -1), 2 * n),
         "expected": _table("unsigned long long", "expected", bits, n),
     }
-    yield from _filled("mpc_template_test.c", program.prefix, words)
+    yield from filled_template("mpc_template_test.c", program.prefix, words)

@@ -67,7 +67,7 @@ Real = Literal["double", "float"]
 REALS: tuple[Real, ...] = get_args(Real)
 SourceLayout = Literal["auto", "unrolled", "loops"]
 LAYOUTS: tuple[SourceLayout, ...] = get_args(SourceLayout)
-Extra = Literal["mex", "ros2", "mpc"]
+Extra = Literal["mex", "ros2", "mpc", "fmu"]
 EXTRAS: tuple[Extra, ...] = get_args(Extra)
 
 # file formats of pictures

@@ -57,9 +57,9 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--with",
         METHOD,
-        "Add mex (MATLAB), ros2 (plugin) or mpc (controller); repeatable\n"
+        "Add mex (MATLAB), ros2 (plugin), mpc (controller) or fmu; repeatable\n"
         "mex: a function for MATLAB and Octave; ros2: a plugin for inverse_dynamics_solver of "
-        "ROS 2; mpc: the controller of robolin.receding.",
+        "ROS 2; mpc: the controller of robolin.receding; fmu: model exchange with FMI 2.0 and 3.0.",
         into="extras",
         multiple=True,
         choices=EXTRAS,
@@ -150,6 +150,7 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
       robolin generate panda inverse forward --target wasm -o panda-wasm
       robolin generate ur5 momentum-observer --dt 0.002 -o ur5-c
       robolin generate ur5 inverse linearize-inverse --with mpc -o ur5-mpc
+      robolin generate ur5 forward linearize-forward --with fmu -o ur5-fmu
     """
     from robolin.codegen.generate import generate
 
