@@ -292,7 +292,7 @@ class ArmCache:
         self._run_counts: dict[str, int] = {}
         self._narrow_plans: dict[str, Any] = {}
         self._calls: dict[str, QuickCall] = {}
-        self._tables: Any = None
+        self.tables: Any = None
 
     def count_call(self, name: str) -> int:
         """Count a run without a kernel; return the number of such runs."""
@@ -317,17 +317,17 @@ class ArmCache:
             return self.single_state_plan(name)
         return self.plan(name) if width is None else self._new_plan(name, width)
 
-    def _kernel_spec(self, name: str, width: int | None = None) -> Any:
+    def kernel_spec_of(self, name: str, width: int | None = None) -> Any:
         from robolin.engine.compiled.plan import arm_tables, kernel_spec
 
-        self._tables = self._tables or arm_tables(self.parameters)
-        return kernel_spec(name, ALGORITHMS[name], self._tables, width)
+        self.tables = self.tables or arm_tables(self.parameters)
+        return kernel_spec(name, ALGORITHMS[name], self.tables, width)
 
     def _new_plan(self, name: str, width: int | None = None) -> Any:
         from robolin.engine.compiled.plan import Plan
 
-        spec = self._kernel_spec(name, width)
-        return Plan(self._tables, spec)
+        spec = self.kernel_spec_of(name, width)
+        return Plan(self.tables, spec)
 
     def fast_call(self, name: str) -> QuickCall:
         """The fast call of an algorithm; it uses few lanes if that kernel is cached."""
@@ -335,7 +335,7 @@ class ArmCache:
         if call is None:
             from robolin.engine.compiled.kernels import is_cached
 
-            narrow = is_cached(self._kernel_spec(name, MIN_LANES))
+            narrow = is_cached(self.kernel_spec_of(name, MIN_LANES))
             plan = self.single_state_plan(name) if narrow else self.plan(name)
             call = self._calls.setdefault(name, quick_call_of(plan))
         return call

@@ -18,11 +18,13 @@ from robolin.core.arrays import AnyArray, Floats
 from robolin.core.text import did_you_mean, pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.call_table import CallTable, is_supported
-from robolin.engine.compiled.kernels import can_compile, require_compiler
+from robolin.engine.compiled.kernels import can_compile, host_width, require_compiler
 from robolin.engine.compiled.native import NativeKernel
 from robolin.engine.compiled.plan import KernelCall
+from robolin.engine.compiled.straight_kernel import StraightKernel, StraightKernels
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import (
+    MIN_LANES,
     arm_cache,
     explain_failure,
     independent_of_loops,
@@ -170,6 +172,26 @@ def kernel_of(arm: Arm, verb: str, method: Method, width: int | None) -> NativeK
     name = _required_algorithm(arm, verb, method)
     plan = arm_cache(arm).plan_of_width(name, width)
     return NativeKernel.of(plan, name, ALGORITHMS[name].needs)
+
+
+def fastest_kernel_of(
+    arm: Arm, verb: str, width: int | None, blocks: int
+) -> NativeKernel | StraightKernel:
+    """The kernel of a verb by address: straight-line code if it pays, else the general kernel.
+
+    width: MIN_LANES for one state, None for many
+    blocks: number of calls with one block of rows
+    """
+    name = _required_algorithm(arm, verb, "auto")
+    lanes = 1 if width == MIN_LANES else width or host_width()
+    spec = arm_cache(arm).kernel_spec_of(name, lanes)
+    straight = straight_kernels(arm).get(spec, blocks)
+    return straight or kernel_of(arm, verb, "auto", width)
+
+
+def straight_kernels(arm: Arm) -> StraightKernels:
+    """The straight-line kernels of an arm."""
+    return cached_on_arm(arm, "straight kernels", lambda _: StraightKernels(arm_cache(arm).tables))
 
 
 def kernel_verb(verb: str) -> str:

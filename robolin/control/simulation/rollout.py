@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from math import prod
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,11 +32,17 @@ from robolin.control.simulation.torques import (
 )
 from robolin.core.arrays import AnyArray, as_joint_array
 from robolin.core.threads import cores
-from robolin.engine.compiled.kernels import can_compile
+from robolin.engine.compiled.kernels import can_compile, host_width
 from robolin.engine.compiled.native import NativeKernel
+from robolin.engine.compiled.straight_kernel import StraightKernel
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.evaluation.evaluate import FEW_STATES, MIN_LANES
-from robolin.evaluation.state_call import kernel_of
+from robolin.evaluation.state_call import fastest_kernel_of
+
+# torque of a table: one value, linear between rows, or a pulse
+TorqueTableKind = Literal["constant", "linear", "pulse"]
+# control laws; "table" is a torque that does not depend on the state
+CommandKind = Literal["table", "tracking", "computed", "feedback", "braking", "rate-control"]
 
 # arms that run all their steps together: a multiple of the lanes, small enough for the caches
 TILE = 16
@@ -43,6 +50,36 @@ TILE = 16
 CHUNK_SECONDS = 0.05
 # steps of the first chunk, and of a chunk after a step that needed the step-by-step integrator
 FIRST_CHUNK = 16
+
+
+@dataclass(frozen=True)
+class RolloutCode:
+    """Everything that the code of a rollout depends on; arms and numbers are data.
+
+    scheme:      "rk4", or "euler" for semi-implicit Euler
+    command:     the control law
+    table:       torque of a table: the complete command, or added to gravity compensation
+    hold:        add the static torque of gravity and loads
+    disturbance: torque of a table that effort limits do not cut; None for none
+    moving:      the reference of the law has several rows
+    integrals:   integrals of the law are states
+    cost:        the cost is a state
+    """
+
+    scheme: str
+    command: CommandKind
+    table: TorqueTableKind = "constant"
+    hold: bool = False
+    disturbance: TorqueTableKind | None = None
+    moving: bool = False
+    integrals: bool = False
+    cost: bool = False
+
+    @property
+    def constant(self) -> bool:
+        """True for torques that depend neither on time nor on the state."""
+        own = self.command == "table" and self.table == "constant" and not self.hold
+        return own and self.disturbance in (None, "constant")
 
 
 class Rollout:
@@ -166,22 +203,23 @@ def _address_or_number(value: Any) -> int:
 class _Recipe:
     """Data of the compiled code: kernels of the arm, arrays and numbers."""
 
-    def __init__(self, equations: Equations, scheme: str) -> None:
-        self.arm, self.scheme = equations.arm, scheme
+    def __init__(self, equations: Equations, schedule: Schedule) -> None:
+        self.arm, self.scheme = equations.arm, schedule.integrator
         self.values: dict[str, Any] = {}
         self.numbers: dict[str, float] = {}
         self.options: dict[str, Any] = {}
         self.memory = self.reference_size = 0
-        self._width = MIN_LANES if prod(equations.batch) == 1 else None
+        count = prod(equations.batch)
+        self._width = MIN_LANES if count == 1 else None
+        stages = 4 if self.scheme == "rk4" else 1
+        self._blocks = stages * schedule.steps * -(-count // host_width())
         self.kernels = {name: self._kernel(name) for name in ("forward", "power")}
 
-    def code(self) -> Any:
-        from robolin.control.simulation.rollout_code import RolloutCode
-
+    def code(self) -> RolloutCode:
         return RolloutCode(self.scheme, **self.options)
 
-    def _kernel(self, verb: str) -> NativeKernel:
-        return kernel_of(self.arm, verb, "auto", self._width)
+    def _kernel(self, verb: str) -> NativeKernel | StraightKernel:
+        return fastest_kernel_of(self.arm, verb, self._width, self._blocks)
 
     def use_inverse(self, verb: str = "inverse") -> None:
         self.kernels["inverse"] = self._kernel(verb)
@@ -238,7 +276,7 @@ def rollout_of(
         return None
     if not isinstance(equations.accelerations, FreeMotion):
         return None
-    recipe = _Recipe(equations, schedule.integrator)
+    recipe = _Recipe(equations, schedule)
     if not (_add_command(recipe, equations) and _add_drive(recipe, equations)):
         return None
     if account is not None and not recipe.options.get("cost"):

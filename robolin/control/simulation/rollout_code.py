@@ -7,10 +7,10 @@ of the step-by-step integrator, in the same order, so both give the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
+from robolin.control.simulation.rollout import RolloutCode, TorqueTableKind
 from robolin.engine.compiled.function_builder import (
     FLOAT64,
     INT64,
@@ -20,11 +20,6 @@ from robolin.engine.compiled.function_builder import (
     real_constant,
 )
 from robolin.engine.compiled.native import NativeModule, call_kernel, compile_module
-
-# torque of a table: one value, linear between rows, or a pulse
-TorqueTableKind = Literal["constant", "linear", "pulse"]
-# control laws; "table" is a torque that does not depend on the state
-CommandKind = Literal["table", "tracking", "computed", "feedback", "braking", "rate-control"]
 
 # addresses and integers that the function reads, each 8 bytes
 FIELDS = (
@@ -41,30 +36,6 @@ NUMBERS = ("dt", "duration", "command_start", "command_stop", "push_start", "pus
 
 # memory of one arm, in doubles: states of y, of a stage, of its rate, of their sum, and before
 STATE_COPIES = 5
-
-
-@dataclass(frozen=True)
-class RolloutCode:
-    """Everything that the code of a rollout depends on; arms and numbers are data.
-
-    scheme:      "rk4", or "euler" for semi-implicit Euler
-    command:     the control law
-    table:       torque of a table: the complete command, or added to gravity compensation
-    hold:        add the static torque of gravity and loads
-    disturbance: torque of a table that effort limits do not cut; None for none
-    moving:      the reference of the law has several rows
-    integrals:   integrals of the law are states
-    cost:        the cost is a state
-    """
-
-    scheme: str
-    command: CommandKind
-    table: TorqueTableKind = "constant"
-    hold: bool = False
-    disturbance: TorqueTableKind | None = None
-    moving: bool = False
-    integrals: bool = False
-    cost: bool = False
 
 
 @cache
@@ -113,6 +84,9 @@ class _Rollout(FunctionBuilder):
             self.rows = b.select(b.icmp_signed("<", left, tile), left, tile)
             self._place_memory()
             self._move(self.local, "y", True)
+            if self.code.constant:
+                # the same in all steps
+                self._set_torque(begin, self.local)
             with self.loop(lambda: b.load(self.end), begin) as step:
                 self._step(step)
             self._move(self.local, "y", False)
@@ -233,14 +207,18 @@ class _Rollout(FunctionBuilder):
     def _rate(self, t: Any, y: Any) -> None:
         """Write the rates of the state y into k; the torque is in `command` before its limits."""
         q, qd = y, self.at(y, self.v_at)
-        self._compute_command(t, y, q, qd)
-        self._limit(t)
+        if not self.code.constant:
+            self._set_torque(t, y)
         driven = self._rows_of(q, qd, self.torque)
         self._kernel("forward", driven, [self._dv()])
         self.copy(self.k, qd, self.joints)
         self._kernel("power", driven, [self.at(self.k, self.work_at)])
         if self.code.cost:
             self._cost(q, qd)
+
+    def _set_torque(self, t: Any, y: Any) -> None:
+        self._compute_command(t, y, y, self.at(y, self.v_at))
+        self._limit(t)
 
     def _kernel(self, name: str, inputs: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> None:
         """Call a kernel for the tile; a nonzero status ends the steps of the tile."""
@@ -336,12 +314,8 @@ class _Rollout(FunctionBuilder):
                     self.put(self.get(z, b.mul(row, self.memory), i), x, behind, i)
             with self.loop(motors) as j:
                 place = self.add_up(own, b.load(b.gep(index, [j])))
-                total = self.variable(self.get(self.command, place))
-                gains = self.at(at["K"], b.mul(j, states))
-                with self.loop(states) as i:
-                    product = b.fmul(self.get(gains, i), self.get(x, i))
-                    b.store(b.fsub(b.load(total), product), total)
-                self.put(b.load(total), self.command, place)
+                gains, torque = self.at(at["K"], b.mul(j, states)), self.get(self.command, place)
+                self.put(self._with_products(b.fsub, torque, gains, x, states), self.command, place)
             if self.code.integrals:
                 self._integral_rates(row, x, states)
 
@@ -349,12 +323,15 @@ class _Rollout(FunctionBuilder):
         b = self.b
         rates = self.at(self.k, self.memory_at, b.mul(row, self.memory))
         with self.loop(self.memory) as j:
-            total = self.variable(real_constant(0.0))
-            gains = self.at(self.reference["integrals"], b.mul(j, states))
-            with self.loop(states) as i:
-                product = b.fmul(self.get(gains, i), self.get(x, i))
-                b.store(b.fadd(b.load(total), product), total)
-            self.put(b.load(total), rates, j)
+            gains, zero = self.at(self.reference["integrals"], b.mul(j, states)), real_constant(0.0)
+            self.put(self._with_products(b.fadd, zero, gains, x, states), rates, j)
+
+    def _with_products(self, add: Any, start: Any, gains: Any, x: Any, size: Any) -> Any:
+        """The start with gains · x added or subtracted, product by product."""
+        b, total = self.b, self.variable(start)
+        with self.loop(size) as i:
+            b.store(add(b.load(total), b.fmul(self.get(gains, i), self.get(x, i))), total)
+        return b.load(total)
 
     def _cost(self, q: Any, qd: Any) -> None:
         """The rate xᵀQx + uᵀRu + 2xᵀNu, summed in the order of NumPy's einsum."""

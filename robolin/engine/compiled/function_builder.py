@@ -10,6 +10,11 @@ from llvmlite import ir
 
 INT64, FLOAT64 = ir.IntType(64), ir.DoubleType()
 POINTER = FLOAT64.as_pointer()
+# numbers that elementwise steps compute together
+LANES = 4
+# length up to which they compute one number at a time
+SHORT = 64
+_VECTOR = ir.VectorType(FLOAT64, LANES)
 
 
 class FunctionBuilder:
@@ -36,10 +41,15 @@ class FunctionBuilder:
         return self.b.gep(pointer, [self.add_up(*offsets)])
 
     def get(self, pointer: Any, *offsets: Any) -> Any:
+        if isinstance(pointer, _Vectors):
+            return self.b.load(pointer.at(*offsets), align=8)
         return self.b.load(self.at(pointer, *offsets))
 
     def put(self, value: Any, pointer: Any, *offsets: Any) -> None:
-        self.b.store(value, self.at(pointer, *offsets))
+        if isinstance(pointer, _Vectors):
+            self.b.store(value, pointer.at(*offsets), align=8)
+        else:
+            self.b.store(value, self.at(pointer, *offsets))
 
     def add_up(self, *terms: Any) -> Any:
         total = terms[0]
@@ -93,10 +103,18 @@ class FunctionBuilder:
         for argument in function.args[:pointers]:
             argument.add_attribute("noalias")
         *arrays, factor, length = function.args
-        self.b = ir.IRBuilder(function.append_basic_block("entry"))
-        with self.loop(length) as i:
+        b = self.b = ir.IRBuilder(function.append_basic_block("entry"))
+        factors = ir.Constant(_VECTOR, ir.Undefined)
+        for lane in range(LANES):
+            factors = b.insert_element(factors, factor, ir.Constant(ir.IntType(32), lane))
+        # a vector that was just written number by number is read only after a delay
+        is_short = b.icmp_signed("<", length, int_constant(SHORT))
+        whole = b.select(is_short, int_constant(0), b.and_(length, int_constant(-LANES)))
+        with self.loop(whole, step=int_constant(LANES)) as i:
+            body(self, [_Vectors(self, each) for each in arrays], factors, i)
+        with self.loop(length, whole) as i:
             body(self, arrays, factor, i)
-        self.b.ret_void()
+        b.ret_void()
         return function
 
     def interpolate(
@@ -155,6 +173,17 @@ class FunctionBuilder:
             b.store(b.add(now, int_constant(1 if forwards else -1)), cursor)
             b.branch(head)
             b.position_at_end(after)
+
+
+class _Vectors:
+    """An array that is read and written in vectors of `LANES` numbers."""
+
+    def __init__(self, code: FunctionBuilder, pointer: Any) -> None:
+        self._code, self._pointer = code, pointer
+
+    def at(self, *offsets: Any) -> Any:
+        start = self._code.at(self._pointer, *offsets)
+        return self._code.b.bitcast(start, _VECTOR.as_pointer())
 
 
 def int_constant(value: int) -> Any:

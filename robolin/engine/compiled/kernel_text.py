@@ -91,7 +91,7 @@ def _gather(chain: KernelChain, row: Value) -> None:
             doubts.append(value - value)
             if name == "q":
                 doubts.append(value.if_less(LARGEST_ANGLE, value.size(), 1.0, 0.0))
-        nothing.value = (nothing.value[0] + _sum(doubts),)
+        nothing.value = (nothing.value[0] + pairwise_sum(doubts),)
     _suspect(chain, nothing.lanes[0])
 
 
@@ -187,7 +187,7 @@ def _streamed(chain: KernelChain, data: Value, size: Value) -> Value:
     return asm.emit(f"and i1 {_streaming(chain)}, {on_boundaries}")
 
 
-def _sum(values: list[Lane]) -> Lane:
+def pairwise_sum(values: list[Lane]) -> Lane:
     """Pairwise sum, which shortens the dependency chain."""
     while len(values) > 1:
         odd = values[-1:] if len(values) % 2 else []
@@ -203,16 +203,16 @@ def _move_out(
     entries = [asm.vector_address(stage, asm.int_op("add", e, i)) for i in range(width)]
     # adding 0.0 converts -0.0 to 0.0
     lanes = [Lane(asm, asm.load_vector(entry)) + 0.0 for entry in entries]
-    for start, vector in zip(starts, _transposed(asm, lanes), strict=True):
+    for start, vector in zip(starts, transposed(asm, lanes), strict=True):
         address = asm.address(start, e)
         if past_caches:
             asm.stream_vector(vector, address)
         else:
             asm.store_vector(vector, address, aligned=False)
-    return _sum(lanes)
+    return pairwise_sum(lanes)
 
 
-def _transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
+def transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
     """Transpose vectors of one entry each into vectors of one row each."""
     width = asm.width
     vectors = [lane.value for lane in lanes]

@@ -13,6 +13,7 @@ import json
 import os
 import stat
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -156,6 +157,23 @@ def cached_engine(text: str, vectorize: bool = False) -> Any:
         code = read_kernel(key)
         if code is None:
             code = object_code(text, vectorize=vectorize)
+            write_kernel(key, code)
+        return _engine_of(code)
+
+
+def cached_engine_of(spec: KernelSpec, numbers: bytes, text: Callable[[], str] | None) -> Any:
+    """The engine of a kernel for one arm with these numbers, cached on disk.
+
+    text: its assembly; None to return None if the kernel is not in the cache folder
+    """
+    with _lock:
+        key = sha256(_key(spec).encode() + numbers).hexdigest()
+        code = read_kernel(key)
+        if code is None:
+            if text is None:
+                return None
+            with running(f"compiling {spec.name}"):
+                code = object_code(text(), spec.optimized)
             write_kernel(key, code)
         return _engine_of(code)
 

@@ -13,6 +13,8 @@ from robolin.control.simulation import rollout as rollout_module
 from robolin.control.simulation.rollout import Rollout
 from robolin.core.arm import Arm
 from robolin.core.progress import listening
+from robolin.engine.compiled import straight_kernel as straight_module
+from robolin.evaluation.state_call import straight_kernels
 from tests.cases import for_each
 
 ARMS = (
@@ -132,6 +134,17 @@ def test_laws_have_the_same_bits(law: str, rolled: list[tuple[int, int]]) -> Non
         require_same_bits(*both(arm, q, options))
         assert rolled
         rolled.clear()
+
+
+@pytest.mark.parametrize("law", ["constant", pytest.param("hold", marks=pytest.mark.slow)])
+def test_straight_kernels_have_the_same_bits(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long runs use kernels that are compiled for the arm; their motion is the same."""
+    monkeypatch.setattr(straight_module, "LOADED_FROM", 1)
+    monkeypatch.setattr(straight_module, "COMPILED_FROM", 1)
+    arm = robolin.load("two-link", gravity=(0.0, -9.0, 1.0))
+    for q in (np.array([0.3, -0.7]), RNG.uniform(-0.5, 0.5, (19, 2))):
+        require_same_bits(*both(arm, q, LAWS[law](2)))
+    assert len(straight_kernels(arm).loaded) >= 4
 
 
 def test_the_most_elaborate_law_has_the_same_bits(rolled: list[tuple[int, int]]) -> None:

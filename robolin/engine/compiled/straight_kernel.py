@@ -1,0 +1,280 @@
+"""Kernels of one arm as straight-line code: its numbers are constants, and loops are unrolled.
+
+A general kernel reads the numbers of an arm from tables and passes values of links through memory.
+Straight-line code needs neither, and leaves out products with 0 and 1: it takes about half the time
+for one state, and two thirds for many.  Each arm needs its own, so it must pay for its compilation.
+The bits are those of the general kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
+from robolin.engine.compiled.kernel_text import (
+    ARGUMENTS,
+    STATUS_SUSPECT,
+    pairwise_sum,
+    transposed,
+)
+from robolin.engine.compiled.kernels import KernelSpec, cached_engine_of
+from robolin.engine.compiled.lanes import Lane, Value
+from robolin.engine.compiled.llvm_text import RANGE, Assembly, surroundings
+from robolin.engine.compiled.native import KernelTable
+from robolin.engine.compiled.plan import ArmTables
+from robolin.engine.operation_graph import (
+    ADDITION,
+    CHOICE,
+    COSINE_OF,
+    INPUT_NUMBER,
+    MULTIPLICATION,
+    NEGATIVE,
+    ROOT_OF,
+    SINE_OF,
+    TANH_OF,
+    GraphNumber,
+    Operand,
+)
+from robolin.engine.parameters import Parameters
+from robolin.engine.unrolled_program import UnrolledProgram, unrolled_program
+from robolin.errors import RobolinError
+
+# links from which code and compile time grow too large
+MOST_LINKS = 12
+# blocks of rows from which a kernel is loaded, and total of blocks from which it is compiled
+LOADED_FROM, COMPILED_FROM = 2_000, 200_000
+# angles of one state whose sines are computed together
+PACKED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class StraightKernel:
+    """A kernel of one arm that compiled code calls by address, like a `NativeKernel`."""
+
+    address: int
+    links: int
+    joints: int
+    keep_alive: Any
+
+    def table(self) -> KernelTable:
+        """New table; the kernel needs no memory."""
+        table = KernelTable(self.address, 0, 0, 0, 0, 0, self.links, self.joints)
+        table._keep_alive = self.keep_alive
+        return table
+
+
+class StraightKernels:
+    """The straight-line kernels of an arm that are loaded, and the work that others would do."""
+
+    def __init__(self, arm: ArmTables) -> None:
+        self._arm = arm
+        self.loaded: dict[tuple[str, int], StraightKernel] = {}
+        self._blocks: dict[tuple[str, int], int] = {}
+
+    def get(self, spec: KernelSpec, blocks: int) -> StraightKernel | None:
+        """The kernel, loaded if it is in the cache, compiled if that pays; else None.
+
+        blocks: number of blocks of rows that it will compute
+        """
+        key = spec.name, spec.width
+        if key not in self.loaded and self._arm.n <= MOST_LINKS:
+            # without it, the general kernel has taken as long as the compilation
+            count = self._blocks[key] = self._blocks.get(key, 0) + blocks
+            if blocks >= LOADED_FROM:
+                kernel = straight_kernel(self._arm, spec, count >= COMPILED_FROM)
+                if kernel is not None:
+                    self.loaded[key] = kernel
+        return self.loaded.get(key)
+
+
+def straight_kernel(arm: ArmTables, spec: KernelSpec, compile_it: bool) -> StraightKernel | None:
+    """The kernel from the cache, or compiled; None if it is neither, or if there is none."""
+
+    def text() -> str:
+        return straight_text(arm.parameters, spec)
+
+    numbers = arm.doubles.tobytes() + arm.integers.tobytes()
+    try:
+        engine = cached_engine_of(spec, numbers, text if compile_it else None)
+    except RobolinError:
+        # a joint without inertia in all states: the general kernel reports it
+        return None
+    if engine is None:
+        return None
+    address = engine.get_function_address("call")
+    return StraightKernel(address, arm.n, arm.m, engine)
+
+
+def straight_text(parameters: Parameters, spec: KernelSpec) -> str:
+    """LLVM assembly of the function `call`, with the arguments of a kernel."""
+    width, algorithm = spec.width, spec.algorithm
+    program = unrolled_program(parameters, algorithm.run, spec.needs, dict(spec.gives))
+    asm = Assembly(width)
+    for row in asm.loop(Value("%first"), Value("%last"), width):
+        last = asm.int_op("sub", Value("%last"), 1)
+        rows = [asm.smaller(asm.int_op("add", row, lane), last) for lane in range(width)]
+        inputs = _inputs(asm, program, rows)
+        numbers = _Numbers(asm, inputs, _angles(program))
+        for each in program.needed():
+            numbers.add(each)
+        _store(asm, program, numbers, inputs, rows)
+    text = asm.function_text("call", f"{ARGUMENTS}, {RANGE}")
+    return surroundings(width) + text.replace(" noinline {", ' "stackrealign" {', 1)
+
+
+class _PackedAssembly(Assembly):
+    """Instructions on vectors of another width, in the function of other instructions."""
+
+    def __init__(self, asm: Assembly, width: int) -> None:
+        super().__init__(width)
+        self._outer = asm
+        self._body, self._entry = asm._body, asm._entry
+
+    def _name(self) -> Value:
+        return self._outer._name()
+
+
+class _Numbers:
+    """Lanes of the numbers of a graph."""
+
+    def __init__(
+        self,
+        asm: Assembly,
+        inputs: Mapping[tuple[str, int], Lane],
+        angles: Sequence[GraphNumber],
+    ) -> None:
+        self.asm, self._inputs = asm, inputs
+        self._lanes: dict[int, Any] = {}
+        if asm.width == 1:
+            own = [angle for angle in angles if angle.kind == INPUT_NUMBER]
+            for first in range(0, len(own), PACKED):
+                self._add_packed(own[first : first + PACKED])
+
+    def _add_packed(self, angles: Sequence[GraphNumber]) -> None:
+        """Sines and cosines of several angles of one state, in the lanes of one vector."""
+        packed = _PackedAssembly(self.asm, PACKED)
+        vector = Value("zeroinitializer")
+        for i, angle in enumerate(angles):
+            self.add(angle)
+            number = self.asm.emit(f"extractelement <1 x double> {self[angle].value}, i32 0")
+            vector = packed.emit(
+                f"insertelement {packed.vector} {vector}, double {number}, i32 {i}"
+            )
+        results: Any = Lane(packed, vector).sin_cos()
+        for i, angle in enumerate(angles):
+            for each, lanes in zip(angle.sin_cos(), results, strict=True):
+                number = packed.emit(f"extractelement {packed.vector} {lanes.value}, i32 {i}")
+                single = self.asm.emit(f"insertelement <1 x double> poison, double {number}, i32 0")
+                self._lanes[each.number] = Lane(self.asm, single)
+
+    def __getitem__(self, number: Operand) -> Any:
+        if not isinstance(number, GraphNumber):
+            return float(number)
+        lane = self._lanes[number.unsigned.number]
+        return -lane if number.kind is NEGATIVE else lane
+
+    def add(self, number: GraphNumber) -> None:
+        """Compute a number whose operands are known."""
+        if number.number not in self._lanes:
+            self._lanes[number.number] = self._value(number)
+
+    def _value(self, number: GraphNumber) -> Any:
+        kind, operands = number.kind, number.operands
+        if kind == INPUT_NUMBER:
+            return self._inputs[number.entry]
+        if kind in (SINE_OF, COSINE_OF):
+            (angle,) = operands
+            assert isinstance(angle, GraphNumber), "a constant angle has a constant sine"
+            sine, cosine = (each.number for each in angle.sin_cos())
+            self._lanes[sine], self._lanes[cosine] = self[angle].sin_cos()
+            return self._lanes[number.number]
+        if kind == ROOT_OF:
+            return self[operands[0]].sqrt()
+        if kind == TANH_OF:
+            return self[operands[0]].tanh()
+        if kind == CHOICE:
+            lane = Lane(self.asm, self.asm.splat(0.0))
+            return lane.if_less(*(self[each] for each in operands))
+        a, b = operands
+        if kind == ADDITION:
+            if isinstance(b, GraphNumber) and b.kind is NEGATIVE:
+                return self[a] - self[b.unsigned]
+            return self[a] + self[b]
+        return self[a] * self[b] if kind == MULTIPLICATION else self[a] / self[b]
+
+
+def _inputs(
+    asm: Assembly, program: UnrolledProgram, rows: Sequence[Value]
+) -> dict[tuple[str, int], Lane]:
+    """Load the rows of every input into lanes."""
+    lanes = {}
+    for number, (name, entries) in enumerate(program.inputs.items()):
+        data = asm.load("ptr", asm.address(Value("%inputs"), 2 * number, "i64"))
+        stride = asm.load("i64", asm.address(Value("%inputs"), 2 * number + 1, "i64"))
+        starts = [asm.address(data, asm.int_op("mul", row, stride)) for row in rows]
+        for i in range(len(entries)):
+            vector = Value("poison")
+            for lane, start in enumerate(starts):
+                value = asm.load("double", asm.address(start, i))
+                insert = f"insertelement {asm.vector} {vector}, double {value}, i32 {lane}"
+                vector = asm.emit(insert)
+            lanes[name, i] = Lane(asm, vector)
+    return lanes
+
+
+def _store(
+    asm: Assembly,
+    program: UnrolledProgram,
+    numbers: _Numbers,
+    inputs: Mapping[tuple[str, int], Lane],
+    rows: Sequence[Value],
+) -> None:
+    """Store results and status; rows after the last repeat it, and are stored in its place."""
+    zero = Lane(asm, asm.splat(0.0))
+    doubts = [value - value for value in inputs.values()]
+    for angle in _angles(program):
+        doubts.append(zero.if_less(LARGEST_ANGLE, numbers[angle].size(), 1.0, 0.0))
+    for guard in program.guards:
+        value = numbers[guard.value]
+        high = zero.if_less(numbers[guard.floor], value, 0.0, 1.0)
+        doubts.append(zero.if_less(0.0, value, high, 1.0))
+    for number, result in enumerate(program.results.values()):
+        data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
+        size = prod(result.shape)
+        starts = [asm.address(data, asm.int_op("mul", row, size)) for row in rows]
+        # adding 0.0 converts -0.0 to 0.0
+        lanes = [zero + numbers[each] for each in result.numbers]
+        doubts += [lane - lane for lane in lanes]
+        _store_rows(asm, lanes, starts)
+    doubt = pairwise_sum(doubts)
+    status = zero.select(zero.compare("oeq", doubt, 0.0), 0.0, STATUS_SUSPECT)
+    for lane, row in enumerate(rows):
+        value = asm.emit(f"extractelement {asm.vector} {status.value}, i32 {lane}")
+        asm.do(f"store double {value}, ptr {asm.address(Value('%complaints'), row)}, align 8")
+
+
+def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -> None:
+    width = asm.width
+    full = len(lanes) - len(lanes) % width if width > 1 else 0
+    for first in range(0, full, width):
+        columns = transposed(asm, lanes[first : first + width])
+        for start, vector in zip(starts, columns, strict=True):
+            asm.store_vector(vector, asm.address(start, first), aligned=False)
+    for e in range(full, len(lanes)):
+        for lane, start in enumerate(starts):
+            value = asm.emit(f"extractelement {asm.vector} {lanes[e].value}, i32 {lane}")
+            asm.do(f"store double {value}, ptr {asm.address(start, e)}, align 8")
+
+
+def _angles(program: UnrolledProgram) -> list[GraphNumber]:
+    """Arguments of sines and cosines."""
+    angles = {}
+    for number in program.needed():
+        if number.kind in (SINE_OF, COSINE_OF):
+            (angle,) = number.operands
+            assert isinstance(angle, GraphNumber), "a constant angle has a constant sine"
+            angles[angle.number] = angle
+    return list(angles.values())

@@ -1,0 +1,108 @@
+"""Straight-line kernels of one arm: the bits of general kernels, and the same doubtful rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.core.arm import Arm
+from robolin.engine.compiled import straight_kernel as straight_module
+from robolin.engine.compiled.native import KERNEL_TYPE, KernelTable
+from robolin.engine.compiled.straight_kernel import StraightKernel, straight_kernel
+from robolin.evaluation.evaluate import MIN_LANES, arm_cache
+from robolin.evaluation.state_call import fastest_kernel_of, kernel_of, straight_kernels
+from tests.robots import arm_name, random_arm, random_states, with_follower, with_springs
+
+ROWS = 19
+TREE = random_arm(62, 5, tree=True, armature=True, damping=True, friction_velocity=0.05)
+ARMS = (robolin.load("two-link"), TREE, with_follower(random_arm(63, 4)), with_springs(TREE))
+
+
+def results_of(
+    table: KernelTable, kernel: Any, inputs: list[np.ndarray]
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Results and status by calling the address in a table."""
+    results = [np.full((len(inputs[0]), *shape), 7.0) for shape in kernel.outputs.values()]
+    return kernel_results(table, results, inputs)
+
+
+def kernel_results(
+    table: KernelTable, results: list[np.ndarray], inputs: list[np.ndarray]
+) -> tuple[list[np.ndarray], np.ndarray]:
+    import ctypes
+
+    status = np.full(len(inputs[0]), 7.0)
+    pairs = [x for each in inputs for x in (each.ctypes.data, each.shape[1])]
+    starts = (ctypes.c_int64 * len(pairs))(*pairs)
+    ends = (ctypes.c_int64 * (len(results) + 1))(*(each.ctypes.data for each in results), 0)
+    KERNEL_TYPE(table.call)(
+        *(table.doubles, table.integers, starts, ends, status.ctypes.data),
+        *(table.scratch, table.tables, table.staging, table.links, table.joints, 0, len(status)),
+    )
+    return results, status
+
+
+def straight_table(arm: Arm, name: str, width: int) -> KernelTable:
+    cache = arm_cache(arm)
+    spec = cache.kernel_spec_of(name, width)
+    kernel = straight_kernel(cache.tables, spec, True)
+    assert kernel is not None
+    return kernel.table()
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
+@pytest.mark.parametrize(
+    "verb", ["forward", "power", pytest.param("inverse", marks=pytest.mark.slow)]
+)
+def test_bits_are_those_of_the_general_kernel(arm: Arm, verb: str) -> None:
+    """One state at a time and in lanes, with a last block that is not full."""
+    states = random_states(arm, ROWS)
+    inputs = [states.q, states.qd, states.qdd]
+    kernel = kernel_of(arm, verb, "auto", None)
+    expected, _ = kernel(kernel.table(), *inputs)
+    for width in (1, 4):
+        found, status = results_of(straight_table(arm, kernel.name, width), kernel, inputs)
+        assert not status.any()
+        for a, b in zip(found, expected, strict=True):
+            assert np.array_equal(a.view(np.int64), b.view(np.int64))
+
+
+def test_doubtful_rows_are_marked() -> None:
+    """NaN, infinite values and angles without an exact sine have a status, other rows have none."""
+    arm = ARMS[0]
+    states = random_states(arm, ROWS)
+    q, qd, tau = states.q.copy(), states.qd.copy(), states.qdd.copy()
+    q[1, 0], q[4, 1], qd[7, 0], tau[18, 1] = np.nan, 2.0**21, np.inf, np.nan
+    kernel = kernel_of(arm, "forward", "auto", None)
+    for width in (1, 4):
+        _, status = results_of(straight_table(arm, kernel.name, width), kernel, [q, qd, tau])
+        assert np.flatnonzero(status).tolist() == [1, 4, 7, 18]
+
+
+def test_an_arm_without_inertia_has_no_straight_kernel() -> None:
+    """A joint that moves no mass is reported by the general kernel."""
+    arm = robolin.load("two-link")
+    still = replace(arm.links[0].inertia, mass=0.0, com=(0.0,) * 3, rotary=(0.0,) * 6)
+    links = tuple(replace(link, inertia=still) for link in arm.links_tip_to_base)
+    empty = replace(arm, links_tip_to_base=links)
+    spec = arm_cache(empty).kernel_spec_of("forward", 1)
+    assert straight_kernels(empty).get(spec, 10**9) is None
+
+
+def test_it_is_compiled_when_its_compilation_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few blocks use the general kernel; enough of them, in one run or in several, do not."""
+    monkeypatch.setattr(straight_module, "LOADED_FROM", 10)
+    monkeypatch.setattr(straight_module, "COMPILED_FROM", 100)
+
+    def has_kernel(arm: Arm, blocks: int) -> bool:
+        return isinstance(fastest_kernel_of(arm, "power", MIN_LANES, blocks), StraightKernel)
+
+    arm = random_arm(71, 2)
+    assert [has_kernel(arm, count) for count in (9, 60, 40)] == [False, False, True]
+    assert has_kernel(replace(arm), 10), "the first arm has stored it"
+    assert not has_kernel(random_arm(72, 2), 10)
+    assert not has_kernel(random_arm(73, 13), 1000)
