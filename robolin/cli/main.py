@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from robolin import __version__
 from robolin.cli.entry_point import INTERRUPTED, end_interrupted
-from robolin.core.text import printable
+from robolin.core.text import TIE, printable, tie_commands
 from robolin.errors import FileError, RobolinError
 from robolin.io.library_messages import discard_output, separate_own_messages
 
@@ -213,18 +213,29 @@ def say(kind: str, text: str) -> None:
             return
         line = f"{kind}: {printable(text)}"
         if sys.stderr.isatty():
-            import shutil
-            import textwrap
-
-            line = textwrap.fill(
-                line,
-                max(shutil.get_terminal_size().columns, 40),
-                subsequent_indent="  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            line = wrapped_message(line, message_width())
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
+
+
+def message_width() -> int:
+    """Columns of the terminal, at least 40."""
+    from shutil import get_terminal_size
+
+    return max(get_terminal_size().columns, 40)
+
+
+def wrapped_message(line: str, width: int) -> str:
+    """A message on several lines; commands to copy are not broken, the terminal wraps them."""
+    import textwrap
+
+    return textwrap.fill(
+        tie_commands(line),
+        width,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    ).replace(TIE, " ")
 
 
 def discard_stdout() -> None:

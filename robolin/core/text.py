@@ -151,6 +151,18 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+# a space at which no line ends
+TIE = "\0"
+_COPIED = re.compile(
+    r"`[^`]*`|(?<=for example: )robolin .*|(?<=\s)--[a-z][a-z-]* (?:[A-Z][A-Z_]*|\S+[=:.,]\S+)"
+)
+
+
+def tie_commands(line: str) -> str:
+    """The line with ties in commands and in options with a value: a reader copies them."""
+    return _COPIED.sub(lambda match: match[0].replace(" ", TIE), line)
+
+
 def printable_lines(text: str) -> str:
     r"""Escape control characters in a text of several lines.
 

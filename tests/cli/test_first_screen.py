@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from robolin.cli.flags import output_flags
+from robolin.cli.main import wrapped_message
 from robolin.queries.verbs import VERBS
 
 pty = pytest.importorskip("pty", reason="pseudo-terminals need POSIX")
@@ -148,8 +150,28 @@ def test_messages_follow_the_result(tmp_path: Path) -> None:
     assert lines[0] == "geared: joint torques at q = 0, qd = 0, qdd = 0"
     notes = [i for i, line in enumerate(lines) if line.startswith("note: ")]
     assert notes == [len(lines) - 2, len(lines) - 1]
-    assert lines[-2].endswith(" …")
+    assert lines[-2] == "note: geared: mechanicalReduction is ignored (--assumptions)"
     assert len(lines) < ROWS
+
+
+def test_a_long_list_in_a_note_ends_with_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items that do not fit the line are counted; a note without a list is complete."""
+    monkeypatch.setattr(output_flags, "message_width", lambda: 60)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    listed = "arm: values are ignored: 1 on 8 joints; 2 on 9 joints; 3 on 9 joints"
+    expected = "arm: values are ignored: 1 on 8 joints; 2 more"
+    assert output_flags.short_note("note", listed) == expected
+    sentence = "arm: the frame of this result is the last link; its tip, which is far, has no name"
+    assert output_flags.short_note("note", sentence) == sentence
+
+
+def test_commands_in_hints_are_not_broken() -> None:
+    """A command between backquotes or after 'for example' stays on one line."""
+    hint = "hint: for example: robolin simulate two-link --q 1,0 --duration 2 -o fall.csv"
+    assert wrapped_message(hint, 40).splitlines() == ["hint: for example:", f"  {hint[19:]}"]
+    hint = "hint: write the file, then run `robolin validate arm.urdf` and --lock JOINT=0 here"
+    for line in ("`robolin validate arm.urdf`", "--lock JOINT=0"):
+        assert any(line in each for each in wrapped_message(hint, 40).splitlines())
 
 
 def test_reports_of_a_long_robot_fit_one_screen(

@@ -19,7 +19,7 @@ from robolin.cli.flags.flag import (
     validated_path,
 )
 from robolin.cli.flags.model_flags import MODEL_PARAMS
-from robolin.cli.flags.output_flags import color_flag, one_line_note, wrapped_lines
+from robolin.cli.flags.output_flags import color_flag, short_note, wrapped_lines
 from robolin.cli.flags.state_flags import READING_FLAGS
 from robolin.cli.identify_check import stored_command
 from robolin.cli.identify_report import (
@@ -210,7 +210,7 @@ def identified_again(arguments: list[str]) -> Identification:
 
 def _shortened(note: str) -> str:
     """A note as one line of a terminal; flags to copy stay complete."""
-    return note if " --" in note else one_line_note("note", note)
+    return note if " --" in note else short_note("note", note)
 
 
 def _say(notes: Sequence[str], quiet: bool, short: bool) -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -37,6 +38,7 @@ from robolin.cli.report import (
     VALIDATE_FORMS,
     Report,
     TextLines,
+    render_report,
     report_flags,
 )
 from robolin.core.text import pluralize, printable, printable_json
@@ -230,7 +232,7 @@ def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> Non
     elif report.form in texts:
         report.write_text(texts[report.form]([_shared(file) for file in files]))
     else:
-        screen = [TextLines(list(_screen_lines(files)))] if report.shows_screen else None
+        screen = [TextLines(_fitting_lines(files))] if report.shows_screen else None
         report.write(screen or [TextLines(list(_lines(files)))], validate_document(files))
 
 
@@ -243,7 +245,17 @@ def _shared(file: ValidatedFile) -> ValidatedFile:
     return ValidatedFile(shared_name(file.source), [*findings], [*ignored])
 
 
-def _screen_lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
+def _fitting_lines(files: Sequence[ValidatedFile]) -> list[str]:
+    """Fewer findings of each kind, if two of each exceed the screen."""
+    width, height = get_terminal_size()
+    for shown in range(_SHOWN, 0, -1):
+        lines = list(_screen_lines(files, shown))
+        if render_report([TextLines(lines)], width, False).count("\n") < height:
+            break
+    return lines
+
+
+def _screen_lines(files: Sequence[ValidatedFile], shown: int) -> Iterator[str]:
     """The verdict of each file first, then errors, warnings and notes; equal kinds together."""
     for file in files:
         yield f"{file.source}: {_summary(file)}"
@@ -253,14 +265,14 @@ def _screen_lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
         for level in _LEVELS:
             for (its_level, name), findings in by_kind.items():
                 if its_level == level:
-                    yield from _kind_lines(name, findings)
+                    yield from _kind_lines(name, findings, shown)
     if len(files) > 1:
         yield _clean_files(files)
 
 
-def _kind_lines(name: str, findings: Sequence[Finding]) -> Iterator[str]:
+def _kind_lines(name: str, findings: Sequence[Finding], count: int) -> Iterator[str]:
     """The first findings of one kind, and the lines of the others."""
-    shown = findings if findings[0].level == "error" else findings[:_SHOWN]
+    shown = findings if findings[0].level == "error" else findings[:count]
     for finding in shown:
         yield from _finding_lines(finding)
     if rest := findings[len(shown) :]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
-from robolin.cli.main import say
+from robolin.cli.main import message_width, say, wrapped_message
 from robolin.core.text_parsing import parse_names
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
@@ -197,7 +197,8 @@ class Output:
     def message_lines(self) -> int:
         """Lines of the screen that the held messages take."""
         return sum(
-            1 if kind == "note" else wrapped_lines(kind, text) for kind, text in self.messages.held
+            wrapped_lines(kind, short_note(kind, text) if kind == "note" else text)
+            for kind, text in self.messages.held
         )
 
     @contextmanager
@@ -219,32 +220,37 @@ class Output:
         finally:
             self.messages.waits = False
             for kind, text in self.messages.held:
-                # --assumptions has the complete notes
-                say(kind, one_line_note(kind, text) if kind == "note" else text)
+                say(kind, short_note(kind, text) if kind == "note" else text)
             self.messages.held.clear()
 
 
 def wrapped_lines(kind: str, text: str) -> int:
-    """Number of lines that a message takes on a terminal, approximately."""
-    return -(-len(f"{kind}: {text}") // (_message_width() - 4))
+    """Number of lines that a message takes on a terminal."""
+    return wrapped_message(f"{kind}: {text}", message_width()).count("\n") + 1
 
 
-def one_line_note(kind: str, text: str) -> str:
-    """As much of a note as fits one line of a terminal, cut after a comma or a word."""
-    import re
+def short_note(kind: str, text: str) -> str:
+    """A note whose list fits one line of a terminal, with the number of omitted items.
 
-    room = _message_width() - len(f"{kind}: ")
+    --assumptions has the whole list.
+    """
+
+    room = message_width() - len(f"{kind}: ")
     if len(text) <= room or sys.stderr is None or not sys.stderr.isatty():
         return text
-    ends = [match.end() for match in re.finditer(r"[;,](?= )", text[: room - 1])]
-    words = text[: room - 1].rfind(" ")
-    return f"{text[: max([*ends, 0]) or words]} …"
-
-
-def _message_width() -> int:
-    from shutil import get_terminal_size
-
-    return max(get_terminal_size().columns, 40)
+    # ROBOT: WHAT: LIST; other notes are sentences
+    head, colon, items = text.rpartition(": ")
+    if ": " not in head:
+        return text
+    for mark in (";", ","):
+        listed = items.split(f"{mark} ")
+        for count in range(len(listed) - 1, 0, -1):
+            short = f"{head}{colon}{f'{mark} '.join(listed[:count])}"
+            short += f"{mark} {len(listed) - count} more"
+            if len(short) <= room:
+                return short
+    short = f"{head} (--assumptions)"
+    return short if len(short) <= room else text
 
 
 def standard_output() -> TextIO:

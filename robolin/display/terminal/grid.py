@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.text import printable
+from robolin.core.text import TIE, printable, tie_commands
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 GAP = 2
 # non-breaking space
-TIE = "\0"
 _LONG_EXPONENT = re.compile(r"(e[-+])0(?=\d)")
 
 
@@ -337,6 +336,6 @@ def wrapped(line: str, width: int) -> list[str]:
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     # the branches of a tree continue to the left of the wrapped text
     under = left.replace("├─", "│ ").replace("└─", "  ") + "  "
-    return textwrap.wrap(words, width, initial_indent=left, subsequent_indent=under, **options) or [
-        line
-    ]
+    tied = tie_commands(words)
+    lines = textwrap.wrap(tied, width, initial_indent=left, subsequent_indent=under, **options)
+    return [each.replace(TIE, " ") for each in lines] or [line]

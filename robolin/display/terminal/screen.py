@@ -13,8 +13,7 @@ from robolin.core.choices import base_verb, is_swept
 from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import OR, PER
 from robolin.core.result import Array, Result
-from robolin.core.text import join_and, pluralize
-from robolin.display.terminal.grid import TIE
+from robolin.core.text import TIE, join_and, pluralize
 from robolin.display.terminal.shown_rows import RowSummary, shown_stability
 
 _POINT = ("q", "qd", "qdd", "tau")

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.core.notebook import ROUNDED_ZERO, html_contract, html_table, phrase
 from robolin.core.result import Result
-from robolin.core.text import printable
+from robolin.core.text import TIE, printable
 from robolin.display.terminal.assumption_lines import assumptions, zero_outside_limits
 from robolin.display.terminal.grid import (
     GAP,
-    TIE,
     Grid,
     drawn_grid,
     first_rows,
