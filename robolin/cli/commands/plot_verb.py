@@ -10,6 +10,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag, validated_path
 from robolin.core.choices import PICTURE_FORMATS, PLOT_STYLES
+from robolin.core.progress import running
 from robolin.core.text_parsing import parse_names
 from robolin.errors import RobolinError, UsageError
 
@@ -85,7 +86,8 @@ def command(
     only = tuple(name for text in only for name in parse_names(text))
     panels = _panels(results, only, names if others and not difference else [])
     title = f"{names[0]} minus {names[1]}" if difference else plot_title(panels, _robots(results))
-    drawn = picture_bytes(drawn_panels(panels, title, own_scales, style_named(style)), form)
+    with running("drawing"):
+        drawn = picture_bytes(drawn_panels(panels, title, own_scales, style_named(style)), form)
     with atomic_write(path) as stream:
         stream.write(drawn)
 

@@ -250,7 +250,7 @@ def short_note(kind: str, text: str) -> str:
             if len(short) <= room:
                 return short
     short = f"{head} (--assumptions)"
-    return short if len(short) <= room else text
+    return short if "; " in items and len(short) <= room else text
 
 
 def standard_output() -> TextIO:

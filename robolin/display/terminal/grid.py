@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GAP = 2
 # non-breaking space
 _LONG_EXPONENT = re.compile(r"(e[-+])0(?=\d)")
+_SMALL = re.compile(r"\b0\.000([1-9])(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,11 @@ def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
     if width is None or grid_width(grid) <= width:
         yield grid
         return
-    for narrower in (replace(grid, gap=1), _short_exponents(replace(grid, gap=1))):
-        grid = narrower
-        if grid_width(grid) <= width:
-            yield grid
+    close = replace(grid, gap=1)
+    grid = _short_exponents(close)
+    for narrower in (close, grid, _small_with_exponents(grid)):
+        if grid_width(narrower) <= width:
+            yield narrower
             return
     size = _columns_per_table(_column_widths(grid), width - _label_width(grid))
     for first in range(0, len(grid.columns), size):
@@ -81,8 +83,19 @@ def split_grid(grid: Grid, width: int | None) -> Iterator[Grid]:
 
 def _short_exponents(grid: Grid) -> Grid:
     """Write 1.2e-7 instead of 1.2e-07, which saves a column of the terminal per number."""
-    cells = tuple(tuple(_LONG_EXPONENT.sub(r"\1", text) for text in row) for row in grid.cells)
+    return _rewritten(grid, lambda text: _LONG_EXPONENT.sub(r"\1", text))
+
+
+def _small_with_exponents(grid: Grid) -> Grid:
+    """Write 1.234e-4 instead of 0.0001234."""
+    cells = tuple(
+        tuple(_SMALL.sub(r"\1.\2e-4", text.strip()) for text in row) for row in grid.cells
+    )
     return replace(grid, cells=cells)
+
+
+def _rewritten(grid: Grid, rewrite: Callable[[str], str]) -> Grid:
+    return replace(grid, cells=tuple(tuple(map(rewrite, row)) for row in grid.cells))
 
 
 def numbered(grid: Grid, width: int | None) -> Grid:

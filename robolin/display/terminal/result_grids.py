@@ -151,36 +151,41 @@ def _some_rows(array: Array, write: Formatting, ends: bool) -> Any:
 
 
 def _matrices(array: Array, write: Formatting) -> Iterator[Grid]:
-    # next to the row names
-    kind, result = array.axis_kind(0), write.result
-    title = f"{_titled(array)}{_derived(array)}"
+    result = write.result
     if array.batch is None:
-        blocks = state_blocks(array)
-        if _is_wide(array):
-            yield _transposed(array, title, array.values, write)
-            return
-        if len(blocks) == 1:
-            yield from _slices(title, blocks[0], blocks[0].values, write, kind)
-            return
-        grids = [
-            grid
-            for block in blocks
-            if not is_plain(block)
-            for grid in _slices(_titled(block), block, block.values, write, "")
-        ]
-        plain = _plain_blocks([block for block in blocks if is_plain(block)])
-        yield from (replace(grid, note=plain * (grid is grids[0])) for grid in grids)
+        yield from _matrix(array, "", write)
         return
     for row in _matrix_rows(array.batch, write):
-        heading = f"{title}, row {write.rows.index(row) + 1} of {write.rows.total}"
+        heading = f", row {write.rows.index(row) + 1} of {write.rows.total}"
         if is_swept(result.verb) or result.time is not None:
             heading += f": {row_corner(result)} {shown_row_names(write)[row]}"
         elif _FREQUENCY in result:
             heading += f": omega [rad/s] {result[_FREQUENCY][row]:g}"
-        if _is_wide(array):
-            yield _transposed(array, heading, array.values[row], write)
-        else:
-            yield from _slices(heading, array, array.values[row], write, kind)
+        yield from _matrix(replace(array, values=array.values[row]), heading, write)
+
+
+def _matrix(array: Array, heading: str, write: Formatting) -> Iterator[Grid]:
+    """A matrix of one state as tables, one per block over positions and velocities.
+
+    heading: the row of a trajectory, after the title
+    """
+    title = f"{_titled(array)}{_derived(array)}{heading}"
+    if _is_wide(array):
+        yield _transposed(array, title, array.values, write)
+        return
+    blocks = state_blocks(array)
+    if len(blocks) == 1:
+        # the kind of the rows is next to their names
+        yield from _slices(title, blocks[0], blocks[0].values, write, array.axis_kind(0))
+        return
+    grids = [
+        grid
+        for block in blocks
+        if not is_plain(block)
+        for grid in _slices(f"{_titled(block)}{heading}", block, block.values, write, "")
+    ]
+    plain = _plain_blocks([block for block in blocks if is_plain(block)])
+    yield from (replace(grid, note=plain * (grid is grids[0])) for grid in grids)
 
 
 def _is_wide(array: Array) -> bool:

@@ -379,10 +379,10 @@ def is_plain(array: Array) -> bool:
 
 
 def is_identity(array: Array) -> bool:
-    """True for a square matrix with ones on its diagonal and zeros elsewhere."""
+    """True for a square matrix, or for one in each shown row, with ones only on its diagonal."""
     values = array.values
     return (
-        values.ndim == 2
-        and values.shape[0] == values.shape[1]
-        and bool((values == np.eye(len(values))).all())
+        array.rank == 2
+        and values.shape[-2] == values.shape[-1]
+        and bool((values == np.eye(values.shape[-1])).all())
     )

@@ -25,7 +25,7 @@ from robolin.display.terminal.grid import (
     wrapped,
 )
 from robolin.display.terminal.linear_model_grids import pole_grid, pole_rows, response_grids
-from robolin.display.terminal.numbers import NEGLIGIBLE_NOTE, aligned
+from robolin.display.terminal.numbers import NEGLIGIBLE_NOTE, OF_THE_MATRIX, aligned
 from robolin.display.terminal.result_grids import Formatting, grids_of, round_off_floors
 from robolin.display.terminal.screen import (
     POLE_COLUMNS,
@@ -111,7 +111,13 @@ def _fitted(sections: Sequence[ArrayTables], ink: Ink, free: int) -> _Arranged:
             break
         room = max(room - excess, 0)
         parts = _arranged(sections, ink, room)
-    return parts
+    body, summaries, legends = parts
+    lines = len(body) + len(summaries) + 1 + sum(len(ink.text(text)) for text in legends)
+    if len(summaries) > 1 and lines > free:
+        # the first table takes the screen: name the other arrays
+        names = [each.summary.partition(" ")[0].rstrip(":") for each in sections[1:]]
+        summaries = ink.text(f"Also: {', '.join(names)} (--all)")
+    return body, summaries, legends
 
 
 def _arranged(sections: Sequence[ArrayTables], ink: Ink, room: int | None) -> _Arranged:
@@ -133,8 +139,8 @@ def _arranged(sections: Sequence[ArrayTables], ink: Ink, room: int | None) -> _A
             legends += more
             rounded = rounded or drawn.is_rounded
             room = None if room is None else room - needed
-        elif section.summary.endswith(": zero"):
-            others.append(re.sub(r"( \[[^]]*\])?: zero$", " zero", section.summary))
+        elif section.summary.endswith((": zero", ": identity")):
+            others.append(re.sub(r"( \[[^]]*\])?: (zero|identity)$", r" \2", section.summary))
         elif section.is_main and section.pieces:
             lines = ink.text(section.summary)
             # a unit that takes a second line is omitted
@@ -234,6 +240,10 @@ def _sections(
     def numbers(values: list[float]) -> list[str]:
         return aligned(values, precision)
 
+    def of_one_line(values: list[float]) -> list[str]:
+        largest = max(map(abs, values), default=0.0)
+        return aligned(values, precision, [OF_THE_MATRIX * largest] * len(values))
+
     floor = round_off_floors(result)
     main = main_arrays(result)
     drawn: set[str] = set()
@@ -258,7 +268,7 @@ def _sections(
         is_main = arrays[0].name in main
         plain = len(result.arrays) > 1 and all(is_plain(array) for array in arrays)
         describe = one_line if is_main and not plain else name_and_shape
-        texts = [describe(x, rows, numbers, floor(x.name, x.unit)) for x in arrays]
+        texts = [describe(x, rows, of_one_line, floor(x.name, x.unit)) for x in arrays]
         summary = ", ".join(texts)
         if arrays[0].name in drawn:
             # the same array, with all its entries

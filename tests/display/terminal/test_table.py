@@ -523,3 +523,37 @@ def test_matrices_do_not_show_rounded_angles():
 
     text = render_table(result, 80, False, height=24)
     assert "e-1" not in text.partition("~0: below")[0]
+
+
+def test_the_pose_of_a_frame_does_not_show_rounded_angles():
+    """Entries of a position below 1e-11 of its length are ~0 in its line."""
+    values = np.array([1.4e-13, -2.4e-12, 1.261])
+    array = Array("position", values, (("x", "y", "z"),), "m")
+    arm = robolin.load("panda")
+    result = robolin.answer(arm, robolin.Question("jacobian", frame="panda_hand"))
+    arrays = tuple(array if each.name == "position" else each for each in result.arrays)
+    text = render_table(replace(result, arrays=arrays), 80, False, height=24)
+    assert "position [m]: ~0, ~0, 1.261" in text
+
+
+def test_small_numbers_have_exponents_if_a_matrix_fits_then():
+    """Seven columns of 0.0001234 fit 76 columns as 1.234e-4."""
+    q = np.full((3, 7), -0.0001234)
+    q[0] = 0.1
+    arm = robolin.load("panda")
+    result = only_arrays(robolin.answer(arm, "poles", robolin.States(q=q)), ("q",))
+    text = render_table(result, 76, False, height=24)
+    assert "columns 1 to" not in text
+    assert text.count("-1.234e-4") >= 14
+    assert "-0.0001234" in render_table(result, 120, False, height=24)
+
+
+def test_matrices_along_a_trajectory_have_blocks_of_positions_and_velocities():
+    """The gains of the first row fit one table, and C is an identity in all rows."""
+    arm = robolin.load("panda")
+    states = robolin.States(q=np.tile(arm.poses["home"], (30, 1)))
+    text = render_table(robolin.answer(arm, "lqr", states), 80, False, height=24)
+    assert "K, position columns [N·m per rad], row 1 of 30" in text
+    assert text.count("\n") < 24
+    text = render_table(robolin.answer(arm, "state-space", states), 80, False, height=24)
+    assert "C identity" in text
