@@ -121,10 +121,42 @@ def kernel_folder(
 
 
 @pytest.fixture
+def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` compiles no kernels of rare arms: other tests compare them with plain Python."""
+    from robolin.checking.verification import verify
+    from robolin.checking.verification.algorithms import engines
+
+    families = tuple(family for family in verify._FAMILIES if family is not engines)
+    monkeypatch.setattr(verify, "_FAMILIES", families)
+
+
+@pytest.fixture
+def only_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` only compares with a reference implementation; other tests cover the rest."""
+    from robolin.checking.verification import verify
+
+    monkeypatch.setattr(verify, "_FAMILIES", ())
+
+
+@pytest.fixture(scope="session", autouse=True)
 def forked_readers() -> Iterator[None]:
     """Read xacro and MJCF in forks: a new process imports MuJoCo for half a second."""
-    pytest.importorskip("resource", reason="forks need POSIX")
+    if not sys.platform.startswith("linux"):
+        yield
+        return
     from tests.forked_readers import forked_readers
 
     with forked_readers():
         yield
+
+
+@pytest.fixture
+def reader_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read xacro and MJCF in new processes, as the command does."""
+    from robolin.description import worker_process
+    from robolin.description.mjcf import mjcf_reader
+    from robolin.description.xacro import xacro_text
+
+    for module in (mjcf_reader, xacro_text):
+        original = worker_process.run_in_separate_process
+        monkeypatch.setattr(module, "run_in_separate_process", original)

@@ -62,6 +62,7 @@ def _run_forked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) 
     assert server.stdin is not None
     assert server.stdout is not None
     message = {"module": module, "request": request, "bounds": bounds, "folder": os.getcwd()}
+    message["env"] = {**os.environ}
     server.stdin.write(json.dumps(message).encode() + b"\n")
     server.stdin.flush()
     answer = json.loads(server.stdout.readline())
@@ -110,6 +111,8 @@ def _reply(message: Mapping[str, Any], stream: IO[str]) -> None:
     code = 1
     try:
         os.chdir(message["folder"])
+        os.environ.clear()
+        os.environ.update(message["env"])
         with open("/proc/self/statm") as text:
             # memory of the imported libraries does not count against the reader's limit
             used = int(text.read().split()[0]) * resource.getpagesize()

@@ -124,8 +124,9 @@ def test_an_edited_plan_that_is_sealed_again_is_no_bug(out: Path) -> None:
     """With the seal of the edit, a plan is rejected, or used without an exception of ours."""
     document = json.loads((out / PLAN).read_text())
     used = 0
-    for place in leaves(document):
-        for value in OTHERS:
+    for index, place in enumerate(leaves(document)):
+        # every other value, in turn: neighbours are of the same kind
+        for value in OTHERS[index % 2 :: 2]:
             edited = changed(document, place, value)
             if not isinstance(edited, dict):
                 continue

@@ -99,7 +99,7 @@ _signal.signal = first
 from robolin.cli.entry_point import run
 run()
 """
-DELAYS = 16
+DELAYS = 10
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_an_interruption_at_any_time_ends_with_130(args: list[str]) -> None:
             preexec_fn=hold,
         )
         # some delays end during the imports, for any load of the machine
-        time.sleep(0.025 * i)
+        time.sleep(0.04 * i)
         command.send_signal(signal.SIGINT)
         _, err = command.communicate(timeout=120)
         ends.append((command.returncode, err.decode()))

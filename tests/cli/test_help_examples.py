@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.checking.verification import verify
+from robolin.cli.commands import bench_verbs
 from robolin.description.load import load
 from robolin.queries.verbs import VERBS
 from tests.cli.command import robolin as run_robolin
@@ -119,7 +121,7 @@ def words_of(line: str) -> list[str]:
     words = shlex.split(line.partition(" > ")[0])
     for command, option, value in (
         *(("verify", "--samples", "1"), ("bench", "--rows", "10")),
-        *(("excite", "--iterations", "1"), ("optimize", "--starts", "2")),
+        *(("excite", "--iterations", "1"), ("optimize", "--starts", "1")),
     ):
         if words[0] != command or words[1] == "counts":
             continue
@@ -156,6 +158,9 @@ def test_examples_run(
     verb: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The examples of a page run one after the other in one folder."""
+    # the numbers of these commands have tests of their own
+    monkeypatch.setattr(bench_verbs, "ENOUGH_SECONDS", 0.0)
+    monkeypatch.setattr(verify, "_FAMILIES", verify._FAMILIES[:1])
     monkeypatch.chdir(shutil.copytree(prepared, tmp_path / "folder"))
     for line in examples(verb):
         words = words_of(line)

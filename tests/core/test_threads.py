@@ -98,6 +98,8 @@ def test_a_signal_ends_the_wait_even_if_system_calls_restart(waiting):
     """Libraries with signal handlers, such as polars, restart interrupted system calls."""
     done = forked(
         "import os, signal, threading, time\n"
+        "from robolin.core import threads\n"
+        "threads._END_TIMEOUT = 0.1\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.siginterrupt(signal.SIGINT, False)\n"
         "def work(*_):\n"

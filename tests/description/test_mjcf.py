@@ -99,6 +99,7 @@ def compiled_here(here, monkeypatch):
     monkeypatch.setattr(mjcf_reader, "run_in_separate_process", run_here)
 
 
+@pytest.mark.usefixtures("reader_processes")
 def test_an_unusual_model_is_the_arm_of_mujoco(here):
     """Joints off the body's frame, several on a body, positions from ref, and a mimic joint."""
     Path("odd.xml").write_text(ARM)

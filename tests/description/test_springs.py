@@ -16,7 +16,6 @@ from robolin.description.validate.validate import validate
 from robolin.errors import RobolinError
 from tests.dynamics.running import gap
 
-pytestmark = pytest.mark.usefixtures("forked_readers")
 
 SWING = """\
 robolin: 1

@@ -78,6 +78,7 @@ def by_hand(mass: float, prefix: str = "") -> str:
     return '<robot name="arm">' + "".join(links) + joints
 
 
+@pytest.mark.usefixtures("reader_processes")
 @pytest.mark.parametrize("options", [{}, {"mass": 3.5, "prefix": "left_"}])
 def test_an_expansion_is_the_arm_written_out(workspace, options):
     """A xacro arm with includes, macros and arguments equals the arm written in URDF."""
@@ -164,7 +165,6 @@ WRONG = [
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("forked_readers")
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=range(len(WRONG)))
 def test_invalid_xacro_files_are_reported(workspace, text, message):
     """A xacro file that cannot be expanded, or reads outside its packages, is rejected by name."""

@@ -260,6 +260,7 @@ FILES = {
 }
 
 
+@pytest.mark.usefixtures("reader_processes")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_no_file_runs_a_program(tmp_path, monkeypatch, name):

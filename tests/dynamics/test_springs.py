@@ -142,13 +142,17 @@ def test_potential_energy(arm: Arm) -> None:
 
 @pytest.mark.slow
 @every
-def test_everything_that_verify_checks(arm: Arm) -> None:
+def test_everything_that_verify_checks(arm: Arm, request: pytest.FixtureRequest) -> None:
     """Complex steps, identities, 50 digits, engines and all algorithms agree with springs."""
+    if arm is not CHAIN:
+        # `test_torque_and_gradient` compares kernels of the other arms
+        request.getfixturevalue("without_kernels")
     found = robolin.verify(arm, samples=2)
     assert found.passed, found.failed
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("only_the_peer")
 @pytest.mark.parametrize("against", ["mujoco", "pinocchio"])
 def test_against_other_programs(against: str) -> None:
     """MuJoCo has the same springs, and Pinocchio with their torques added gives the same."""

@@ -11,7 +11,7 @@ from tests.fuzz.subjects import SUBJECTS
 
 FOUND = sorted(path for path in CORPUS.iterdir() if path.suffix != ".md")
 # seed, and how many changed files of each kind
-CAMPAIGNS = [(1, 10), pytest.param(2, 10, marks=pytest.mark.slow)]
+CAMPAIGNS = [(1, 6), pytest.param(2, 6, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(autouse=True)

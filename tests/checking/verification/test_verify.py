@@ -91,7 +91,7 @@ def test_floating_base_passes() -> None:
 @pytest.mark.parametrize("arm", LINKAGES)
 def test_loops_are_checked_closed(arm: str) -> None:
     """Closures, their motion and its linearization are compared, with kernels and digits."""
-    found = robolin.verify(robolin.load(arm), samples=4)
+    found = robolin.verify(robolin.load(arm), samples=2)
     assert_passes(found)
     assert_reasons(found)
     passed = {check.name: check for check in found.checks if check.verdict == "passed"}

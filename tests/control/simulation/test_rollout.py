@@ -102,7 +102,8 @@ def both(arm: Arm, q: np.ndarray, options: dict[str, Any]) -> tuple[Any, Any]:
     results: list[Any] = []
     for engine in ("python", "compiled"):
         try:
-            every = {"duration": 0.02, **options}
+            # the last change of a law here is the end of the push at 15 ms
+            every = {"duration": 0.016, **options}
             results.append(robolin.simulate(arm, q, engine=engine, **every))  # type: ignore[arg-type]
         except robolin.RobolinError as error:
             results.append(str(error))
