@@ -132,11 +132,12 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     if label not in meta["options"]:
         hint = "set the robot with --model ARM"
         raise RobolinError("the robot has no file", where=stored.path, hint=hint)
-    name, recorded = meta["options"][label], meta.get("files", {}).get(label)
-    for value in (name, recorded or ""):
+    for value in (meta["options"][label], meta.get("files", {}).get(label, "")):
         if not isinstance(value, str):
             message = f"the {label} must be a text, got {value!r}"
             raise RobolinError(message, where=stored.path, hint="compute the file again")
+    name: str = meta["options"][label]
+    recorded: str | None = meta.get("files", {}).get(label)
     if name == "-":
         stand_in = "set the robot with --model ARM"
         hint = stand_in if label == ARM_OPTION else "store the result again with a file as input"
