@@ -12,7 +12,6 @@ from robolin.description.yaml.yaml_arm import read_yaml
 from tests.cli.command import robolin as command
 from tests.cli.command import run_ok
 
-
 MODELS = Path(__file__).resolve().parents[2] / "models"
 UPRIGHT = [np.pi, 0.0]
 PENDULUM = """<mujoco><worldbody><body name="cart"><joint name="slide" type="slide" axis="1 0 0"/>

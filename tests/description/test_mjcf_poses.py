@@ -10,7 +10,6 @@ import pytest
 import robolin
 from robolin.description.load import read
 
-
 mujoco = pytest.importorskip(
     "mujoco", reason="MJCF files need the package mujoco, which is not installed"
 )

@@ -16,7 +16,6 @@ from robolin.description.validate.validate import validate
 from robolin.errors import RobolinError
 from tests.dynamics.running import gap
 
-
 SWING = """\
 robolin: 1
 name: swing
