@@ -21,8 +21,8 @@ from benchmarks.peak import TURNS, arithmetic
 from benchmarks.subjects import panda
 from benchmarks.timing import Effort, in_turns, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
+from robolin.core.threads import run_in_threads
 from robolin.engine.compiled.plan import cores
-from robolin.engine.compiled.thread_pool import run_in_threads
 
 # seconds, longer than any process needs to start
 WAIT = 60

@@ -23,7 +23,7 @@ INTERVAL = 0.003
 WAITING = {"threading.py", "queue.py", "_base.py", "thread.py", "selectors.py"}
 
 # functions that pass work between threads, which count as waiting
-HANDING_ON = ("core/threads.py", "engine/compiled/thread_pool.py")
+HANDING_ON = ("core/threads.py", "core/threads.py")
 
 # prefix of a location -> stage; the first match counts
 STEPS = (

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from robolin.analysis.identify.recording import Recording as Recording
     from robolin.analysis.limits import JointLimits as JointLimits
     from robolin.analysis.limits import limits as limits
-    from robolin.analysis.link_geometry import GeometryDerivative as GeometryDerivative
-    from robolin.analysis.link_geometry import geometry_derivative as geometry_derivative
-    from robolin.analysis.link_geometry import geometry_names as geometry_names
+    from robolin.analysis.link_parameters import GeometryDerivative as GeometryDerivative
+    from robolin.analysis.link_parameters import geometry_derivative as geometry_derivative
+    from robolin.analysis.link_parameters import geometry_names as geometry_names
     from robolin.analysis.residuals import Residuals as Residuals
     from robolin.analysis.residuals import residuals as residuals
     from robolin.analysis.sensitivity import Sensitivity as Sensitivity
@@ -71,11 +71,6 @@ if TYPE_CHECKING:
     from robolin.api.frame_kinematics import link_accelerations as link_accelerations
     from robolin.api.frame_kinematics import momentum as momentum
     from robolin.api.frame_kinematics import operational_space as operational_space
-    from robolin.api.frame_results import FrameDerivatives as FrameDerivatives
-    from robolin.api.frame_results import FrameJacobian as FrameJacobian
-    from robolin.api.frame_results import FrameMotion as FrameMotion
-    from robolin.api.frame_results import LinkAccelerations as LinkAccelerations
-    from robolin.api.frame_results import OperationalSpace as OperationalSpace
     from robolin.api.gradients import ForwardGradient as ForwardGradient
     from robolin.api.gradients import InverseGradient as InverseGradient
     from robolin.api.gradients import gradient_forward as gradient_forward
@@ -92,12 +87,6 @@ if TYPE_CHECKING:
     from robolin.api.linear_models import linearize_inverse as linearize_inverse
     from robolin.api.linear_models import perturb_forward as perturb_forward
     from robolin.api.linear_models import perturb_inverse as perturb_inverse
-    from robolin.api.loop_results import Closed as Closed
-    from robolin.api.loop_results import ClosedChange as ClosedChange
-    from robolin.api.loop_results import LinearizedLoops as LinearizedLoops
-    from robolin.api.loop_results import LoopConstraints as LoopConstraints
-    from robolin.api.loop_results import LoopForces as LoopForces
-    from robolin.api.loop_results import loop_joint_torques as loop_joint_torques
     from robolin.api.mass_matrices import Factors as Factors
     from robolin.api.mass_matrices import coriolis_matrix as coriolis_matrix
     from robolin.api.mass_matrices import mass_matrix as mass_matrix
@@ -107,6 +96,17 @@ if TYPE_CHECKING:
     from robolin.api.mass_matrices import (
         mass_matrix_second_derivative as mass_matrix_second_derivative,
     )
+    from robolin.api.result_types import Closed as Closed
+    from robolin.api.result_types import ClosedChange as ClosedChange
+    from robolin.api.result_types import FrameDerivatives as FrameDerivatives
+    from robolin.api.result_types import FrameJacobian as FrameJacobian
+    from robolin.api.result_types import FrameMotion as FrameMotion
+    from robolin.api.result_types import LinearizedLoops as LinearizedLoops
+    from robolin.api.result_types import LinkAccelerations as LinkAccelerations
+    from robolin.api.result_types import LoopConstraints as LoopConstraints
+    from robolin.api.result_types import LoopForces as LoopForces
+    from robolin.api.result_types import OperationalSpace as OperationalSpace
+    from robolin.api.result_types import loop_joint_torques as loop_joint_torques
     from robolin.batch.batch_plan import recording_paths as recording_paths
     from robolin.checking.outcome import CheckOutcome as CheckOutcome
     from robolin.checking.result_files import check as check
@@ -191,7 +191,7 @@ _PUBLIC = {
     "robolin.analysis.identify.recording": "Recording",
     "robolin.analysis.limits": "JointLimits limits",
     "robolin.analysis.residuals": "Residuals residuals",
-    "robolin.analysis.link_geometry": "GeometryDerivative geometry_derivative geometry_names",
+    "robolin.analysis.link_parameters": "GeometryDerivative geometry_derivative geometry_names",
     "robolin.analysis.sensitivity": (
         "Sensitivity SensitivityMatrices parameter_names sensitivity sensitivity_matrices"
     ),
@@ -211,20 +211,18 @@ _PUBLIC = {
         "Momentum frame_derivatives frame_motion jacobian link_accelerations momentum "
         "operational_space"
     ),
-    "robolin.api.frame_results": (
-        "FrameDerivatives FrameJacobian FrameMotion LinkAccelerations OperationalSpace"
+    "robolin.api.result_types": (
+        "Closed ClosedChange FrameDerivatives FrameJacobian FrameMotion LinearizedLoops "
+        "LinkAccelerations LoopConstraints LoopForces OperationalSpace loop_joint_torques"
     ),
     "robolin.api.gradients": (
-        "ForwardGradient InverseGradient gradient_forward gradient_inverse hessian_forward "
-        "hessian_inverse hessian_vector_forward hessian_vector_inverse"
+        "ForwardGradient InverseGradient gradient_forward gradient_inverse "
+        "hessian_forward hessian_inverse hessian_vector_forward hessian_vector_inverse"
     ),
     "robolin.api.inverse_and_forward": "forward inverse",
     "robolin.api.linear_models": (
         "LinearizedForward LinearizedInverse linearize_forward linearize_inverse "
         "perturb_forward perturb_inverse"
-    ),
-    "robolin.api.loop_results": (
-        "Closed ClosedChange LinearizedLoops LoopConstraints LoopForces loop_joint_torques"
     ),
     "robolin.api.mass_matrices": (
         "Factors coriolis_matrix mass_matrix mass_matrix_derivative mass_matrix_factor "
@@ -253,7 +251,7 @@ _PUBLIC = {
     "robolin.io.stored": "StoredResult read_result",
     "robolin.codegen.casadi_functions": "casadi_function",
     "robolin.codegen.generate": "generate",
-    "robolin.core.configuration": "integrate difference kinematic_block",
+    "robolin.core.configuration": "difference integrate kinematic_block",
     "robolin.operator_algebra.robot": "Operators operators",
     "robolin.core.result": "Array Result ResultStream",
     "robolin.control.simulation.controllers": "PoseControl RateControl",

@@ -15,9 +15,9 @@ from robolin.dynamics.forward.linearize_forward_columns import forward_model_col
 from robolin.dynamics.forward.linearize_forward_tree import forward_model_tree
 from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
+from robolin.engine.operation_graph import UnrolledChain, graph_inputs
 from robolin.engine.parameters import Parameters
 from robolin.engine.run import Cost, cost_of, count_operations
-from robolin.engine.unrolled_program import UnrolledChain, graph_inputs
 
 Polynomial = tuple[Fraction, ...]  # coefficients of 1, n, n², n³
 

@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.analysis.identification import regressor
-from robolin.analysis.link_geometry import (
+from robolin.analysis.link_parameters import (
+    PayloadChange,
     geometry_changes,
     geometry_derivative,
     geometry_names,
-)
-from robolin.analysis.link_parameters import (
-    PayloadChange,
     parameter_changes,
     physical_names,
     physical_to_linear_map,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robolin.api.inverse_and_forward import HOLD, resolve_torque
-from robolin.api.loop_results import (
+from robolin.api.result_types import (
     Closed,
     ClosedChange,
     LinearizedLoops,

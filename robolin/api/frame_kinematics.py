@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from robolin.api.frame_results import (
+from robolin.api.result_types import (
     FrameDerivatives,
     FrameJacobian,
     FrameMotion,

@@ -14,9 +14,16 @@ from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import Lane, Value
 from robolin.engine.compiled.plan import float_table, int_table, variant_of
 from robolin.engine.compiled.trace import TracedChain
-from robolin.engine.operation_graph import SINE_OF, GraphNumber, Operand, OperationGraph, ancestors
+from robolin.engine.operation_graph import (
+    SINE_OF,
+    GraphNumber,
+    Guard,
+    Operand,
+    OperationGraph,
+    UnrolledProgram,
+    ancestors,
+)
 from robolin.engine.parameters import Parameters, first_of_subtrees
-from robolin.engine.unrolled_program import Guard, UnrolledProgram
 
 # status codes besides 0 and the number of a joint
 TOO_FAR, NOT_THERE = -1, -2

@@ -21,8 +21,9 @@ from robolin.engine.operation_graph import (
     TANH_OF,
     GraphNumber,
     Operand,
+    UnrolledProgram,
+    UnrolledResult,
 )
-from robolin.engine.unrolled_program import UnrolledProgram, UnrolledResult
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed

@@ -30,8 +30,8 @@ from robolin.dynamics.algebra.trigonometry import (
 )
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.operation_graph import UnrolledProgram, input_name, unrolled_program
 from robolin.engine.parameters import Parameters
-from robolin.engine.unrolled_program import UnrolledProgram, input_name, unrolled_program
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import algorithm_for, arm_cache, independent_of_loops
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame

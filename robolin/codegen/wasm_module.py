@@ -40,10 +40,10 @@ from robolin.engine.operation_graph import (
     GraphNumber,
     Operand,
     OperationGraph,
+    UnrolledProgram,
     ancestors,
 )
 from robolin.engine.parameters import Parameters, first_of_subtrees
-from robolin.engine.unrolled_program import UnrolledProgram
 
 # unrolled code up to this number of joints, and of operations of a function: about 80 kB
 UNROLLED_UP_TO, LARGEST_UNROLLED = 12, 10_000

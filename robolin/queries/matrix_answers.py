@@ -16,8 +16,12 @@ from robolin.analysis.identification import (
     random_motions,
     with_offset_columns,
 )
-from robolin.analysis.link_geometry import geometry_names, public_geometry
-from robolin.analysis.link_parameters import joint_slides, parameters
+from robolin.analysis.link_parameters import (
+    geometry_names,
+    joint_slides,
+    parameters,
+    public_geometry,
+)
 from robolin.api.frame_kinematics import DIRECTIONS, require_mass
 from robolin.core.arm import Arm, with_load_options
 from robolin.core.arrays import Floats

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from robolin.analysis.cost_gradient import cost_gradient
-from robolin.analysis.link_geometry import TURN_PARAMETERS
-from robolin.analysis.link_parameters import joint_slides
+from robolin.analysis.link_parameters import TURN_PARAMETERS, joint_slides
 from robolin.analysis.nominal_motion import checked_times, nominal_motion, torque_history
 from robolin.analysis.sensitivity import (
     SensitivityMatrices,

@@ -11,10 +11,9 @@ import robolin
 from robolin.core.arm import Arm, Inertia
 from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.operation_graph import OperationGraph, ancestors
+from robolin.engine.operation_graph import OperationGraph, ancestors, unrolled_program
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run_on
-from robolin.engine.unrolled_program import unrolled_program
 from robolin.errors import RobolinError
 from tests.engine.unrolled_values import carried_out
 from tests.robots import (

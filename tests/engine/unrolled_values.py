@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials, tanh_by_series
-from robolin.engine.operation_graph import NEGATIVE, GraphNumber
-from robolin.engine.unrolled_program import UnrolledProgram
+from robolin.engine.operation_graph import NEGATIVE, GraphNumber, UnrolledProgram
 
 _DONE = {
     "addition": lambda a, b: a + b,

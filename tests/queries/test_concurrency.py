@@ -66,7 +66,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(threading.Thread, "start", counted)
     # idle helper threads of other tests do not count
-    monkeypatch.setattr("robolin.engine.compiled.thread_pool._idle", [])
+    monkeypatch.setattr("robolin.core.threads._idle", [])
     monkeypatch.setattr("robolin.engine.compiled.plan.cores", lambda: 8)
     return names
 

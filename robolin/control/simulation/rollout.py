@@ -31,11 +31,10 @@ from robolin.control.simulation.torques import (
     Torque,
 )
 from robolin.core.arrays import AnyArray, as_joint_array
-from robolin.core.threads import cores
+from robolin.core.threads import cores, run_in_threads
 from robolin.engine.compiled.kernels import can_compile, host_width
 from robolin.engine.compiled.native import NativeKernel
 from robolin.engine.compiled.straight_kernel import StraightKernel
-from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.evaluation.evaluate import FEW_STATES, MIN_LANES
 from robolin.evaluation.state_call import fastest_kernel_of
 

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robolin.core.arrays import AnyArray
-from robolin.core.threads import cores
+from robolin.core.threads import cores, run_in_threads
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.kernels import KernelSpec, host_width, kernel_for, optimizing
 from robolin.engine.compiled.layout import Variant
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
-from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.engine.parameters import FrameRow, Parameters, first_of_subtrees
 
 # cost model of a row: 1 ns per number of its results and 14 ns per joint, with 8 doubles per

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.core import threads
+from robolin.core.threads import run_in_threads
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled import thread_pool
-from robolin.engine.compiled.thread_pool import run_in_threads
 from tests.cases import for_each
 from tests.cli.command import forked
 from tests.engine.on_lanes import plan_for
@@ -105,7 +105,7 @@ def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.Mo
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
     expected, _ = plan.call_batch(given, (31,), jobs=1)
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    monkeypatch.setattr(thread_pool, "_idle", [])
+    monkeypatch.setattr(threads, "_idle", [])
     found, _ = plan.call_batch(given, (31,), 4, 3)
     assert found["tau"].tobytes() == expected["tau"].tobytes()
 
@@ -197,9 +197,9 @@ def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
 
 def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The memory of results is not referenced for it any more."""
-    late: list[thread_pool.Task] = []
-    monkeypatch.setattr(thread_pool.PoolThread, "submit", lambda _, task: late.append(task))
-    monkeypatch.setattr(thread_pool, "_idle", [])
+    late: list[threads.Task] = []
+    monkeypatch.setattr(threads.PoolThread, "submit", lambda _, task: late.append(task))
+    monkeypatch.setattr(threads, "_idle", [])
     states = random_states(ARM, 31)
     given = [states.q, states.qd, states.qdd]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
@@ -230,7 +230,7 @@ def test_what_is_done_meanwhile_comes_back() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_forked_process_has_helpers_of_its_own() -> None:
     ran = forked(
-        "import os; from robolin.engine.compiled.thread_pool import run_in_threads\n"
+        "import os; from robolin.core.threads import run_in_threads\n"
         "run_in_threads(lambda worker: None, 3)\n"
         "child = os.fork()\n"
         "seen = []\n"
