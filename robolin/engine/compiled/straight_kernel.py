@@ -37,9 +37,10 @@ from robolin.engine.operation_graph import (
     TANH_OF,
     GraphNumber,
     Operand,
+    UnrolledProgram,
+    unrolled_program,
 )
 from robolin.engine.parameters import Parameters
-from robolin.engine.unrolled_program import UnrolledProgram, unrolled_program
 from robolin.errors import RobolinError
 
 # links from which code and compile time grow too large
