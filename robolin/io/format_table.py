@@ -298,7 +298,16 @@ def split_files(path: str) -> list[str]:
     """
     if JOIN not in path or is_stored(path) or os.path.exists(location_of(path)):
         return [path]
-    files = path.split(JOIN)
+    files, first = [], 0
+    pieces = path.split(JOIN)
+    for end in range(1, len(pieces) + 1):
+        # the shortest name that exists, so that a folder may contain + too
+        name = JOIN.join(pieces[first:end])
+        if os.path.isfile(location_of(name)) or recording_opener(location_of(name)):
+            files.append(name)
+            first = end
+    if first < len(pieces):
+        files = pieces
     named = all(os.path.exists(location_of(each)) or PurePath(each).suffix for each in files)
     return files if named and all(files) else [path]
 

@@ -154,7 +154,7 @@ REFUSED = [
     ("falling.csv+tqd.csv", ("--join", "time"), 3, "time must not decrease"),
     ("q.csv+falling.csv", ("--join", "time"), 3, "time must not decrease"),
     ("q.csv+dates.csv", ("--join", "time"), 3, "a different unit or type"),
-    ("q.csv+q.csv", (), 3, "occurs 2 times"),
+    ("q.csv+q.csv", (), 3, "occur more than once"),
     ("q.txt+qd.txt", ("--no-header",), 3, "--columns position=0:2"),
 ]
 
@@ -181,4 +181,8 @@ def test_names_with_a_plus(expected):
         assert split_files(name) == [name]
         assert run(name).out == expected
     assert split_files("missing+file.csv") == ["missing+file.csv"]
+    Path("a+b").mkdir()
+    files = [str(Path(name).rename(f"a+b/{name}")) for name in ("q.csv", "qd.csv")]
+    assert split_files("+".join(files)) == files
+    assert split_files("+".join([*files, "a+b/none.csv"])) == ["+".join([*files, "a+b/none.csv"])]
     assert base_name("x/q.csv+y/qd.csv") == "q.csv+qd.csv"

@@ -185,16 +185,19 @@ def _out_of_range(column: str, numbered: re.Match[str], n: int, where: str) -> R
 def _duplicates(
     columns: Sequence[str], groups: Sequence[Sequence[int]], where: str
 ) -> list[RobolinError]:
-    problems = []
+    problems, repeated = [], []
+    hint = "keep one of them, or select columns by index: --columns position=0:6 for columns 0 to 5"
     for group in groups:
-        if len(group) < 2:
-            continue
         names = list(dict.fromkeys(columns[i] for i in group))
-        if len(names) == 1:
-            message = f"column '{names[0]}' occurs {len(group)} times"
-        else:
+        if len(names) > 1:
             message = f"the columns {listed_names(names)} have the same meaning"
-        problems.append(RobolinError(message, where=where, hint="keep only one of these columns"))
+            problems.append(RobolinError(message, where=where, hint=hint))
+        elif len(group) > 1:
+            repeated.append(names[0])
+    if repeated:
+        noun, verb = ("column", "occurs") if len(repeated) == 1 else ("columns", "occur")
+        message = f"the {noun} {listed_names(repeated)} {verb} more than once"
+        problems.append(RobolinError(message, where=where, hint=hint))
     return problems
 
 
@@ -221,6 +224,8 @@ def _missing(
         hint = similar_column(names, unused) or column_styles(quantity, unused, len(names))
         if quantity in ("qd", "qdd") and by_differences and positions:
             hint = f"compute them from positions with --differentiate savgol; {hint}"
+        if quantity == "q" and len(names) < len(selected):
+            hint += "; lock joints without columns with --lock JOINT=VALUE, or use --tip LINK"
         message = f"the {noun} {listed_names(names)} {'is' if len(names) == 1 else 'are'} missing"
         problems.append(RobolinError(message, where=where, hint=hint))
     return problems

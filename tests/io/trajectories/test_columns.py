@@ -81,7 +81,7 @@ BAD = [
     (
         "a column twice",
         ["q1", "q2", "q2"],
-        r"motion\.csv: column 'q2' occurs 2 times",
+        r"motion\.csv: the column 'q2' occurs more than once",
         "keep one",
     ),
     (
@@ -93,7 +93,7 @@ BAD = [
     (
         "time twice",
         ["time", "q1", "q2", "time"],
-        r"motion\.csv: column 'time' occurs 2 times",
+        r"motion\.csv: the column 'time' occurs more than once",
         "keep one",
     ),
     (
@@ -181,4 +181,4 @@ def test_all_problems_of_a_header_are_reported_at_once():
     """A header with two mistakes has two messages."""
     with pytest.raises(RobolinError) as caught:
         match(["q1", "q1", "time", "time"], ["a", "b"], ["q"])
-    assert len(caught.value.parts) == 3
+    assert len(caught.value.parts) == 2

@@ -270,7 +270,7 @@ BAD_NPZ = [
     (
         "a joint twice",
         {"q": [[1.0, 2.0]], "joints": ["elbow", "elbow"]},
-        "column 'elbow/position' occurs 2 times",
+        "the column 'elbow/position' occurs more than once",
     ),
     ("no q", {"tau": [[1.0, 2.0]]}, "'shoulder/position', 'elbow/position' are missing"),
     ("no rows", {"q": np.zeros((0, 2))}, "no row after the header"),
