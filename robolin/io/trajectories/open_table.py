@@ -39,7 +39,7 @@ from robolin.io.trajectories.read_options import AS_IT_IS, ReadOptions
 _BUFFER = 1 << 20
 
 # further extensions of numeric text tables
-TEXT_ENDINGS = (".tsv", ".txt", ".tab")
+TEXT_ENDINGS = (".tsv", ".txt", ".tab", ".dat")
 
 
 @contextmanager

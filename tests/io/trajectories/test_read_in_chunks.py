@@ -69,7 +69,7 @@ def test_chunks_make_up_the_file(tmp_path, form, rows):
 
 
 PACKED = {
-    "tabs.tsv": lambda table: text(table).replace(",", "\t").encode(),
+    "tabs.dat": lambda table: text(table).replace(",", "\t").encode(),
     "semicolons.csv": lambda table: text(table).replace(",", ";").encode(),
     "aligned.txt": lambda table: text(table).replace(",", "      ").encode(),
     "commas.csv.gz": lambda table: gzip.compress(text(table).encode(), 0),
