@@ -165,8 +165,11 @@ def sensitivity(
             geometric_part = geometry_derivative(arm, part.q, part.qd, model.qdd, **options)
             effort = effort - geometric_part.matrix @ geometric
         forced = np.einsum("stij,stj->sti", model.dqdd_dtau, effort)[..., None]
-        for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
-            states.append(step @ states[-1] + more)
+        matrices = step_matrices(model, kinematic_block(arm, part.qd), forced, part.step)
+        # results that are not finite are errors of their own
+        with np.errstate(over="ignore", invalid="ignore"):
+            for step, more in matrices:
+                states.append(step @ states[-1] + more)
     solution = np.array(states)[..., 0]
     return Sensitivity(nominal.time, solution[:, : arm.n], solution[:, arm.n :])
 
@@ -240,10 +243,12 @@ def sensitivity_blocks(
         # the initial state is the first row of the first block
         block[:first] = state
         matrices = step_matrices(model, kinematic_block(arm, part.qd), forced, part.step)
-        for i, (step, more) in enumerate(matrices, first):
-            state = step @ state
-            state[:, 2 * n :] += more
-            block[i] = state
+        # results that are not finite are errors of their own
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i, (step, more) in enumerate(matrices, first):
+                state = step @ state
+                state[:, 2 * n :] += more
+                block[i] = state
         first = 0
         yield block
 

@@ -361,3 +361,13 @@ def test_a_start_outside_the_limits_suggests_a_pose() -> None:
     assert ran.code == 3
     assert "the start of joint 'panda_joint4' is 0 rad" in ran.err
     assert "hint: use --q home within the limits" in ran.err
+
+
+def test_a_recording_is_not_plotted_as_a_result(tmp_path: Path, monkeypatch) -> None:
+    """The hint has the command that computes a result from the recording."""
+    monkeypatch.chdir(tmp_path)
+    Path("log.csv").write_text("time,a\n0,1\n")
+    ran = robolin("plot", "log.csv", "-o", "log.svg")
+    assert (ran.code, ran.out) == (3, "")
+    assert "log.csv: is a recording, not a result of robolin" in ran.err
+    assert "`robolin inverse ARM --trajectory log.csv -o tau.npz`" in ran.err

@@ -11,6 +11,7 @@ from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag, validated
 from robolin.cli.flags.forward_flags import FORWARD_METHOD_FLAG
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, TARGETS
+from robolin.core.progress import running
 from robolin.core.text import printable
 from robolin.errors import UsageError
 from robolin.queries.request import ArmSource
@@ -155,7 +156,8 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
     from robolin.codegen.generate import generate
 
     arm = model.arm()
-    files = generate(arm, program.verbs, program.folder, **_with_controller(arm, program))
+    with running("generating code"):
+        files = generate(arm, program.verbs, program.folder, **_with_controller(arm, program))
     for name in files:
         click.echo(printable(f"{program.folder.rstrip('/')}/{name}"))
 

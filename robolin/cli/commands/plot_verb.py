@@ -165,4 +165,11 @@ def _is_stored(path: str) -> bool:
 def _stored(path: str) -> Result:
     from robolin.io.stored import read_result
 
-    return read_result(validated_path(path)).result
+    try:
+        return read_result(validated_path(path)).result
+    except RobolinError as error:
+        if error.message != "reading the provenance failed: no such file":
+            raise
+        message = "is a recording, not a result of robolin"
+        hint = f"run `robolin inverse ARM --trajectory {path} -o tau.npz`, then plot tau.npz"
+        raise RobolinError(message, where=path, hint=hint) from error

@@ -13,11 +13,17 @@ _CLEAR = "\r\x1b[2K"
 
 
 class TaskLine:
-    """Listener that shows the innermost task after two seconds, and removes the line at its end."""
+    """Listener that shows the innermost task, and removes the line at its end.
+
+    The line appears two seconds after the first task began, also if several short ones follow.
+    """
 
     def __init__(self) -> None:
         # name, start and fraction of each task; the fraction is -1.0 until it is known
         self._tasks: list[tuple[str, float, float]] = []
+        self._began: float | None = None
+        # the last task that ended
+        self._ended = ("", 0.0, -1.0)
         self._drawn, self._lock, self._stop = False, RLock(), Event()
         self._thread: Thread | None = None
 
@@ -32,7 +38,11 @@ class TaskLine:
 
     def begin(self, task: str) -> None:
         with self._lock:
-            self._tasks.append((task, now(), -1.0))
+            name, start, fraction = self._ended
+            # the next part of a task, such as rows that are written between two parts
+            continues = name == task and 0.0 < fraction < 1.0
+            self._tasks.append((task, start if continues else now(), -1.0))
+            self._began = now() if self._began is None else self._began
             if self._thread is None:
                 self._thread = Thread(target=self._run, daemon=True)
                 self._thread.start()
@@ -45,12 +55,12 @@ class TaskLine:
     def end(self) -> None:
         with self._lock:
             if self._tasks:
-                self._tasks.pop()
+                self._ended = self._tasks.pop()
             self._clear()
 
     def text(self, now: float) -> str:
         """The line at a time; '' before two seconds have passed."""
-        if not self._tasks or now - self._tasks[0][1] < PATIENCE:
+        if not self._tasks or self._began is None or now - self._began < PATIENCE:
             return ""
         task, start, fraction = self._tasks[-1]
         elapsed = now - start

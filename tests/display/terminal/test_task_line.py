@@ -63,3 +63,20 @@ def test_the_line_is_removed_at_the_end(monkeypatch: pytest.MonkeyPatch, clock: 
         assert stream.getvalue() == "\r\x1b[2Kverifying: 2 s"
         line.end()
     assert stream.getvalue().endswith("\r\x1b[2K")
+
+
+def test_parts_of_a_task_share_its_start(clock: Clock) -> None:
+    """A task in two parts has the time left of both, and short tasks together get a line."""
+    with TaskLine() as line:
+        line.begin("simulating")
+        line.update(0.25)
+        line.end()
+        clock.now = 5.0
+        line.begin("simulating")
+        line.update(0.5)
+        assert line.text(6.0) == "simulating: 50%, about 6 s left"
+        line.end()
+        clock.now = 6.0
+        line.begin("compiling forward")
+        assert line.text(6.5) == "compiling forward: 0 s"
+        line.end()
