@@ -127,8 +127,8 @@ class WasmCode:
         operations = _without_unused(self._operations)
         on_stack = _on_stack(operations)
         places = _places(operations, on_stack, self.parameters)
-        integers = [place for name, place in places.items() if name[0] == "i"]
-        reals = [place for name, place in places.items() if name[0] == "f"]
+        integers = [slot for name, slot in places.items() if name[0] == "i"]
+        reals = [slot for name, slot in places.items() if name[0] == "f"]
         counts = max(integers, default=-1) + 1, max(reals, default=-1) + 1 - self.parameters
         starts = {"i": self.parameters, "f": counts[0]}
         body, pending = bytearray(), b""
@@ -160,9 +160,9 @@ def _is_variable(value: str) -> bool:
 
 
 def _local(name: str, places: Mapping[str, int], starts: Mapping[str, int], code: WasmCode) -> int:
-    place = places[name]
-    is_parameter = name[0] == "f" and place < code.parameters
-    return place if is_parameter else place + starts[name[0]]
+    slot = places[name]
+    is_parameter = name[0] == "f" and slot < code.parameters
+    return slot if is_parameter else slot + starts[name[0]]
 
 
 def _operand(
