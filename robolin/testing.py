@@ -268,7 +268,7 @@ def _with_batch_axis(
         if values.shape[: len(batch)] != batch:
             hint = "store it in a separate file"
             message = (
-                f"'{name}' must have the batch shape {batch} of the others, got {values.shape}"
+                f"'{name}' must have batch shape {batch} like the other arrays, got {values.shape}"
             )
             raise UsageError(message, hint=hint)
         labels = tuple(tuple(str(i + 1) for i in range(size)) for size in own)

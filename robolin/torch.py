@@ -337,7 +337,7 @@ class InverseDynamics(torch.nn.Module):
         motion = _checked(self._arm, values)
         if any(tensor.requires_grad for tensor in motion):
             raise UsageError(
-                "robolin.torch.InverseDynamics: differentiates by its parameters only",
+                "robolin.torch.InverseDynamics: differentiates only its parameters",
                 hint="detach the motion, or use robolin.torch.function(arm, 'inverse')",
             )
         linear = regressor(self._arm, *_numpy(torch.broadcast_tensors(*motion)))

@@ -166,7 +166,7 @@ def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
             f"--payload-change {owner}:MASS"
         )
         return UsageError(
-            f"link '{owner}' is merged and has no parameters of its own", where=name, hint=hint
+            f"link '{owner}' is merged and has no separate parameters", where=name, hint=hint
         )
     if quantity.partition("_")[0] == "friction" and arm.friction_velocity is None:
         hint = "add --friction-velocity to include Coulomb friction"

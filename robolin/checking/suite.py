@@ -324,7 +324,7 @@ class _SuiteReader:
                 self._twice(case, other, f"stored '{case.stored}'")
 
     def _twice(self, case: Case, other: Case, what: str) -> None:
-        hint = f"change one of them; the other case is at {other.where}"
+        hint = f"change one of the two cases; the other case is at {other.where}"
         message = f"two cases have the same {what}"
         self._problems.append(RobolinError(message, where=case.where, hint=hint))
 

@@ -41,7 +41,7 @@ Some compiler flags change the last digits: -ffast-math, -Ofast, -mfpmath=387 (t
 32-bit x86; use -msse2 -mfpmath=sse), and -ffp-contract=fast (the default of GCC without \
 -std=c99).  Compile with -std=c99 -ffp-contract=off.
 """
-_SAME_BITS = "Results are bit-identical to those of robolin on every machine with IEEE 754 doubles."
+_SAME_BITS = "Results are bit-identical to robolin on every machine with IEEE 754 doubles."
 _IN_FLOAT = """\
 Results are computed in single precision.  Their largest errors at {states} random states, \
 relative to the largest entry of each result, are defined below.  More digits are lost near \

@@ -436,5 +436,5 @@ def require_finite(result: Result) -> None:
         raise RobolinError(
             f"{result.verb}: the result is not finite: numbers overflow",
             where=", ".join(where),
-            hint="check for a state or parameter many orders of magnitude larger than the others",
+            hint="check for a state or parameter that is many orders of magnitude too large",
         )

@@ -277,7 +277,7 @@ def _require_moving_joint(typed: FlagText, name: str, arm: Arm) -> None:
     followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     if rule := followers.get(name):
         hint = f"set joint '{rule.leader}' instead"
-        raise typed.wrong(f"joint '{name}' is a mimic joint and has no value of its own", hint)
+        raise typed.wrong(f"joint '{name}' is a mimic joint and has no separate value", hint)
     if name in arm.locked_joints:
         hint = "omit it: the joint is locked, or not on the chain from base to tip"
         raise typed.wrong(f"joint '{name}' is locked and has no value", hint)

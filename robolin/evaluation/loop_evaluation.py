@@ -61,7 +61,7 @@ FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
 CLOSE_HINT = "add --close least (robolin.close) to project the state onto the constraints"
 CLOSE_CHANGE = (
     "add --close JOINTS (robolin.close_change) to keep the changes of these joints and adapt "
-    "the others"
+    "the other joints"
 )
 
 

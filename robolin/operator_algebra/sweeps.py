@@ -364,7 +364,7 @@ def dense(expression: Expression) -> AnyArray:
     """The matrix of the operator, which is applied to all unit vectors in one pass."""
     if expression.columns is None:
         raise RobolinError(
-            f"{expression!r} has no size of its own", hint="multiply it by another operator"
+            f"{expression!r} has no defined size", hint="multiply it by another operator"
         )
     return applied(expression, np.eye(expression.columns.size))
 
@@ -425,7 +425,7 @@ def _value(
             near = layout.children[k] if inward else (layout.parents[k],)
             parts = ((1, values[source][j]) for j in near if j <= layout.n)
             return _sum(parts, node.width)
-    raise AssertionError(f"{node} has no value of its own")
+    raise AssertionError(f"{node} has no separate value")
 
 
 def _sum(terms: Iterable[tuple[Scalar, Vector]], width: int) -> Vector:

@@ -275,7 +275,7 @@ DIAGONALIZE_OPTIONS: Mapping[str, OptionSpec] = {
     ),
     "curvature": OptionSpec(
         "switch",
-        excludes={"unnormalized inverse-transform": "remove the others"},
+        excludes={"unnormalized inverse-transform": "remove the other options"},
     ),
     "symbols": OptionSpec("switch", modifies={"curvature": "add --curvature"}),
 }

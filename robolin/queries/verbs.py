@@ -54,7 +54,7 @@ def _adapts_steps(options: Mapping[str, Any]) -> bool:
 
 _ONE_OF_THEM = "run the command once for each"
 _CHANGES = "perturb perturb-torque parameter payload-change"
-_ALL_CHANGES = "the option includes all perturbations; remove the others"
+_ALL_CHANGES = "the option includes all perturbations; remove the other options"
 
 _ROBOT_FILES, _CONTROLLED = "Robot files", "Control and simulation"
 _RESULTS, _DEPLOYMENT = "Results", "Deployment"
@@ -101,7 +101,7 @@ _DYNAMICS = (
     Verb(
         "linearize-inverse",
         "Dynamics",
-        "Differentiate the torques by q, qd and qdd.",
+        "Linearize the inverse dynamics (derivatives of tau).",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dqdd"),
@@ -112,7 +112,7 @@ _DYNAMICS = (
     Verb(
         "linearize-forward",
         "Dynamics",
-        "Differentiate the accelerations by q, qd and tau.",
+        "Linearize the forward dynamics (derivatives of qdd).",
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
@@ -181,7 +181,7 @@ _DYNAMICS = (
             "rank": OptionSpec("switch", excludes={"parameters geometry": _ONE_OF_THEM}),
             "offsets": OptionSpec(
                 "switch",
-                excludes={"rank parameters geometry": "the columns belong to the regressor alone"},
+                excludes={"rank parameters geometry": "offsets are columns of the regressor"},
             ),
             "parameters": OptionSpec(
                 "switch",

@@ -269,8 +269,8 @@ def test_two_deviations_contain_nine_of_ten_true_values() -> None:
     "change, message",
     [
         ({"tau": lambda r: 0.0 * r.tau}, "all measured torques are 0"),
-        ({"tau": lambda r: 1000.0 * r.tau}, "times those of the robot file"),
-        ({"tau": lambda r: r.tau / 11.0}, "times those of the robot file"),
+        ({"tau": lambda r: 1000.0 * r.tau}, "times the model torques"),
+        ({"tau": lambda r: r.tau / 11.0}, "times the model torques"),
         ({"q": lambda r: np.rad2deg(r.q), "qd": lambda r: np.rad2deg(r.qd)}, "far outside"),
         ({"tau": lambda r: r.tau[:, :5]}, r"tau must have shape \(2000, 6\)"),
     ],

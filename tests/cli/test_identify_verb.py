@@ -114,7 +114,7 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
         (["--clock", "slow"], "must be auto, stamps or a period in s"),
         (["--effort-scale", "1,2"], "must be one number or 6, got 2"),
         (["--effort-scale", "elbow=2"], "joint 'elbow' not found"),
-        (["--effort-scale", "0.001"], "times those of the robot file"),
+        (["--effort-scale", "0.001"], "times the model torques"),
         (["--payload-link", "tool1"], "moving link 'tool1' not found"),
         (["--trajectory", "absent.csv"], "absent.csv"),
     ],

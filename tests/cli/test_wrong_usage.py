@@ -141,7 +141,7 @@ TWO_LINK = [
         "diagonalize",
         "--inverse-transform --curvature",
         "--curvature: cannot be used with --inverse-transform",
-        "remove the others",
+        "remove the other options",
     ),
     ("diagonalize", "--inverse-transform --nu 0,0 --qd 0,0", "--qd: has no effect here", ""),
     ("diagonalize", "--nu 0,0", "--nu: has no effect here", "--q, --qd, --tau"),
@@ -183,7 +183,7 @@ def test_a_follower_has_no_value_of_its_own() -> None:
     ran = robolin("inverse", "panda-fingers", "--q", "panda_finger_joint2=0.01")
 
     assert ran.code == 2
-    assert "joint 'panda_finger_joint2' is a mimic joint and has no value of its own" in ran.err
+    assert "joint 'panda_finger_joint2' is a mimic joint and has no separate value" in ran.err
     assert "panda_finger_joint1" in ran.err
 
 

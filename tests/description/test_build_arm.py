@@ -372,7 +372,7 @@ BAD_OPTIONS = [
     (
         "lock follower",
         {"lock": {"twin": 0.0}},
-        "arm.urdf:100: lock: joint 'twin' mimics 'side' and has no position of its own",
+        "arm.urdf:100: lock: joint 'twin' mimics 'side' and has no separate position",
         "lock 'side' instead",
     ),
     (

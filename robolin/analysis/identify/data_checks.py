@@ -83,7 +83,7 @@ def require_torque_units(design: DesignRows) -> None:
         hint = "if they are in N·mm, add the factor: --effort-scale 0.001"
     else:
         hint = "set the torque constants of motor currents: --torque-constants JOINT=K,…"
-    raise RobolinError(f"measured torques are {ratio:.3g} times those of the robot file", hint=hint)
+    raise RobolinError(f"measured torques are {ratio:.3g} times the model torques", hint=hint)
 
 
 def require_possible_bodies(listed: ParameterList, x: Floats) -> None:

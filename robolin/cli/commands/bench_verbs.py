@@ -53,8 +53,8 @@ def bench_command(model: ArmSource, report: Report, rows: int | None) -> None:
     """Measure states per second; count operations.
 
     Runs each command from Python on random states of ARM, on one core and on all cores, and
-    shows the median of several runs. Compilation is not included. Also reports how Python
-    calls a compiled function for one state.
+    shows the median of several runs. Compilation is not included. The output also reports how
+    Python calls a compiled function for one state.
     `robolin bench counts COMMAND` counts multiplications and additions.
 
     \b

@@ -125,11 +125,11 @@ _PARAMS = [
 def command(options: CheckOptions) -> None:
     """Recompute stored results and compare.
 
-    Runs the recorded command with the current model and inputs, and compares all numbers;
-    without STORED, for all cases of the suite. Numbers must be equal, unless tolerances are
-    set here, in the suite or in the stored result.
+    Runs the recorded command with the current model and inputs, and compares all numbers.
+    Without STORED, checks all cases of the suite. Numbers must be equal, unless tolerances are
+    set on the command line, in the suite or in the stored result.
 
-    Exits with 1 if a result differs, and with 3 if a stored file is damaged or unknown.
+    Exits with code 1 if a result differs, and with code 3 if a stored file is damaged or unknown.
 
     \b
     Examples:

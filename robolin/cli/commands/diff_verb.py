@@ -86,9 +86,9 @@ def command(
 
     Lists links and joints that were added, removed or renamed, and changes of masses, centres
     of mass, inertias, origins, axes, limits, damping, friction and named poses, from ARM1 to ARM2.
-    A part is renamed if a part of another name has equal values.
+    A link or joint counts as renamed if another name has the same values.
     ARM1 may be a version in git, such as HEAD:arm.urdf.
-    Exits with 1 if the models differ.
+    Exits with code 1 if the models differ.
 
     \b
     Examples:

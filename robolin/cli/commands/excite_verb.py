@@ -42,9 +42,9 @@ _SHORT = (
 def command(inquiry: Request, out: Output) -> None:
     """Find a motion for parameter identification.
 
-    Fourier series from rest to rest, within the limits of position, velocity,
-    acceleration and torque, checked between the rows. The search maximizes the
-    determinant of the information matrix (D-optimal).
+    Every joint moves along a Fourier series, from rest to rest. The motion stays within
+    the limits of position, velocity, acceleration and torque, also between the rows.
+    The search maximizes the determinant of the information matrix (D-optimal).
 
     \b
     Examples:

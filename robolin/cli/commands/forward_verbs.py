@@ -52,7 +52,7 @@ def forward_command(inquiry: Request, out: Output) -> None:
 
     \b
     qdd = M(q)^-1 (tau - C(q, qd) qd - g(q) - damping, springs + wrenches)
-    The default torque is 0: ARM falls.
+    The default torque is 0, so ARM falls.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ _LINEARIZE_FORWARD_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD_FLAG
     short="q qd tau qdd perturb weights trajectory method payload only output",
 )
 def linearize_forward_command(inquiry: Request, out: Output) -> None:
-    """Differentiate the accelerations by q, qd and tau.
+    """Linearize the forward dynamics (derivatives of qdd).
 
     \b
     dqdd = dqdd_dq dq + dqdd_dqd dqd + dqdd_dtau dtau, with dqdd_dtau = M^-1
@@ -100,11 +100,11 @@ def linearize_forward_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns:
-      dqdd_dq (n,n)      derivative by positions [1/s^2]
-      dqdd_dqd (n,n)     derivative by velocities [1/s]
-      dqdd_dtau (n,n)    derivative by torques [rad/(N m s^2)]
+      dqdd_dq (n,n)      with respect to positions [1/s^2]
+      dqdd_dqd (n,n)     with respect to velocities [1/s]
+      dqdd_dtau (n,n)    with respect to torques [rad/(N m s^2)]
       qdd (n)            accelerations at the operating point [rad/s^2]
-      lam, dlam_dq, ... constraint forces of closed loops, derivatives
+      lam, dlam_dq, ...  constraint forces of closed loops and derivatives
     """
     run_and_write(inquiry, out)
 

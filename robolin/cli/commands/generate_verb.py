@@ -140,8 +140,8 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
 
     Writes ARM.c and ARM.h (C99, no libraries, no heap), a test with reference results,
     CMakeLists.txt and a Makefile. COMMAND is inverse, forward, mass-matrix,
-    linearize-forward, or another command with a compiled algorithm. With --target wasm,
-    writes ARM.wasm, a JavaScript wrapper with types, and a test for node.
+    linearize-forward, or another command with a compiled algorithm. --target wasm writes
+    ARM.wasm, a JavaScript wrapper with types, and a test for node.
 
     \b
     Examples:

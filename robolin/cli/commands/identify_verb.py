@@ -142,9 +142,9 @@ def command(**values: Any) -> None:
     """Correct a robot file from recordings.
 
     \b
-    Fits friction, then a payload, then all links, each tested on held-out rows.
+    Fits friction, then a payload, then all links. Tests each stage on held-out rows.
     Every body of the result is physically possible. Values that the recordings
-    do not determine stay as in the file. Nothing is written if no error falls.
+    do not determine stay as in the file. If the error does not fall, no file is written.
 
     \b
     Examples:

@@ -32,8 +32,8 @@ _SPRING = ("stiffness", "rest")
 def command(model: ArmSource, report: Report) -> None:
     """Show the tree, joints, masses and model assumptions.
 
-    Shows the model that all other commands use with the same options, and what the file
-    contains that it ignores.
+    Shows the model that all other commands use with the same options, and the parts of the
+    file that are ignored.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ _EXTERNAL = [
         "--dt S",
         METHOD,
         "Time between rows for --external [s] (default: the time column)\n"
-        "Use it if time stamps jitter; results then equal those of the generated C code.",
+        "Use it if time stamps jitter; results then equal the results of generated C code.",
     ),
 ]
 
@@ -67,7 +67,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
 
     \b
     tau = M(q) qdd + C(q, qd) qd + g(q) + damping, springs - external wrenches
-    Without state options: the torques that hold ARM at its zero position.
+    Without state options, the result is the torques that hold ARM at its zero position.
 
     \b
     Examples:
@@ -106,7 +106,7 @@ _LINEARIZE_SHORT = "q qd qdd perturb weights trajectory payload gravity only out
 
 @query_command("linearize-inverse", gives="dtau", short=_LINEARIZE_SHORT)
 def linearize_inverse_command(inquiry: Request, out: Output) -> None:
-    """Differentiate the torques by q, qd and qdd.
+    """Linearize the inverse dynamics (derivatives of tau).
 
     \b
     dtau = mass_matrix dqdd + dtau_dqd dqd + dtau_dq dq
@@ -120,9 +120,9 @@ def linearize_inverse_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns:
-      mass_matrix (n,n)  derivative by accelerations [kg m^2]
-      dtau_dqd (n,n)     derivative by velocities [N m s/rad]
-      dtau_dq (n,n)      derivative by positions [N m/rad]
+      mass_matrix (n,n)  derivatives of tau: with respect to accelerations [kg m^2]
+      dtau_dqd (n,n)     with respect to velocities [N m s/rad]
+      dtau_dq (n,n)      with respect to positions [N m/rad]
       gradient_q, ...    with --weights: gradients (n) of weights * tau
     """
     run_and_write(inquiry, out)

@@ -27,7 +27,7 @@ def state_space_command(inquiry: Request, out: Output) -> None:
 
     \b
     dx/dt = drift + A x + B u, outputs = y + C x + D u
-    x: changes of q and qd, u: changes of the torques of actuated joints.
+    x contains changes of q and qd; u contains torque changes of actuated joints.
     With --dt: x[k+1] = drift + A x[k] + B u[k]. The default torque holds ARM.
 
     \b
@@ -93,10 +93,10 @@ _RESPONSE_FLAGS = flags(
     VERBS["response"].own_options,
     {
         "--frequencies FIRST:LAST:COUNT": "Frequencies [rad/s], on a logarithmic scale\n"
-        "Or single frequencies, separated by commas. Requires SciPy.",
+        "Single frequencies, separated by commas, are also accepted. Requires SciPy.",
         "--duration S": "Duration of the step response [s]",
         "--rows N": "Rows of the step response (default 201, or one every --dt)",
-        "--impulse": "Return the impulse response instead",
+        "--impulse": "Return the impulse response instead of the step response",
     },
 )
 

@@ -183,7 +183,7 @@ def ik_command(inquiry: Request, out: Output) -> None:
 
     \b
     pose(q) = goal within the position limits, nearest to --q
-    Damped least squares from several starts.
+    The method is damped least squares, from several starting points.
 
     \b
     Examples:
@@ -208,8 +208,8 @@ def momentum_command(inquiry: Request, out: Output) -> None:
 
     \b
     com_velocity = com_jacobian qd, momentum = momentum_matrix qd
-    rates: com_jacobian qdd + com_jacobian_rate_qd, and so for momentum
-    Centroidal momentum, about the centre of mass: rows angular, then linear.
+    d(com_velocity)/dt = com_jacobian qdd + com_jacobian_rate_qd (same for momentum)
+    The momentum is about the centre of mass (centroidal), angular rows first.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ class NestedCommand(VerbCommand):
 def sweep_command(words: tuple[str, ...]) -> None:
     """Repeat a command for several values of an option.
 
-    One option of the model has several values: --payload LINK:0,1,2,
+    Give one model option several values: --payload LINK:0,1,2,
     --armature JOINT=0,0.1,0.2, --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1.
     Each value is a row of the result. -o FILE.svg, .png or .pdf writes a plot.
 
@@ -236,8 +236,8 @@ def _record_suite(path: str | None) -> None:
 def plan_command(words: tuple[str, ...]) -> None:
     """Plan a command over many recordings.
 
-    Scans the recordings and writes the plan to the folder, where all processes that compute
-    parts read it.
+    Scans the recordings and writes the plan to the folder. All processes that compute parts
+    read this plan.
 
     \b
     Examples:

@@ -83,8 +83,8 @@ def command(inquiry: Request, out: Output) -> None:
     """Find an optimal motion to a goal, with gains.
 
     \b
-    Least integral of x' Q x + tau' R tau within the limits of the file.
-    A local optimum; obstacles and contacts are not considered.
+    Minimizes the integral of x' Q x + tau' R tau within the limits of the file.
+    The result is a local optimum; obstacles and contacts are not considered.
     `robolin simulate --feedback` runs the motion with its gains.
 
     \b

@@ -54,7 +54,7 @@ def regressor_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns:
-      regressor (n,p)        derivatives of tau by the parameters
+      regressor (n,p)        derivatives of tau with respect to parameters
       parameters (p)         with --parameters
       rank, share (p)        with --rank: identifiability, 0 to 1
       dtau_dgeometry (n,g)   with --geometry
@@ -116,8 +116,8 @@ def sensitivity_command(inquiry: Request, out: Output) -> None:
 
     \b
     d(dx)/dt = A(t) dx + B(t) dtau + E(t) dp along the trajectory
-    First-order change of a simulation with the same torques.
-    A change of mass keeps the centre of mass and the inertia about it.
+    The result is the first-order change of a simulation with the same torques.
+    A change of mass does not change the centre of mass or the inertia about it.
 
     \b
     Examples:

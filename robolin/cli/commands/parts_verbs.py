@@ -58,8 +58,8 @@ _STATUS_FLAGS = [
 def status_command(folder: str, thorough: bool, shards: int | None, report: Report) -> None:
     """Show which parts of a batch are complete.
 
-    Parts are done, missing, damaged, or belong to a different plan. Exits with 1 if a part
-    is not done.
+    A part is complete, missing, damaged, or belongs to a different plan. Exits with code 1
+    if a part is not complete.
 
     \b
     Examples:
@@ -133,8 +133,8 @@ _SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})
 def merge_command(folder: str, **_: object) -> None:
     """Merge the parts of a batch into one result.
 
-    The result has the same bytes as that of one command without parts. The column 'source'
-    is the index of the recording, from 0; a single recording has no such column.
+    The result is bit-identical to the result of one command without parts. The column 'source'
+    is the index of the recording, counted from 0. For a single recording, it is omitted.
 
     \b
     Examples:

@@ -44,7 +44,7 @@ _FLAGS = [
     flag(
         "--verify-states N",
         METHOD,
-        "Number of states for `verify` (0 for none)",
+        "Number of states for `verify`; 0 skips `verify`",
         type=click.IntRange(0),
         default=2,
     ),
@@ -148,9 +148,10 @@ _SHORT = "q qd qdd trajectory differentiate residual close verify-states payload
 def command(request: ReportRequest) -> None:
     """Write an HTML report about a robot and a trajectory.
 
-    One self-contained file: 3D view, torques and limits, condition number of M, poles and the
-    linear model along the trajectory, model assumptions, findings of `validate` and results
-    of `verify`. Two robots: also their differences. ARM may be a stored result.
+    The report is one self-contained file: 3D view, torques and limits, condition number of M,
+    poles and the linear model along the trajectory, model assumptions, findings of `validate`
+    and results of `verify`. For two robots, it also lists their differences. ARM may be a
+    stored result.
 
     \b
     Examples:

@@ -132,7 +132,7 @@ def command(options: ValidateOptions) -> None:
 
     Prints FILE:LINE: LEVEL ID: MESSAGE and a hint for every finding.
     ARM may be a pattern, such as 'robots/**/*.urdf'.
-    Exits with 1 for errors and warnings; with --strict also for notes.
+    Exits with code 1 for errors and warnings, and with --strict also for notes.
 
     \b
     Examples:

@@ -49,10 +49,10 @@ def command(
 ) -> None:
     """Check robolin's results for a robot.
 
-    At random states within the joint limits: compares derivatives with complex steps, results
-    with identities of mechanics, algorithms with each other, kernels with plain Python, and
-    all results with 50-digit arithmetic. Exits with 1 if an error exceeds its bound, or if
-    ARM has a defect, such as a joint that moves no mass.
+    Computes random states within the joint limits. Compares derivatives with complex steps,
+    results with identities of mechanics, algorithms with each other, kernels with plain
+    Python, and all results with 50-digit arithmetic. Exits with code 1 if an error exceeds
+    its bound, or if ARM has a defect, such as a joint that moves no mass.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ READING_FLAGS = [
             "Needed by --differentiate, and by identify, for tables without times.",
             "--degrees": "Read angles of the file in degrees",
             "--radians": "Read angles in rad, if the file has no units\n"
-            "Datasets such as those of LeRobot need this option.",
+            "LeRobot datasets need this option.",
             "--no-header": "Read a text file without a header line\n"
             "Then select columns by index, counted from 0: "
             "--columns position=1:7,velocity=7:13,time=0.",

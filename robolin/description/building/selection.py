@@ -75,7 +75,7 @@ def _lock_problems(
         ours = floating and name == FLOATING_BASE
         yield RobolinError(message, where=where, hint=_start_at(joint, ours))
     elif rule := tree.mimic.get(name):
-        message = f"lock: joint '{name}' mimics '{rule.leader}' and has no position of its own"
+        message = f"lock: joint '{name}' mimics '{rule.leader}' and has no separate position"
         yield RobolinError(message, where=where, hint=f"lock '{rule.leader}' instead")
     if not isfinite(position):
         yield UsageError(f"lock: the position of joint '{name}' must be finite, got {position}")

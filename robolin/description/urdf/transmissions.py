@@ -105,7 +105,7 @@ def _read_rotor(
     name = motor.joint.name
     if name in rotors.armature:
         message = f"joint {quote_value(name)} has several rotors; their inertias are added"
-        hint = "write their sum into one transmission (Drake uses only the last one)"
+        hint = "write their sum into one transmission (Drake uses only the last transmission)"
         notes.add("several-rotors", "warning", motor.inertia, message, hint)
     reflected = _reflected(motor, notes)
     rotors.armature[name] = rotors.armature.get(name, 0.0) + reflected

@@ -142,7 +142,7 @@ def _invented(links: Sequence[LinkEntry], location: SourceLocation) -> list[Find
     if not names:
         return []
     message = f"the mass of 1 kg of {quote_list(names)} may be the default of urdfpy or urchin"
-    hint = "load the URDF file itself: there a link without <inertial> has no mass"
+    hint = "load the URDF file itself: in the file, a link without <inertial> has no mass"
     return [Finding("invented-inertia", "warning", location, message, hint)]
 
 

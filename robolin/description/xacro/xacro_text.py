@@ -141,7 +141,7 @@ def read_xacro(
         raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
     expansion = expanded_xacro(robot.path, arguments, packages)
     if b"<joint" not in expansion.text:
-        hint = "give the file that includes this one, if it only defines macros"
+        hint = "if this file only defines macros, give the file that includes it"
         raise RobolinError("the expanded file has no joints", where=str(robot.path), hint=hint)
     shown = f"{robot.shown} (expanded)"
     if format_of_text(expansion.text) == "sdf":

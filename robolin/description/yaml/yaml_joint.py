@@ -70,7 +70,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         why = "one number cannot limit both m and rad"
         _ignore_keys(fields, ("limits",), why, written)
     if fields.has("mimic"):
-        why = "a joint that mimics another has no motor of its own"
+        why = "a mimic joint has no motor"
         _ignore_keys(fields, ("actuated",), why, written)
     return replace(
         joint,

@@ -186,7 +186,7 @@ def _row_problems(
         if i in request.datetimes:
             stamp = parse_datetimes([cells[i]], request.datetimes[i])
             if stamp is None:
-                yield _cell_problem(cells[i], names[i], "a time stamp like those in other rows"), ""
+                yield _cell_problem(cells[i], names[i], "a time stamp, as in other rows"), ""
             else:
                 values[position] = integers[i][row] = stamp[0]
         elif i in integers and (integer := parse_integer(cells[i])) is not None:
@@ -268,7 +268,7 @@ def _mixed(cell: str, column: str) -> str:
 
 
 def _not_an_integer(cell: str, column: str) -> str:
-    return _cell_problem(cell, column, "an integer like those in other rows")
+    return _cell_problem(cell, column, "an integer, as in other rows")
 
 
 def all_integers(blocks: Iterable[Lines], column: int, file: str) -> bool:

@@ -338,7 +338,7 @@ def _by_time(
 
 def _require_same_clock(first: JoinedFile, other: JoinedFile) -> None:
     if first.clock != other.clock:
-        message = f"times have a different unit or type from those in '{first.path}'"
+        message = f"the unit or type of the times differs from '{first.path}'"
         hint = "write the times of all files in the same unit, as numbers or as dates"
         raise RobolinError(message, where=other.path, hint=hint)
 
@@ -432,5 +432,5 @@ class Interpolation:
         early = times[row] < self._times[0]
         where = "before the first" if early else "after the last"
         message = f"the time {times[row]} is {where} row of '{self.file.path}'"
-        hint = "skip such rows with --on-bad-row nan, or select others with --rows"
+        hint = "skip such rows with --on-bad-row nan, or select other rows with --rows"
         return RobolinError(message, where=rows.location(row), hint=hint)

@@ -124,7 +124,7 @@ def columns_in_range(
     flag = f"--columns={text}"
     if stop - first != len(joints):
         hint = (
-            f"columns count from 0, without the last one: {word}={first}:{first + len(joints)} "
+            f"columns count from 0, and the end is excluded: {word}={first}:{first + len(joints)} "
             f"for {', '.join(joints)}"
         )
         message = f"must have one column per joint, {len(joints)}, got {max(stop - first, 0)}"

@@ -108,7 +108,7 @@ def test_changes_that_open_closures_are_refused(closed: Closed) -> None:
     with pytest.raises(robolin.RobolinError, match="dqd: violates the constraints:") as caught:
         robolin.perturb_forward(*state, dqd=other * dq)
     assert (
-        "(robolin.close_change) to keep the changes of these joints and adapt the others"
+        "(robolin.close_change) to keep the changes of these joints and adapt the other joints"
         in caught.value.hint
     )
 

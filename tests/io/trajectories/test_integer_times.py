@@ -174,7 +174,7 @@ def test_a_pipe_of_integers_must_continue_with_integers(tmp_path, monkeypatch):
     text = texts(tmp_path, stamps).read_bytes()
     ran = robolin("inverse", "two-link", "--trajectory", "-", "-q", stdin=text)
     assert ran.code == 3
-    assert "'250.5' in column 'time' is not an integer like those in other rows" in ran.err
+    assert "'250.5' in column 'time' is not an integer, as in other rows" in ran.err
 
 
 def test_the_time_type_is_not_set_by_the_header_alone(tmp_path, monkeypatch):
