@@ -416,7 +416,7 @@ _OTHERS = (
     Verb("plan", "", "Plan a command over many recordings.", path="batch plan"),
     Verb("status", "", "Show which parts of a batch are complete.", path="batch status"),
     Verb("merge", "", "Merge the parts of a batch into one result.", path="batch merge"),
-    Verb("generate", _DEPLOYMENT, "Generate C code for a robot."),
+    Verb("generate", _DEPLOYMENT, "Generate C or WebAssembly code for a robot."),
     Verb("bench", _DEPLOYMENT, "Measure states per second; count operations."),
     Verb("count", "", "Count the operations of an algorithm.", path="bench counts"),
     Verb("completion", "", "Print a script for shell completion."),
