@@ -142,9 +142,9 @@ def command(**values: Any) -> None:
     """Correct a robot file from recordings.
 
     \b
-    Fits friction, then a payload, then all links. Tests each stage on held-out rows.
-    Every body of the result is physically possible. Values that the recordings
-    do not determine stay as in the file. If the error does not fall, no file is written.
+    Fits friction, then a payload, then all links. Tests each stage on held-out
+    rows. Every body is physically possible. Values that recordings do not determine
+    stay as in the file. If the error does not fall, no file is written.
 
     \b
     Examples:

@@ -67,7 +67,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
 
     \b
     tau = M(q) qdd + C(q, qd) qd + g(q) + damping, springs - external wrenches
-    Without state options, the result is the torques that hold ARM at its zero position.
+    Without state options, returns the torques that hold ARM at its zero position.
 
     \b
     Examples:
@@ -120,7 +120,7 @@ def linearize_inverse_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns:
-      mass_matrix (n,n)  derivatives of tau: with respect to accelerations [kg m^2]
+      mass_matrix (n,n)  with respect to accelerations [kg m^2]
       dtau_dqd (n,n)     with respect to velocities [N m s/rad]
       dtau_dq (n,n)      with respect to positions [N m/rad]
       gradient_q, ...    with --weights: gradients (n) of weights * tau

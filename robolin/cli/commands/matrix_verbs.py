@@ -208,7 +208,7 @@ def momentum_command(inquiry: Request, out: Output) -> None:
 
     \b
     com_velocity = com_jacobian qd, momentum = momentum_matrix qd
-    d(com_velocity)/dt = com_jacobian qdd + com_jacobian_rate_qd (same for momentum)
+    d(com_velocity)/dt = com_jacobian qdd + com_jacobian_rate_qd
     The momentum is about the centre of mass (centroidal), angular rows first.
 
     \b
