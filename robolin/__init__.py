@@ -134,6 +134,8 @@ if TYPE_CHECKING:
     from robolin.control.regulator import Regulator as Regulator
     from robolin.control.regulator import lqr as lqr
     from robolin.control.regulator import place_poles as place_poles
+    from robolin.control.retiming import RetimedMotion as RetimedMotion
+    from robolin.control.retiming import retime as retime
     from robolin.control.simulation.controllers import PoseControl as PoseControl
     from robolin.control.simulation.controllers import RateControl as RateControl
     from robolin.control.simulation.feedback_control import ComputedTorque as ComputedTorque
@@ -241,6 +243,7 @@ _PUBLIC = {
     "robolin.control.poles": "Poles",
     "robolin.control.controllability": "Reachability",
     "robolin.control.regulator": "PlacedPoles Regulator lqr place_poles",
+    "robolin.control.retiming": "RetimedMotion retime",
     "robolin.control.state_space": "StateSpace",
     "robolin.control.frequency_response": "TimeResponse",
     "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",

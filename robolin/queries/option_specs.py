@@ -312,6 +312,10 @@ OPTIMIZE_REQUIRED: Conditions = {
     "duration follow": "add the time to the goal in s, for example --duration 1",
 }
 
+RETIME_OPTIONS: Mapping[str, OptionSpec] = dict.fromkeys(
+    ("max-velocity", "max-acceleration", "max-effort", "limit-scale", "dt"), TEXT
+)
+
 _NOTHING: Mapping[str, OptionSpec] = MappingProxyType({})
 
 
@@ -331,6 +335,7 @@ _SHARED_MODULES = {
         ("linear_model_verbs", "state-space poles response lqr"),
         ("matrix_verbs", "mass-matrix diagonalize jacobian ik momentum"),
         ("nested_verbs", "sweep record plan"),
+        ("optimize_verbs", "optimize retime"),
         ("parameter_verbs", "regressor sensitivity"),
         ("parts_verbs", "batch status merge"),
         ("robot_file_verbs", "models new"),

@@ -1,4 +1,4 @@
-"""The `optimize`, `ik` and `excite` queries: a motion or pose that reaches a goal at least cost."""
+"""The `optimize`, `retime`, `ik` and `excite` queries: motions and poses of least cost."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.joint_limits import scaled_ranges
 from robolin.control.optimization.optimal_motion import OptimalMotion
 from robolin.control.optimization.optimize import optimize
+from robolin.control.retiming import RetimedMotion, retime
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.arrays import Floats
@@ -157,6 +158,51 @@ def _motion_file(
     read, name = read_with_notes(context, path, ("q",), optional, files)
     time = require_increasing_time(read, name, "add a column 'time' in s")
     return SimpleNamespace(time=time, q=read.q, qd=read.qd, tau=read.tau)
+
+
+def answer_retime(context: QueryContext) -> Result:
+    """Retime a path; report the used limits."""
+    arm, question = context.arm, context.question
+    context.emit_arm_notes()
+    files: dict[str, str] = {}
+    assert context.states.trajectory is not None, "validated: --trajectory is set"
+    read, _ = read_with_notes(context, context.states.trajectory, ("q",), (), files)
+    points = cast(Floats, read.q)
+    limits = {
+        label.replace("-", "_"): parse_one_or_per_joint(FlagText(f"--{label}", text), arm)
+        for label in ("max-velocity", "max-acceleration", "max-effort")
+        if (text := question.text(label)) is not None
+    }
+    scale = parsed_option(question, "limit-scale", number)
+    motion = retime(
+        arm,
+        points,
+        **limits,
+        limit_scale=1.0 if scale is None else scale,
+        dt=_seconds(question, "dt"),
+    )
+    kinds = [joint.kind for joint in arm.joints]
+    arrays = tuple(
+        Array(name, getattr(motion, name), (arm.joint_names,), unit_of(name, kinds), word)
+        for name, word in COLUMN_WORDS.items()
+    )
+    used = _retimed_use(arm, motion)
+    context.settings.notify("summary", f"duration {motion.duration:.6g} s; used limits: {used}")
+    lines = {
+        "path": f"cubic spline through {len(points)} points, from rest to rest",
+        "algorithm": f"TOPP-RA, {motion.repeats} repetitions with tighter limits",
+        "used limits": used,
+    }
+    return context.result(arrays, lines, files, motion.time)
+
+
+def _retimed_use(arm: Arm, motion: RetimedMotion) -> str:
+    """Largest used fraction of every kind of limit, and its joint."""
+    return "; ".join(
+        f"{word} {100.0 * used[i]:.1f} % ({arm.joint_names[i]})"
+        for word, used in zip(_LIMITED[1:], motion.used, strict=True)
+        if used[i := int(np.argmax(used))]
+    )
 
 
 def motion_arrays(motion: OptimalMotion) -> tuple[Array, ...]:

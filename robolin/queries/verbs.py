@@ -35,6 +35,7 @@ from robolin.queries.option_specs import (
     OPTIMIZE_OPTIONS,
     OPTIMIZE_REQUIRED,
     READ_OPTIONS,
+    RETIME_OPTIONS,
     SLOTINE_LI,
     SWITCH,
     TEXT,
@@ -387,6 +388,15 @@ _OPTIMAL = (
         answers="robolin.queries.planning_answers:answer_optimize",
         default_plot_arrays=("q", "qd", "tau"),
         uses_lapack=lambda options: options.get("solver") == "ipopt",
+    ),
+    Verb(
+        "retime",
+        _CONTROLLED,
+        "Find the fastest motion along a path within the limits.",
+        states_from={"trajectory": OptionSpec("file", required=True), **READ_OPTIONS},
+        own_options=RETIME_OPTIONS,
+        answers="robolin.queries.planning_answers:answer_retime",
+        default_plot_arrays=("q", "qd", "tau"),
     ),
 )
 

@@ -45,7 +45,7 @@ VERB_OF = {
         ("jacobian", "operational_space", "frame_motion", "frame_derivatives"), "jacobian"
     ),
     "momentum": "momentum",
-    **{verb: verb for verb in ("ik", "optimize", "excite")},
+    **{verb: verb for verb in ("ik", "optimize", "excite", "retime")},
     **dict.fromkeys(
         (
             *("diagonalize", "diagonalize_unnormalized", "undiagonalize"),
@@ -146,6 +146,9 @@ MEANT: dict[Any, str] = {
     ("excite", "period"): "the duration",
     ("excite", "max_velocity"): "those of the robot file",
     ("excite", "max_acceleration"): "only torque limits",
+    **dict.fromkeys((("retime", "max_velocity"), ("retime", "max_effort")), "from the robot file"),
+    ("retime", "max_acceleration"): "none",
+    ("retime", "dt"): "the rows of the path",
     ("optimize", "dt"): "a hundredth of --duration",
     ("optimize", "Q"): "qd=1/limit^2",
     ("optimize", "R"): "1/limit^2, else 1",

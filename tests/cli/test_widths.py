@@ -45,6 +45,7 @@ WITH_ARRAYS = (
     ("diagonalize",),
     ("regressor",),
     ("excite", "--max-velocity", "2,3", "--max-acceleration", "5,9", "--iterations", "1"),
+    ("retime", "--trajectory", "MOTION", "--max-acceleration", "5"),
     ("sensitivity", "--trajectory", "MOTION", "--matrices"),
     ("state-space",),
     ("poles",),

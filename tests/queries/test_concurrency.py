@@ -35,6 +35,7 @@ WIDEST = (
     ("linearize-forward",),
     ("diagonalize",),
     ("sensitivity", "--matrices"),
+    ("retime", "--max-velocity", "50", "--max-effort", "500"),
     ("simulate", "--duration", "0.05", "--every", "1"),
     ("regressor",),
     ("regressor", "--geometry"),

@@ -60,28 +60,29 @@ def scaled_ranges(
         found = JointRanges(-none, none, none, -none, none)
     speed, low, high = scale * found.qd_upper, scale * found.tau_lower, scale * found.tau_upper
     if max_speed is not None:
-        speed = _positive(arm, "max_speed", max_speed)
+        speed = require_positive(arm, "max_speed", max_speed)
     if max_effort is not None:
-        high = _positive(arm, "max_effort", max_effort)
+        high = require_positive(arm, "max_effort", max_effort)
         low = -high
     return JointRanges(found.q_lower, found.q_upper, speed, low, high)
 
 
-def _positive(arm: Arm, name: str, value: JointValues) -> Floats:
+def require_positive(arm: Arm, name: str, value: JointValues) -> Floats:
+    """One positive number per joint."""
     array = as_joint_array(arm, name, value)
     if array.ndim != 1 or not (array > 0.0).all():
         raise UsageError("must be one number > 0, or one per joint", where=name)
     return array
 
 
-def require_simple(arm: Arm) -> Arm:
+def require_simple(arm: Arm, verb: str = "optimize") -> Arm:
     """Reject arms whose configurations are not vectors, or that have loops."""
     require_arm(arm)
-    require_tree(arm, "optimize")
+    require_tree(arm, verb)
     if arm.groups:
         group = arm.groups[0]
         raise RobolinError(
-            f"optimize supports revolute and prismatic joints only; '{group.name}' is a "
+            f"{verb} supports revolute and prismatic joints only; '{group.name}' is a "
             f"{group.kind} joint",
             where=arm.source,
             hint="fix the base, or lock the joint with --lock",

@@ -1,4 +1,4 @@
-"""The command `optimize`: an optimal motion to a goal, with gains."""
+"""The commands `optimize` and `retime`: optimal motions to a goal or along a path."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _FLAGS = [
     state_help=STATE_HELP,
     short="goal hold follow q duration dt weight effort max-effort limit-scale starts from output",
 )
-def command(inquiry: Request, out: Output) -> None:
+def optimize_command(inquiry: Request, out: Output) -> None:
     """Find an optimal motion to a goal, with gains.
 
     \b
@@ -98,5 +98,57 @@ def command(inquiry: Request, out: Output) -> None:
     Returns: a trajectory that the other commands read
       q, qd, qdd, tau (n)    one row per knot, at time [s]
       K (m,2n), P (2n,2n)    gains and cost-to-go of every row
+    """
+    run_and_write(inquiry, out)
+
+
+_RETIME_OPTIONS = VERBS["retime"].own_options
+
+_RETIME_FLAGS = [
+    *flags(
+        STATE,
+        VERBS["retime"].states_from,
+        {
+            "--trajectory FILE": "Points of the path: positions of all joints\n"
+            f"Rows of a {extensions(trajectory_formats())} file. Their times are ignored.",
+        },
+    ),
+    *flags(TIMES, _RETIME_OPTIONS, {"--dt S": "Time between rows (default: the rows of the path)"}),
+    *flags(
+        TORQUE,
+        _RETIME_OPTIONS,
+        {
+            "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
+            "--max-acceleration VALUES": "Acceleration limits (default: none)",
+            "--max-effort VALUES": "Effort limits (default: from the robot file) [N m or N]",
+            "--limit-scale S": "Factor of velocity and effort limits of the file",
+        },
+        limit_scale="1",
+    ),
+]
+
+
+@query_command(
+    "retime",
+    [*_RETIME_FLAGS, *READING_FLAGS],
+    short="trajectory max-velocity max-acceleration max-effort limit-scale dt payload output",
+)
+def retime_command(inquiry: Request, out: Output) -> None:
+    """Find the fastest motion along a path within the limits.
+
+    A cubic spline through the points, from rest to rest, by the method of TOPP-RA.
+    Limits of velocity, acceleration and effort hold between the rows, too: at ten
+    times as many points. More points on a path give a faster motion.
+
+    \b
+    Examples:
+      robolin retime panda --trajectory path.csv -o motion.csv
+      robolin retime ur5 --trajectory path.csv --max-acceleration 8 --dt 0.002
+      robolin retime arm.urdf --trajectory path.csv --limit-scale 0.8 -o slow.csv
+
+    \b
+    Returns: a trajectory that the other commands read
+      time, q, qd, qdd (n)   the motion
+      tau (n)                its torques [N m or N]
     """
     run_and_write(inquiry, out)

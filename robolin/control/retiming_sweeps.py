@@ -1,0 +1,187 @@
+"""Sweeps of TOPP-RA: the largest ṡ² along a path with limits that are affine in s̈ and ṡ².
+
+In every interval, the limits of u = s̈ are lines v₀ + v₁ x of x = ṡ².  A backward sweep finds the
+range of x_i from which some u reaches the range of x_{i+1}; its linear programs have one variable
+after u is eliminated.  A forward sweep then takes the largest u.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from robolin.core.arrays import Floats
+
+
+class NoSpeedError(Exception):
+    """No speed satisfies the limits at a point of the path; None: nothing limits the speed."""
+
+    def __init__(self, point: int | None) -> None:
+        super().__init__(point)
+        self.point = point
+
+
+class SpeedProblem(Protocol):
+    """Limited quantities a u + b x + c at the points, and their limits in the intervals.
+
+    steps:   (N,) lengths of the intervals
+    slope:   (N+1, n) q' at the points
+    a, b, c: (N+1, k)
+    shift:   (2, N, k) correction of c at both ends of the intervals
+    lower, upper: (N, k)
+    speed:   (N, n) velocity limits
+    """
+
+    @property
+    def steps(self) -> Floats: ...
+    @property
+    def slope(self) -> Floats: ...
+    @property
+    def a(self) -> Floats: ...
+    @property
+    def b(self) -> Floats: ...
+    @property
+    def c(self) -> Floats: ...
+    @property
+    def shift(self) -> Floats: ...
+    @property
+    def lower(self) -> Floats: ...
+    @property
+    def upper(self) -> Floats: ...
+    @property
+    def speed(self) -> Floats: ...
+
+
+def squared_speeds(problem: SpeedProblem) -> Floats:
+    """The sweeps: largest ṡ² at every point, from rest to rest."""
+    step = 2.0 * problem.steps
+    low, high = _lines(problem, step)
+    most = _speed_limits(problem)
+    least = np.zeros(len(step))
+    _clip_to_feasible(low, high, least, most)
+    lines = [_on_envelope(*low, least, most[:-1], 1.0), _on_envelope(*high, least, most[:-1], -1.0)]
+    return _sweeps(step.tolist(), lines, least.tolist(), most.tolist())
+
+
+def _lines(problem: SpeedProblem, step: Floats) -> tuple[tuple[Floats, Floats], ...]:
+    """Bounds of u as lines v₀ + v₁ x, (N, 4n) each: lower and upper ones, infinite if unused."""
+    rows = []
+    for end, point in ((0, slice(None, -1)), (1, slice(1, None))):
+        b = problem.b[point]
+        a = problem.a[point] + (step[:, None] * b if end else 0.0)
+        c = problem.c[point] + problem.shift[end]
+        rows += [(a, b, problem.upper - c), (-a, -b, c - problem.lower)]
+    a, b, rest = (np.hstack(each) for each in zip(*rows, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start, slope = rest / a, -b / a
+    used = np.isfinite(start) & np.isfinite(slope)
+    low = used & (a < 0.0)
+    high = used & (a > 0.0)
+    return (
+        (np.where(low, start, -np.inf), np.where(low, slope, 0.0)),
+        (np.where(high, start, np.inf), np.where(high, slope, 0.0)),
+    )
+
+
+# larger than every ṡ²: a path without limits
+_UNLIMITED = 1e18
+
+
+def _speed_limits(problem: SpeedProblem) -> Floats:
+    """Largest ṡ² at every point by the velocity limits of both neighbouring intervals."""
+    with np.errstate(divide="ignore"):
+        size = np.abs(problem.slope)
+        left, right = (
+            (problem.speed / size[1:]).min(axis=1),
+            (problem.speed / size[:-1]).min(axis=1),
+        )
+    most = np.minimum(np.append(np.inf, left), np.append(right, np.inf))
+    limited: Floats = np.minimum(most * most, _UNLIMITED)
+    return limited
+
+
+def _clip_to_feasible(
+    low: tuple[Floats, Floats],
+    high: tuple[Floats, Floats],
+    least: Floats,
+    most: Floats,
+) -> None:
+    """Limit ṡ² to values with some u.
+
+    The largest lower bound minus the smallest upper bound is a convex function of x; Newton's steps
+    from both sides reach the interval in which it is not positive.
+    """
+    for x, side in ((most[:-1], 1.0), (least, -1.0)):
+        for _ in range(low[0].shape[1]):
+            below, above = low[0] + low[1] * x[:, None], high[0] + high[1] * x[:, None]
+            i, j = below.argmax(axis=1)[:, None], above.argmin(axis=1)[:, None]
+            gap = (np.take_along_axis(below, i, 1) - np.take_along_axis(above, j, 1))[:, 0]
+            rise = (np.take_along_axis(low[1], i, 1) - np.take_along_axis(high[1], j, 1))[:, 0]
+            size = np.abs(np.take_along_axis(above, j, 1))[:, 0]
+            wrong = gap > 1e-12 * np.where(np.isfinite(size), size, 0.0)
+            if not wrong.any():
+                break
+            stuck = wrong & (side * rise <= 0.0)
+            if stuck.any():
+                raise NoSpeedError(int(np.argmax(stuck)))
+            x[wrong] -= (gap / np.where(wrong, rise, 1.0))[wrong]
+        x[:] = np.maximum(x, 0.0)
+
+
+BoundLines = list[list[tuple[float, float]]]
+
+
+def _on_envelope(
+    start: Floats, slope: Floats, least: Floats, most: Floats, sign: float
+) -> BoundLines:
+    """BoundLines that are the largest (sign 1) or smallest somewhere between both ends."""
+    first, last = sign * (start + slope * least[:, None]), sign * (start + slope * most[:, None])
+    order = np.argsort(-first, axis=1, kind="stable")
+    first, last = np.take_along_axis(first, order, 1), np.take_along_axis(last, order, 1)
+    best = np.maximum.accumulate(last, axis=1)
+    kept = np.isfinite(first)
+    kept[:, 1:] &= last[:, 1:] > best[:, :-1]
+    pairs = np.stack([np.take_along_axis(each, order, 1) for each in (start, slope)], axis=2)
+    return [[(p[0], p[1]) for p in row[k].tolist()] for row, k in zip(pairs, kept, strict=True)]
+
+
+def _sweeps(
+    step: list[float], lines: list[BoundLines], least: list[float], most: list[float]
+) -> Floats:
+    lows, highs = lines
+    count = len(step)
+    slow, fast = [0.0] * (count + 1), [0.0] * (count + 1)
+    for i in range(count - 1, -1, -1):
+        h, lower, upper = step[i], least[i], most[i]
+        # some u above its lower bounds reaches a controllable speed, and some below the upper ones
+        for start, slope in lows[i]:
+            lower, upper = _less(1.0 + h * slope, fast[i + 1] - h * start, lower, upper)
+        for start, slope in highs[i]:
+            lower, upper = _less(-1.0 - h * slope, h * start - slow[i + 1], lower, upper)
+        if lower > upper * (1.0 + 1e-9) + 1e-15:
+            raise NoSpeedError(i)
+        slow[i], fast[i] = min(lower, upper), upper
+    if slow[0] > 0.0:
+        raise NoSpeedError(0)
+    x = [0.0] * (count + 1)
+    for i in range(count):
+        h, here = step[i], x[i]
+        u = min((start + slope * here for start, slope in highs[i]), default=_UNLIMITED)
+        x[i + 1] = max(0.0, slow[i + 1], min(here + h * u, fast[i + 1]))
+    if max(x) >= 0.99 * _UNLIMITED:
+        raise NoSpeedError(None)
+    stopped = [i for i, (a, b) in enumerate(pairwise(x)) if a + b == 0.0]
+    if stopped:
+        raise NoSpeedError(stopped[0])
+    return np.array(x)
+
+
+def _less(factor: float, bound: float, lower: float, upper: float) -> tuple[float, float]:
+    """Interval of x with factor · x ≤ bound."""
+    if factor > 0.0:
+        return lower, min(upper, bound / factor)
+    if factor < 0.0:
+        return max(lower, bound / factor), upper
+    return lower, upper
