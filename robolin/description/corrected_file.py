@@ -18,10 +18,10 @@ from typing import Protocol
 from robolin.core.arm import Arm, Inertia, Joint, Link
 from robolin.core.arm_parts import inverse_rotation, merged_inertia, placed
 from robolin.core.text import join_and
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions
 from robolin.description.model import Description, Reading
 from robolin.description.robot_source import RobotText, Source, format_of_text, robot_text
-from robolin.description.validate.validate import possible_inertia
+from robolin.description.validate import possible_inertia
 from robolin.errors import RobolinError, UsageError
 
 # extensions of a corrected file, by the format of the robot file
@@ -174,14 +174,14 @@ def _editor(text: bytes, kind: str, shown: str, name: str) -> RobotFileEditor:
 
         return YamlEditor(text, shown)
     if kind == "mjcf":
-        from robolin.description.mjcf.mjcf_corrected import MjcfEditor
+        from robolin.description.xml_corrected import MjcfEditor
 
         return MjcfEditor(text, shown)
     if kind == "sdf":
-        from robolin.description.sdf.sdf_corrected import SdfEditor
+        from robolin.description.xml_corrected import SdfEditor
 
         return SdfEditor(text, shown, name)
-    from robolin.description.urdf.urdf_corrected import UrdfEditor
+    from robolin.description.xml_corrected import UrdfEditor
 
     return UrdfEditor(text, shown)
 

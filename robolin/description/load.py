@@ -12,14 +12,15 @@ from robolin.core.text import pluralize
 from robolin.description.building.build_arm import DEFAULTS, build
 from robolin.description.building.keywords import (
     Keywords,
+    ModelOptions,
     PayloadLike,
     model_options,
     require_known_keywords,
+    texts_of_options,
 )
-from robolin.description.building.option_texts import ModelOptions, texts_of_options
 from robolin.description.model import Description, Finding, Reading, model_dict_of
 from robolin.description.robot_source import INLINE_TEXT, RobotText, Source, name_of, robot_text
-from robolin.description.validate.validate import physical_findings, plain_arm
+from robolin.description.validate import physical_findings, plain_arm
 from robolin.errors import UsageError, raise_all
 
 

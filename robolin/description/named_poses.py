@@ -17,7 +17,7 @@ from robolin.core.arm import Limits, Matrix3, Pose, Vector3
 from robolin.core.arm_parts import compose, inverse_rotation, rotation_from_quaternion
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import did_you_mean, is_number, quote_value
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions
 from robolin.description.finding_ids import finding
 from robolin.description.model import (
     JOINT_TYPES,

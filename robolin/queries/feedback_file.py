@@ -18,8 +18,8 @@ from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers, seconds_of
 from robolin.core.result import Result
-from robolin.description.arm_differences import DescribedArm, in_words
-from robolin.description.arm_differences import differences as figure_differences
+from robolin.description.inspection import DescribedArm, in_words
+from robolin.description.inspection import differences as figure_differences
 from robolin.errors import RobolinError, UsageError
 from robolin.io.provenance_reader import open_bytes
 from robolin.io.provenance_writer import to_json_types

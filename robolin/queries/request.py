@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm
     from robolin.core.arrays import Floats
     from robolin.core.result import Array, Result, ResultStream
-    from robolin.description.building.option_texts import ModelOptions
+    from robolin.description.building.keywords import ModelOptions
     from robolin.description.model import Description, Reading
     from robolin.io.table_file import FileIndex, TableFile
     from robolin.io.trajectories.read_options import ReadOptions
@@ -53,11 +53,11 @@ class ArmSource:
 
     @cached_property
     def options(self) -> ModelOptions:
-        from robolin.description.building.option_texts import ModelOptions
+        from robolin.description.building.keywords import ModelOptions
 
         if not self.texts:
             return ModelOptions()
-        from robolin.description.building.option_texts import options_from_texts
+        from robolin.description.building.keywords import options_from_texts
 
         return options_from_texts(self.texts)
 
@@ -84,7 +84,7 @@ class ArmSource:
 
 def _require_prismatic_in_metres(description: Description, texts: Mapping[str, Any]) -> None:
     """Reject a prismatic joint locked at a position in degrees."""
-    from robolin.description.building.option_texts import locked_in_degrees
+    from robolin.description.building.keywords import locked_in_degrees
 
     in_degrees = locked_in_degrees(texts)
     for joint in description.joints:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.description.building.option_texts import options_from_texts
+from robolin.description.building.keywords import options_from_texts
 from tests.dynamics.running import gap
 
 

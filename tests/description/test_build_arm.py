@@ -12,7 +12,7 @@ import pytest
 from robolin.core.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
 from robolin.core.arm_parts import inertia_about, merged_inertia, placed, unit
 from robolin.description.building.build_arm import build
-from robolin.description.building.option_texts import ModelOptions, Payload
+from robolin.description.building.keywords import ModelOptions, Payload
 from robolin.description.model import turn_about
 from robolin.errors import RobolinError
 from tests.description.hand_made import (

@@ -9,7 +9,7 @@ import pytest
 from robolin.core.arm import Inertia, Limits, Mimic, Wrench
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import group_by_value, repr_number
-from robolin.description.building.option_texts import ModelOptions, Payload
+from robolin.description.building.keywords import ModelOptions, Payload
 from tests.description.hand_made import describe, joint
 
 KEYS = [

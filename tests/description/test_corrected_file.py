@@ -16,8 +16,7 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import parameters
 from robolin.description.building.build_arm import DEFAULTS
-from robolin.description.building.keywords import model_options
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions, model_options
 from robolin.description.corrected_file import CorrectedFile, corrected_file, require_extension
 from robolin.description.load import load_with, read
 from robolin.description.robot_source import robot_text

@@ -15,8 +15,12 @@ import pytest
 
 from robolin.core.arm import Wrench
 from robolin.description import robot_source
-from robolin.description.building.keywords import model_options
-from robolin.description.building.option_texts import ModelOptions, Payload, options_from_texts
+from robolin.description.building.keywords import (
+    ModelOptions,
+    Payload,
+    model_options,
+    options_from_texts,
+)
 from robolin.description.load import from_urdfpy, load, load_with, read
 from robolin.description.robot_source import (
     LARGEST_FILE,

@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.description.load import read
 from robolin.description.robot_source import bundled_names
-from robolin.description.validate.validate import validate
+from robolin.description.validate import validate
 from robolin.errors import RobolinError
 
 ARM = """robolin: 1

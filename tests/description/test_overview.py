@@ -8,7 +8,7 @@ import pytest
 
 from robolin.core.arm import Inertia, Limits, Mimic
 from robolin.description.building.build_arm import build
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions
 from robolin.description.inspection import inspection, tree_lines
 from robolin.description.load import load, read
 from robolin.description.model import Finding, Reading, SourceLocation

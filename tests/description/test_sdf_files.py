@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import robolin
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions
 from robolin.description.load import read
 from robolin.description.model import Finding
 from tests.cases import for_each

@@ -15,7 +15,7 @@ import pytest
 import robolin
 from robolin.cli.main import main
 from robolin.description.load import read
-from robolin.description.validate.validate import validate
+from robolin.description.validate import validate
 from robolin.errors import RobolinError
 from tests.cases import for_each
 from tests.description.test_sdf_frames import described, joint, link, model, place

@@ -12,7 +12,7 @@ from robolin.checking.model_changes import model_changes
 from robolin.core.arm import Arm
 from robolin.description.inspection import inspection
 from robolin.description.load import read
-from robolin.description.validate.validate import validate
+from robolin.description.validate import validate
 from robolin.errors import RobolinError
 from tests.dynamics.running import gap
 

@@ -16,7 +16,7 @@ from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.load import read
 from robolin.description.model import Finding, PoseEntry, Reading, SourceLocation
 from robolin.description.urdf.urdf_reader import read_urdf
-from robolin.description.validate.validate import (
+from robolin.description.validate import (
     decimal_point_repairs,
     positive,
     possible_inertia,

@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.description.load import read
-from robolin.description.xacro.ros_packages import find_package, package_of
+from robolin.description.xacro.xacro_text import find_package, package_of
 from robolin.description.xacro.xacro_worker import Arguments
 from robolin.errors import RobolinError, UsageError
 from tests.cli.command import robolin as robolin_command

@@ -16,7 +16,7 @@ from robolin.checking.verification.bodies import coordinate_rates
 from robolin.core.arm import GROUP_FREEDOMS, Arm
 from robolin.core.configuration import matrix_of, quaternion_from_rpy
 from robolin.description.building.build_arm import build
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions
 from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from tests.dynamics.running import STEP, gap
 from tests.robots import arm_name, grouped_arm, random_body, random_pose, random_states

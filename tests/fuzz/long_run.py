@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 import robolin
 from robolin.description import load
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions
 from robolin.description.model import Reading
 from robolin.description.robot_source import RobotText
 from robolin.errors import UsageError

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from robolin.analysis.residuals import TorqueChange
     from robolin.checking.differences import Difference
     from robolin.checking.model_changes import Change
-    from robolin.description.building.option_texts import ModelOptions
+    from robolin.description.building.keywords import ModelOptions
 
 
 _PARAMS = [

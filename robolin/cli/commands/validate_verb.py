@@ -49,7 +49,7 @@ from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.validate_settings import ValidateSettings
-    from robolin.description.building.option_texts import ModelOptions
+    from robolin.description.building.keywords import ModelOptions
 
 
 _PATTERN = frozenset("*?[")
@@ -177,7 +177,7 @@ def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -
     from robolin.description.load import read
     from robolin.description.robot_source import bundled_path
     from robolin.description.urdf.urdf_reader import ignored_by_others
-    from robolin.description.validate.validate import validate
+    from robolin.description.validate import validate
 
     reading = read(source, options)
     findings = validate(reading)

@@ -22,7 +22,7 @@ from robolin.queries.request import ArmSource, arm_source
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
-    from robolin.description.building.option_texts import ModelOptions
+    from robolin.description.building.keywords import ModelOptions
 
 ARM_ARGUMENT = RobotFile(["arm"], metavar="ARM")
 
@@ -118,7 +118,7 @@ def sources_with_options(
     sources: Sequence[str], xacro_arg: Sequence[str], package: Sequence[str]
 ) -> list[tuple[str, ModelOptions]]:
     """Every file with its read options; xacro options apply to xacro files only."""
-    from robolin.description.building.option_texts import options_from_texts
+    from robolin.description.building.keywords import options_from_texts
 
     plain = options_from_texts({})
     typed = options_from_texts({"xacro-arg": xacro_arg, "package": package})

@@ -28,7 +28,7 @@ from robolin.control.optimization.joint_limits import require_one, require_simpl
 from robolin.control.optimization.problem import Problem, Weight, weights
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array
-from robolin.description.arm_differences import in_words, moving_differences
+from robolin.description.inspection import in_words, moving_differences
 from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import RobolinError, UsageError
 

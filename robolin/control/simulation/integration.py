@@ -20,7 +20,7 @@ from robolin.control.simulation.simulated_motion import FeedbackCost, RecordedRa
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats
 from robolin.core.quantity_table import joint_unit
-from robolin.description.arm_differences import in_words, moving_differences
+from robolin.description.inspection import in_words, moving_differences
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate_arm, nonfinite_input_rows
 

@@ -39,7 +39,7 @@ from robolin.core.arm_parts import (
 )
 from robolin.core.text import quote_list
 from robolin.description.building.contract import contract_of
-from robolin.description.building.option_texts import ModelOptions
+from robolin.description.building.keywords import ModelOptions
 from robolin.description.building.selection import (
     Selection,
     friction_velocities,

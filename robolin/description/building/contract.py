@@ -9,7 +9,7 @@ from typing import Any
 from robolin.core.arm import FAR_SLID, Arm, Joint, Mimic, Wrench, travelling
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import join_and, pluralize
-from robolin.description.building.option_texts import ModelOptions, Payload
+from robolin.description.building.keywords import ModelOptions, Payload
 from robolin.description.building.selection import Selection, why_locked
 from robolin.description.model import JointEntry
 from robolin.description.structure import Tree

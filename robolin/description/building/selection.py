@@ -9,7 +9,7 @@ from math import isfinite
 from robolin.core.arm import Wrench
 from robolin.core.choices import WRENCH_MODELS
 from robolin.core.text import did_you_mean, join_and, quote_list
-from robolin.description.building.option_texts import ModelOptions, Payload
+from robolin.description.building.keywords import ModelOptions, Payload
 from robolin.description.model import JointEntry, coordinate_names, group_kind
 from robolin.description.multi_dof_joints import FLOATING_BASE
 from robolin.description.structure import ONE_NUMBER, Tree

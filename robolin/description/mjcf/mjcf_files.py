@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robolin.description.model import Finding, SourceLocation
-from robolin.description.xacro.ros_packages import package_or_repository
+from robolin.description.xacro.xacro_text import package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
 from robolin.errors import FileError, RobolinError
 

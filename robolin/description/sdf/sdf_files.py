@@ -26,7 +26,7 @@ from robolin.description.sdf.sdf_fields import (
     parts,
     vector,
 )
-from robolin.description.xacro.ros_packages import find_package, package_or_repository
+from robolin.description.xacro.xacro_text import find_package, package_or_repository
 from robolin.description.xml_tree import MOST_ELEMENTS, Element, parse_xml
 from robolin.errors import FileError
 

@@ -47,7 +47,7 @@ class Roots:
     """The readable folders; packages are added as they are found."""
 
     def __init__(self, file: Path, packages: Mapping[str, str]) -> None:
-        from robolin.description.xacro.ros_packages import package_of
+        from robolin.description.xacro.xacro_text import package_of
 
         self._file, self._packages = file, packages
         self._roots = {os.path.realpath(package_of(file) or file.parent)}
@@ -59,7 +59,7 @@ class Roots:
 
     def find(self, name: str) -> str:
         """The folder of a package; adds it to the readable folders."""
-        from robolin.description.xacro.ros_packages import find_package, is_package_name
+        from robolin.description.xacro.xacro_text import find_package, is_package_name
 
         if not is_package_name(name):
             raise ForbiddenError(f"package '{name}' not found: invalid package name")
@@ -136,7 +136,7 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> dict[str, Any]:
-    from robolin.description.xacro.ros_packages import searched_folders
+    from robolin.description.xacro.xacro_text import searched_folders
 
     roots = Roots(file, packages)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))

@@ -6,8 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robolin.description.model import JOINT_TYPES
-from robolin.description.yaml.dh import CONVENTIONS, DH_KEYS, DH_KINDS, ROW_KEYS, TOOL_KEYS
-from robolin.description.yaml.yaml_arm import ARM_KEYS, JOINT_KEYS, LINK_KEYS, MOMENT_KEYS
+from robolin.description.yaml.yaml_arm import (
+    ARM_KEYS,
+    CONVENTIONS,
+    DH_KEYS,
+    DH_KINDS,
+    JOINT_KEYS,
+    LINK_KEYS,
+    MOMENT_KEYS,
+    ROW_KEYS,
+    TOOL_KEYS,
+)
 from robolin.description.yaml.yaml_fields import CYLINDER_KEYS, SHAPE_KEYS
 from robolin.description.yaml.yaml_joint import (
     END_KEYS,

@@ -28,7 +28,7 @@ from robolin.core.arm_parts import (
 from robolin.core.text import printable
 from robolin.description.robot_source import RobotText, robot_text
 from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
-from robolin.description.xacro.ros_packages import find_package, package_or_repository
+from robolin.description.xacro.xacro_text import find_package, package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
 from robolin.display.report import mesh_worker
 from robolin.display.report.arm_section import (

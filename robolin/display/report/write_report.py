@@ -90,7 +90,7 @@ def results_page(paths: Sequence[str]) -> str:
 
 def reported_reading(name: str, arm: Arm, reading: Reading, options: ReportOptions) -> ReportedArm:
     """Data of the report of a robot file, with the findings of `validate`."""
-    from robolin.description.validate.validate import validate
+    from robolin.description.validate import validate
 
     return reported_arm(name, arm, validate(reading), options)
 

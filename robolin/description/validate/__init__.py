@@ -1,1 +1,0 @@
-"""Physical plausibility checks of a robot file."""
