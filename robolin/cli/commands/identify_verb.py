@@ -143,8 +143,8 @@ def command(**values: Any) -> None:
 
     \b
     Fits friction, then a payload, then all links. Tests each stage on held-out
-    rows. Every body is physically possible. Values that recordings do not determine
-    stay as in the file. If the error does not fall, no file is written.
+    rows. Every body is physically possible. Parameters that the recordings do not
+    determine keep their values. If the error does not fall, no file is written.
 
     \b
     Examples:
