@@ -122,6 +122,9 @@ class ProgramChoices:
     choices: dict[str, Any]
 
 
+_SHORT = "output target real layout with states frame dt horizon goal"
+
+
 def _program_choices(
     verbs: tuple[str, ...], folder: str, point: str | None, **choices: Any
 ) -> ProgramChoices:
@@ -132,7 +135,7 @@ def _program_choices(
     return ProgramChoices(verbs, validated_path(folder), choices)
 
 
-@click.command("generate", cls=VerbCommand)
+@click.command("generate", cls=VerbCommand, short=_SHORT)
 @model_option_flags
 @bundled("program", _FLAGS, _program_choices)
 def command(model: ArmSource, program: ProgramChoices) -> None:
