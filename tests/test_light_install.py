@@ -78,6 +78,7 @@ def test_results_have_the_same_bytes(motion: str, tmp_path: Path) -> None:
     assert messages.count("pip install llvmlite") == 1
 
 
+@pytest.mark.slow
 def test_missing_packages_are_named(motion: str, tmp_path: Path) -> None:
     """A command that needs one of the packages names it, and writes nothing."""
     table = tmp_path / "out.parquet"

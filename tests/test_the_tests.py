@@ -166,6 +166,7 @@ print(signal.getsignal(signal.SIGINT), sorted(os.environ), sys.path[0], file=sys
 ENDS = ("", "sys.exit(3)", "sys.tracebacklimit = 0; 1 / 0", "os.kill(os.getpid(), signal.SIGTERM)")
 
 
+@pytest.mark.slow
 @for_each("end", ENDS)
 def test_a_fork_is_like_a_new_process(
     end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -17,6 +17,7 @@ def rows(motion: Motion) -> tuple[np.ndarray, ...]:
     return motion.time, motion.q, motion.qd, motion.tau
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torques", ["continuous", "stepwise"])
 def test_adjoint_and_sensitivities_agree(torques: str) -> None:
     """Σ c* δx by sensitivities is the gradient times the change, to 1e-13: both are one sum.

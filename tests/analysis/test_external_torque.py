@@ -217,6 +217,7 @@ int main(void)
 """
 
 
+@pytest.mark.slow
 def test_generated_c_has_the_same_bits(pushed: robolin.Simulation, tmp_path: Path) -> None:
     """The C function with one state per joint, `MomentumObserver` and --dt agree in every bit."""
     arm, made = robolin.load("two-link"), tmp_path / "made"

@@ -31,6 +31,7 @@ def bodies_possible(found: robolin.Identification) -> bool:
     return all(is_possible(found.values[i : i + 10]) for i in first)
 
 
+@pytest.mark.slow
 def test_exact_rows_give_the_true_base_parameters() -> None:
     """Without noise, the identified values predict other motions as the true arm: to 1e-6."""
     recording = recorded(TRUE, coulomb=3.0, offset=0.4, exact=True)
@@ -76,6 +77,7 @@ def test_every_joint_gets_its_own_friction_velocity() -> None:
         robolin.identify(ARM, recording, friction_velocity={**given, "elbow_joint": 0.0})
 
 
+@pytest.mark.slow
 def test_faults_of_real_recordings_do_little_harm() -> None:
     """Noise, a lag of 12 ms, spikes and numbers of 1e293 leave a small error; the lag is found."""
     clean = recorded(TRUE, coulomb=3.0, noise=0.01, lag=0.012)
@@ -181,6 +183,7 @@ def test_a_part_that_was_not_mounted_is_found() -> None:
     assert "lighter than in the file" in sentence
 
 
+@pytest.mark.slow
 def test_a_load_is_identified_from_recordings_with_and_without_it() -> None:
     """Mass and centre of a load of 1.5 kg, although the links differ from the file."""
     at = (0.02, -0.03, 0.05)
@@ -283,6 +286,7 @@ def test_wrong_units_are_rejected(change: dict[str, object], message: str) -> No
         robolin.identify(ARM, replace(recording, **wrong))
 
 
+@pytest.mark.slow
 def test_a_joint_that_never_moves_keeps_the_file() -> None:
     """Remarks name the joint and the missing excitation; the fit remains possible."""
     recording = recorded(TRUE, exact=True)
@@ -314,6 +318,7 @@ def test_invalid_options_are_rejected(options: dict[str, object], message: str) 
         robolin.identify(ARM, SHORT, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_fixed_parameters_keep_their_value() -> None:
     """A fixed mass is exact, and its body is possible."""
     found = robolin.identify(
@@ -339,6 +344,7 @@ def test_functions_that_read_recordings_give_the_same_bits() -> None:
     np.testing.assert_array_equal(found.covariance, given.covariance)
 
 
+@pytest.mark.slow
 def test_recordings_of_the_caller_stay_as_they_are() -> None:
     recording = recorded(TRUE, 8.0, coulomb=3.0, noise=0.01)
     tau = recording.tau.copy()
@@ -349,6 +355,7 @@ def test_recordings_of_the_caller_stay_as_they_are() -> None:
     np.testing.assert_array_equal(recording.tau, tau)
 
 
+@pytest.mark.slow
 def test_numbers_processed_together_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows per step of cleaning, clock and smoothing bound the memory, not the result."""
     recording = recorded(TRUE, 30.0, coulomb=3.0, noise=0.01)

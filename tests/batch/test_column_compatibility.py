@@ -45,6 +45,7 @@ def _counted(path: Path, first: int = 0) -> None:
         _with_times(path, lambda i: str(first + i))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run_1/b.csv", "c.npz"])
 def test_integer_times_next_to_floats_become_floats(
     folder: Path, tmp_path: Path, name: str
@@ -138,6 +139,7 @@ def _with_column(path: Path, cell: Callable[[int], str]) -> None:
     path.write_text("\n".join([f"{head},grip", *changed, ""]))
 
 
+@pytest.mark.slow
 def test_passthrough_columns_get_a_common_type(folder: Path, tmp_path: Path) -> None:
     """A column with integers in one recording and floats in another is float in all parts."""
     (folder / "c.npz").unlink()

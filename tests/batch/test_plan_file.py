@@ -240,6 +240,7 @@ def test_a_copy_with_the_same_bytes_is_the_same_recording(tmp_path: Path) -> Non
     assert done.written == len(plan.parts)
 
 
+@pytest.mark.slow
 def test_a_mark_within_a_line_is_rejected(tmp_path: Path) -> None:
     """Rows are read from a mark only if a line begins there."""
     write_recordings(tmp_path / "logs")

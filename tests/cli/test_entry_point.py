@@ -169,6 +169,7 @@ def test_the_list_of_verbs_needs_no_arm() -> None:
     assert modules.isdisjoint({"robolin.core.arm_parts", "robolin.core.arm", "html", "subprocess"})
 
 
+@pytest.mark.slow
 def test_one_state_imports_no_optional_writer() -> None:
     """One state of a URDF arm as CSV needs NumPy, but no table drawer, YAML or data frames."""
     modules = set(json.loads(python(LIST_MODULES, "inverse", "panda").err))
@@ -296,6 +297,7 @@ def test_running_threads_do_not_keep_the_process() -> None:
     assert ran.out.startswith("shoulder/effort"), ran.out
 
 
+@pytest.mark.slow
 def test_the_package_runs_as_the_command_does() -> None:
     """Where scripts are not on the path, `python -m robolin` is the same command."""
     line = [sys.executable, "-m", "robolin", "inverse", "two-link", "--format", "csv"]

@@ -174,6 +174,7 @@ def test_commands_in_hints_are_not_broken() -> None:
         assert any(line in each for each in wrapped_message(hint, 40).splitlines())
 
 
+@pytest.mark.slow
 def test_reports_of_a_long_robot_fit_one_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

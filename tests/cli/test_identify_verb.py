@@ -70,6 +70,7 @@ def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
     assert document["stages"][-1]["error"] < 0.3 * document["stages"][0]["error"]
 
 
+@pytest.mark.slow
 def test_recordings_kept_back_may_be_files(log: Path, tmp_path: Path) -> None:
     """--holdout names other recordings, or a part of each."""
     other = write_csv(tmp_path / "other.csv", recorded(TRUE, 6.0, coulomb=3.0, seed=3))
@@ -79,6 +80,7 @@ def test_recordings_kept_back_may_be_files(log: Path, tmp_path: Path) -> None:
         assert [stage["name"] for stage in json.loads(run.out)["stages"]] == ["file", "friction"]
 
 
+@pytest.mark.slow
 def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
     """A recording of the file itself leaves nothing to correct; both files stay absent."""
     log = write_csv(tmp_path / "log.csv", recorded(ARM, 12.0, noise=0.05, seed=6))
@@ -305,6 +307,7 @@ def test_numbers_of_1e293_are_replaced(log: Path, tmp_path: Path) -> None:
     assert cleaned["error"] == pytest.approx(clean["error"], rel=0.02)
 
 
+@pytest.mark.slow
 def test_check_identifies_again(tmp_path: Path) -> None:
     """`check` runs the stored command in the folder of the result, and finds another recording."""
     log, npz = tmp_path / "log.csv", tmp_path / "found.npz"

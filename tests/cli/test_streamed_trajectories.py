@@ -283,6 +283,7 @@ def test_json_of_many_rows_reads_back(tmp_path: Path) -> None:
     assert found["time"] == (np.arange(3000) / 7).tolist()
 
 
+@pytest.mark.slow
 def test_a_table_shows_ten_rows_of_many(tmp_path: Path) -> None:
     """A table of a long trajectory has ten rows from its first to its last one."""
     file = stored(tmp_path / "motion.npz", motion(3000))

@@ -24,6 +24,7 @@ def test_the_verdict_is_the_first_line() -> None:
     assert {"derivatives", "identities", "algorithms", "engines", "digits"} <= {*families}
 
 
+@pytest.mark.slow
 def test_verbose_lists_every_check() -> None:
     """Checks with error, bound and worst state, digits, and bounds with reasons."""
     out = run_ok("verify", "two-link", "--samples", "3", "-v").out
@@ -51,6 +52,7 @@ def test_json_has_everything_on_the_page() -> None:
     assert {check["why"] for check in compared} <= set(report["bounds"])
 
 
+@pytest.mark.slow
 def test_a_wrong_result_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first line says so, and failed checks are listed with their error."""
     assert "perturb-inverse" in ALGORITHMS

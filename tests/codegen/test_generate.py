@@ -114,6 +114,7 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["unrolled", "loops"])
 def test_every_verb_is_generated_or_rejected_with_a_reason(
     arm: Arm, layout: str, tmp_path: Path

@@ -84,6 +84,7 @@ def test_a_fork_while_another_thread_looks_for_memory() -> None:
     assert (ran.code, ran.out) == (0, "0 (100, 2, 2)\n"), ran.err
 
 
+@pytest.mark.slow
 def test_a_stream_prefetched_by_the_parent_is_an_error_in_the_child() -> None:
     """A child that continues its parent's stream gets an error and does not wait forever."""
     ran = forked(

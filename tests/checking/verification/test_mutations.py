@@ -251,6 +251,7 @@ def test_unchanged_kernels_pass() -> None:
     assert not list(failing(engines, arm=PLAIN))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_kernels")
 def test_a_result_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """NaN is never within bounds."""

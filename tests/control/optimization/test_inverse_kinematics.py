@@ -26,6 +26,7 @@ def test_two_link_by_the_law_of_cosines() -> None:
             np.testing.assert_allclose(found.q, [shoulder, elbow], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "frame"), [("panda", "panda_hand_tcp"), ("ur5", "tool0")])
 def test_reaches_poses_of_random_positions(name: str, frame: str) -> None:
     """A pose that positions within the limits have is reached within the limits."""

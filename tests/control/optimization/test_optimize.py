@@ -210,6 +210,7 @@ def test_command_stores_gains_that_simulate_runs(tmp_path: Path) -> None:
     assert "--goal" in run("optimize", "two-link", "--duration", "1").err
 
 
+@pytest.mark.slow
 def test_mimic_joints_and_trees() -> None:
     """A gripper with a mimic finger, and a tree, have optimal motions too."""
     arm = robolin.load("panda-fingers")

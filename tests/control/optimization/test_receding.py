@@ -34,6 +34,7 @@ def test_reaches_the_goal() -> None:
     assert np.abs(control.goal).max() == 0.0
 
 
+@pytest.mark.slow
 def test_the_observer_finds_an_unknown_payload() -> None:
     """With an unknown payload, the observer reduces the final error by more than ten."""
     arm, real = robolin.load("two-link"), robolin.load("two-link", payload=("lower", 0.3))

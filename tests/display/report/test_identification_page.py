@@ -32,6 +32,7 @@ def found() -> Identification:
     return robolin.identify(ARM, recordings)
 
 
+@pytest.mark.slow
 def test_the_page_has_errors_parameters_and_shares() -> None:
     """Every parameter, stage and joint is in the page, with its value, deviation and share."""
     result = found()

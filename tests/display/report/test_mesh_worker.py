@@ -27,6 +27,7 @@ def _unpacked(mesh: dict[str, Any]) -> Surface:
     return Surface(np.array(mesh["low"]) + mesh["step"] * grid, triangles.astype(np.int64))
 
 
+@pytest.mark.slow
 def test_a_sphere_stays_a_sphere() -> None:
     """A sphere of 79 202 triangles fits into a budget of 3 000, within 2 % of its radius."""
     (sphere,) = read_stl(meshes.sphere_stl(200))

@@ -73,6 +73,7 @@ def test_only_files_of_the_package_are_read(package: Path) -> None:
         assert str(package.parent) not in visuals.note
 
 
+@pytest.mark.slow
 def test_a_link_without_its_mesh_is_a_capsule(package: Path) -> None:
     """One link keeps its mesh, the other one becomes capsules, and the page names the reason."""
     file = robot(package / "urdf", mesh("../meshes/cube.stl"), mesh("gone/arm.stl"))

@@ -51,6 +51,7 @@ def test_accelerations_are_those_of_the_energy_model(
             assert np.abs(found - true.qdd).max() < TRUE * (1.0 + np.abs(true.qdd).max())
 
 
+@pytest.mark.slow
 @every_linkage
 def test_linearization_is_that_of_the_energy_model(
     name: str, linkage: Linkage, freedoms: int

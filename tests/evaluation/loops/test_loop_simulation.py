@@ -49,6 +49,7 @@ def test_baumgarte_follows_the_projection() -> None:
     np.testing.assert_allclose(drawn.q[-1], projected.q[-1], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_baumgarte_lets_gaps_die_out() -> None:
     """A gap follows ë + 2 α ė + β² e = 0: with α = β it falls as (1 + α t) exp(-α t)."""
     from robolin.evaluation.loop_dynamics import Baumgarte
@@ -107,6 +108,7 @@ def _carried(arm, q, qd, dq, dqd, steps, h):
     return x[: arm.n], x[arm.n :]
 
 
+@pytest.mark.slow
 def test_many_linkages_move_as_each_by_itself() -> None:
     """A batch of starts gives the motion of every one of them."""
     arm, q, qd = started()

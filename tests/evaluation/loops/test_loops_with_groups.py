@@ -68,6 +68,7 @@ def test_linearization_agrees_with_differences(kind: GroupKind) -> None:
         assert np.abs(difference - along).max() < 1e-6 * max(1.0, np.abs(along).max())
 
 
+@pytest.mark.slow
 def test_simulation_keeps_the_loop_closed_and_the_energy() -> None:
     """A floating four-bar without gravity keeps its energy, and its loop stays closed."""
     arm = robolin.load("four-bar", base_joint="floating", gravity=0.0, damping=False)

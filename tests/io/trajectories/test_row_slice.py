@@ -72,6 +72,7 @@ def test_selected_rows_equal_those_of_a_full_read(files: Path, form: str) -> Non
             assert some.digest == full.digest
 
 
+@pytest.mark.slow
 def test_rows_come_in_chunks_of_any_size(files: Path) -> None:
     """A stride continues across chunks."""
     states = {"trajectory": files / "motion.parquet", "rows": "11:801", "stride": 7}
