@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import QUICK_CASES, quick_indices
+
 # algorithms on traced or counted numbers make a million objects, none of them garbage: a
 # collection after every 700 objects takes a tenth of the run time
 gc.set_threshold(100_000, 20, 20)
@@ -33,9 +35,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 MEMORY, BYTES_OF_TESTS = Path("/dev/shm"), 4e9
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > BYTES_OF_TESTS:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-
-# number of cases that a quick run takes of one test
-QUICK_CASES = 4
 
 # where the ids of skipped tests, and of files skipped whole, are kept until the next run
 SKIPPED = "robolin/skipped"
@@ -59,10 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             name = getattr(item, "originalname", item.name)
             cases.setdefault((item.path, name), []).append(item)
     for same in cases.values():
-        last = len(same) - 1
-        quick = {round(i * last / (QUICK_CASES - 1)) for i in range(QUICK_CASES)}
+        quick = quick_indices(len(same))
         for index, item in enumerate(same):
-            if last >= QUICK_CASES and index not in quick:
+            if len(same) > QUICK_CASES and index not in quick:
                 item.add_marker(pytest.mark.slow)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import robolin
 from robolin.core.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
 from robolin.description.building.build_arm import build
 from robolin.description.model import Description, JointEntry, LinkEntry, SourceLocation
 from robolin.description.robot_source import bundled_names
+from tests.cases import in_groups
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -179,7 +179,7 @@ def arm_name(arm: Arm) -> str:
 
 
 def for_each_arm(arms: Sequence[Arm]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Parametrize a test by arms; random arms of one size and shape form one case."""
+    """Run a test for all arms; random arms of one size and shape form one case."""
     cases: dict[str, list[Arm]] = {}
     for arm in arms:
         case = arm.name.rpartition("-")[0] if arm in sample_arms() else arm.name
@@ -195,7 +195,7 @@ def for_each_arm(arms: Sequence[Arm]) -> Callable[[Callable[..., None]], Callabl
                     error.add_note(f"on {each.name}")
                     raise
 
-        return pytest.mark.parametrize("arm", list(cases.values()), ids=list(cases))(run_all)
+        return in_groups("arm", cases.values(), 12)(run_all)
 
     return decorate
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
+from tests.cases import in_groups
 
 pandas = pytest.importorskip("pandas")
 xarray = pytest.importorskip("xarray")
@@ -60,7 +61,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("name, first, other", CASES, ids=lambda text: text)
+@in_groups("name,first,other", CASES)
 def test_no_function_matches_labelled_rows_by_position(name: str, first: str, other: str) -> None:
     """Two tables whose rows have other labels are rejected by every public function."""
     function = getattr(robolin, name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
+from tests.cases import in_groups
 from tests.cli.command import robolin
 from tests.description.bad_urdf import BAD_URDF, BadFile
 from tests.description.bad_yaml import BAD_YAML
@@ -15,7 +14,7 @@ URDF = [bad for bad in BAD_URDF if bad.id != "xacro-unexpanded"]
 ROWS = [("bad.urdf", bad) for bad in URDF] + [("bad.yaml", bad) for bad in BAD_YAML]
 
 
-@pytest.mark.parametrize("name, bad", ROWS, ids=[f"{name} {bad.name}" for name, bad in ROWS])
+@in_groups("name,bad", ROWS)
 def test_a_bad_file_is_rejected_with_its_location(name: str, bad: BadFile, tmp_path: Path) -> None:
     """The error has the file, the line, the problem and a hint, without a traceback."""
     file = tmp_path / name
@@ -30,7 +29,7 @@ def test_a_bad_file_is_rejected_with_its_location(name: str, bad: BadFile, tmp_p
     assert all(line.startswith(("error: ", "hint: ")) for line in ran.err.splitlines())
 
 
-@pytest.mark.parametrize("name, bad", ROWS, ids=[f"{name} {bad.name}" for name, bad in ROWS])
+@in_groups("name,bad", ROWS)
 def test_validate_lists_the_same_finding(name: str, bad: BadFile, tmp_path: Path) -> None:
     """`validate` reports it with its id on stdout and exits with 1."""
     file = tmp_path / name

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import in_groups
 from tests.cli.command import robolin
 
 SLIDER = """\
@@ -151,9 +152,7 @@ TWO_LINK = [
 ]
 
 
-@pytest.mark.parametrize(
-    "verb, flags, says, hints", TWO_LINK, ids=[f"{row[0]} {row[1]}" for row in TWO_LINK]
-)
+@in_groups("verb,flags,says,hints", TWO_LINK)
 def test_wrong_flags_are_rejected(verb: str, flags: str, says: str, hints: str) -> None:
     """The error names the flag, its value and what is wrong; a hint helps where it can."""
     ran = robolin(verb, "two-link", *flags.split(" "))

@@ -11,6 +11,7 @@ from robolin.description import xml_tree
 from robolin.description.finding_ids import READING_IDS
 from robolin.description.model import Reading
 from robolin.description.urdf.urdf_reader import read_urdf
+from tests.cases import in_groups
 from tests.description.bad_urdf import BAD_URDF, BadFile, between, inertial, joint, robot
 from tests.work import count_calls
 
@@ -46,7 +47,7 @@ def findings(text: str | bytes) -> list[tuple[str, int]]:
     return [(found.id, found.location.line) for found in read_urdf(data, "bad.urdf").findings]
 
 
-@pytest.mark.parametrize("bad", BAD_URDF, ids=lambda bad: bad.name)
+@in_groups("bad", BAD_URDF)
 def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
     """The reading has no description and one error: the expected id, line and words."""
     reading = read_urdf(bad.data, "bad.urdf")

@@ -12,6 +12,7 @@ from robolin.description.finding_ids import READING_IDS
 from robolin.description.model import Reading
 from robolin.description.yaml import yaml_nodes
 from robolin.description.yaml.yaml_arm import read_yaml
+from tests.cases import in_groups
 from tests.description.bad_urdf import BadFile
 from tests.description.bad_yaml import BAD_YAML, TABLE, VALID, arm, damping, edited, table
 from tests.work import count_calls
@@ -42,7 +43,7 @@ def test_base_files_are_valid(text: str) -> None:
     assert not reading.findings
 
 
-@pytest.mark.parametrize("bad", BAD_YAML, ids=lambda bad: bad.name)
+@in_groups("bad", BAD_YAML)
 def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
     """The first error has the expected id, line, words and a hint; no description is returned."""
     reading = reading_of(bad)

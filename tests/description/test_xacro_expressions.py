@@ -12,6 +12,7 @@ import pytest
 import robolin
 from robolin.description.xacro.expression_rules import MAX_BITS, MAX_ITEMS, ForbiddenError
 from robolin.errors import RobolinError
+from tests.cases import for_each
 from tests.cli.command import robolin as robolin_command
 
 xacro: Any = pytest.importorskip(
@@ -91,7 +92,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("expression", ORDINARY, ids=range(len(ORDINARY)))
+@for_each("expression", ORDINARY)
 def test_values_are_those_of_python(expression):
     """An ordinary expression has the value and the type that Python gives it."""
     ours, python = evaluate(expression), by_python(expression)
@@ -193,7 +194,7 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("expression", ESCAPES, ids=range(len(ESCAPES)))
+@for_each("expression", ESCAPES)
 def test_no_expression_reaches_the_interpreter(expression):
     """Published escapes from Python's evaluator are rejected before any of them runs."""
     with pytest.raises((ForbiddenError, NameError, TypeError, SyntaxError)) as caught:

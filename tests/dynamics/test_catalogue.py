@@ -44,7 +44,7 @@ def test_titles_that_number_an_algorithm_have_its_paper() -> None:
             assert algorithm.paper, name
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("name", ALGORITHMS)
 def test_every_algorithm_can_be_selected(name: str) -> None:
     """By command and method on an arm where it is applicable, or else by its own name."""
     algorithm = ALGORITHMS[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from robolin.engine.parameters import parameters_of
 from robolin.engine.run import MAX_SCALAR_STATES, run_on
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.methods import Method
+from tests.cases import in_groups
 from tests.robots import (
     arm_name,
     bundled_arms,
@@ -66,7 +66,7 @@ def is_applicable(name: str, arm: Arm) -> bool:
     return kind == "any" or (not arm.has_mimic and (kind == "independent" or arm.serial))
 
 
-def _batched() -> Iterator[Any]:
+def _batched() -> Iterator[tuple[str, Arm]]:
     """Every algorithm with a random arm and with two or three of the bundled ones, in turn."""
     plain = (random_arm(1, 5), random_arm(2, 6, tree=True))
     for turn, name in enumerate(ALGORITHMS):
@@ -74,10 +74,10 @@ def _batched() -> Iterator[Any]:
         own = [arm for arm in plain if is_applicable(name, arm)]
         every = max(1, len(bundled) // 2)
         for arm in [*own[turn % max(1, len(own)) :][:1], *bundled[turn % every :: every]]:
-            yield pytest.param(name, arm, id=f"{name}-{arm.name}")
+            yield name, arm
 
 
-@pytest.mark.parametrize("name, arm", list(_batched()))
+@in_groups("name,arm", _batched())
 def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
     """Arrays, and floats of one or of few states, take the same steps and give the same bits."""
     algorithm, numbers = ALGORITHMS[name], parameters_of(arm)

@@ -12,7 +12,6 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-import pytest
 
 import robolin
 from robolin.core.arm import Arm
@@ -20,6 +19,7 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import at_rest, parameters_of
 from robolin.operator_algebra.expression import Expression
 from robolin.operator_algebra.robot import Operators
+from tests.cases import in_groups
 from tests.dynamics.operators import Operators as Witness
 from tests.robots import random_arm, random_states
 
@@ -175,6 +175,6 @@ def geared() -> tuple[Subject, ...]:
     )
 
 
-papers = pytest.mark.parametrize("at", chains(), ids=str)
-branched = pytest.mark.parametrize("at", chains() + trees(), ids=str)
-any_arm = pytest.mark.parametrize("at", chains() + trees() + geared(), ids=str)
+papers = in_groups("at", chains())
+branched = in_groups("at", chains() + trees())
+any_arm = in_groups("at", chains() + trees() + geared())

@@ -24,6 +24,7 @@ from robolin.queries.option_specs import (
     conflict,
 )
 from robolin.queries.verbs import VERBS
+from tests.cases import in_groups
 from tests.cli.command import robolin
 
 VALUES: Mapping[str, Any] = {"columns": "position={joint}", "rows": "0:1", "trajectory": "a.csv"}
@@ -151,7 +152,7 @@ def test_the_table_declares_conflicts_of_every_kind() -> None:
     assert len(DECLARED) > 80
 
 
-@pytest.mark.parametrize("case", DECLARED, ids=[case.id for case in DECLARED])
+@in_groups("case", DECLARED)
 def test_declared_conflicts_are_errors_in_python(case: Case) -> None:
     """A conflict raises a UsageError that names both options."""
     with pytest.raises(library.UsageError) as caught:
@@ -163,7 +164,7 @@ def test_declared_conflicts_are_errors_in_python(case: Case) -> None:
 ON_COMMAND_LINE = [case for case in DECLARED if STATES_OPTION not in case.options]
 
 
-@pytest.mark.parametrize("case", ON_COMMAND_LINE, ids=[case.id for case in ON_COMMAND_LINE])
+@in_groups("case", ON_COMMAND_LINE)
 def test_declared_conflicts_are_errors_on_the_command_line(case: Case) -> None:
     """The same conflict ends a command with exit code 2 and the same message."""
     words = [f"--{k}" if v is True else f"--{k}={v}" for k, v in case.options.items()]
@@ -201,7 +202,7 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("case", FLAG_CASES, ids=[case.id for case in FLAG_CASES])
+@in_groups("case", FLAG_CASES)
 def test_conflicts_of_flags_are_errors(case: Case) -> None:
     """A conflict that a flag declares ends the command before anything is read or written."""
     words = [*ARGUMENTS.get(case.verb, ("two-link",) if VERBS[case.verb].answers else ())]
