@@ -7,14 +7,18 @@ operations.  All memory is in one structure of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from math import prod
 from typing import Protocol
 
 import numpy as np
 
 from robolin.codegen.c_files import CProgram
+from robolin.codegen.c_function import own_function
+from robolin.codegen.c_statements import SIN_COS
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.errors import UsageError
@@ -127,6 +131,7 @@ def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
     texts.append(_table("double", "effort", tables.effort, n))
     goal = ", ".join(_number(each) for each in tables.goal)
     texts.append(f"const double @_mpc_goal[{n}] = {{{goal}}};")
+    pairs = _pair_functions(program)
     words = {
         "n": str(n),
         "n4": str(-(-n // 4) * 4),
@@ -135,6 +140,8 @@ def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
         "observer": _number(tables.observer),
         "iterations": str(tables.iterations),
         "tables": "\n".join(texts),
+        "pairs": pairs,
+        "has_pairs": str(int(bool(pairs))),
         "fractions": ", ".join(map(_number, tables.fractions)),
         "sufficient": _number(tables.sufficient),
         "least": _number(tables.damping[0]),
@@ -142,6 +149,53 @@ def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
         "rounding": _number(tables.rounding),
     }
     yield from filled_template("mpc_template.c", program.prefix, words)
+
+
+# one operation per statement: the same statements compute on pairs, except these
+_CHOICE = re.compile(r"= (\S+) < (\S+) \? (\S+) : (\S+);")
+_ANGLE = re.compile(r"status \+= !\(\(-\S+ <= q\[\d+\]\) & .*;")
+_NOT_ON_PAIRS = re.compile(r"\b(status|for|square_root|hyperbolic_tangent)\b")
+
+
+def _pair_functions(program: CProgram) -> str:
+    """Inverse dynamics and their derivatives of two knots at the same time.
+
+    Compilers with vector extensions keep both knots in one register.  The text is empty if a
+    function has loops, or a status besides that of large angles, which the caller checks.
+    """
+    texts = list(_on_pairs(own_function(SIN_COS, program.precision, "pair_")))
+    for function in program.functions:
+        if function.verb not in _NEEDED:
+            continue
+        body = [line for line in function.body if not _ANGLE.match(line)]
+        body = [line.replace("+ clean;", "+ zero;") for line in body if not _is_status(line)]
+        if any(_NOT_ON_PAIRS.search(line) for line in body):
+            return ""
+        inputs = (f"const double {name}[{program.arm.n}]" for name in function.needs)
+        outputs = (f"double {name}[{prod(shape)}]" for name, shape in function.gives.items())
+        head = f"static void pair_{function.verb.replace('-', '_')}"
+        lines = [
+            f"{head}({', '.join([*inputs, *outputs])})",
+            "{",
+            "const double zero = {0.0, 0.0};",
+            *body,
+            "}",
+        ]
+        own = f"{program.prefix}_{SIN_COS}"
+        texts += _on_pairs(line.replace(own, f"pair_{SIN_COS}") for line in lines)
+    return "\n".join(texts)
+
+
+def _is_status(line: str) -> bool:
+    return line in ("int status = 0;", "double clean;", "return status;") or line.startswith(
+        "clean"
+    )
+
+
+def _on_pairs(lines: Iterable[str]) -> Iterator[str]:
+    """Statements on doubles as statements on pairs."""
+    for line in lines:
+        yield _CHOICE.sub(r"= choose(\1 < \2, \3, \4);", line).replace("double ", "pair ")
 
 
 def mpc_test(program: CProgram, controller: MpcController) -> Iterator[str]:

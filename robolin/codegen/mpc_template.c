@@ -5,6 +5,13 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
+/* vector extensions of GCC and Clang change no bit; define NO_VECTORS to compile without them */
+#if defined(__GNUC__) && !defined(NO_VECTORS)
+#define VECTORS 1
+#else
+#define VECTORS 0
+#endif
+
 /* joints, joints rounded up to a multiple of 4, knots */
 enum { n = $n, n4 = $n4, N = $N };
 /* columns of W: accelerations, positions, velocities, gradient; of P: without accelerations */
@@ -25,7 +32,7 @@ typedef struct {
     double r, e, gradient, hessian;
 } term;
 
-static term term_of(double y, double reference, int kind, int at)
+static inline term term_of(double y, double reference, int kind, int at)
 {
     term t;
     const double low = lower[kind][at], high = upper[kind][at];
@@ -38,7 +45,7 @@ static term term_of(double y, double reference, int kind, int at)
 }
 
 /* reference of number i of q, v and tau */
-static double reference_of(const @_mpc *m, int i)
+static inline double reference_of(const @_mpc *m, int i)
 {
     return i < n ? m->goal[i] : i < 2 * n ? 0.0 : m->hold[i - 2 * n];
 }
@@ -62,27 +69,95 @@ static double cost_of(const @_mpc *m, int which)
     return 0.5 * total;
 }
 
+/* with vector extensions, the dynamics of two knots take the time of one */
+#if VECTORS && $has_pairs
+#define PAIRS 1
+typedef double pair __attribute__((vector_size(16)));
+typedef long long mask __attribute__((vector_size(16)));
+
+static inline pair choose(mask first, pair yes, pair no)
+{
+    return (pair)((first & (mask)yes) | (~first & (mask)no));
+}
+
+$pairs
+
+static void gather(pair *to, const double *first, const double *second)
+{
+    int i;
+    for (i = 0; i < n; ++i)
+        to[i] = (pair){first[i], second[i]};
+}
+
+static void scatter(const pair *from, int count, double *first, double *second)
+{
+    int i;
+    for (i = 0; i < count; ++i) {
+        first[i] = from[i][0];
+        second[i] = from[i][1];
+    }
+}
+
+/* states and accelerations of two knots; 0 if an angle is large: single knots check it exactly */
+static int gather_knots(const @_mpc *m, int which, int knot, pair q[n], pair v[n], pair a[n])
+{
+    const double *x = m->x[which][knot], *y = m->x[which][knot + 1];
+    int i, near = 1;
+    for (i = 0; i < n; ++i)
+        near &= -1e5 <= x[i] && x[i] <= 1e5 && -1e5 <= y[i] && y[i] <= 1e5;
+    gather(q, x, y);
+    gather(v, x + n, y + n);
+    gather(a, m->a[which][knot], m->a[which][knot + 1]);
+    return near;
+}
+#else
+#define PAIRS 0
+#endif
+
 static int torques_of(@_mpc *m, int which)
 {
-    int knot, status;
-    for (knot = 0; knot < N; ++knot) {
+    int knot = 0, status;
+    while (knot < N) {
         const double *x = m->x[which][knot];
+#if PAIRS
+        pair q[n], v[n], a[n], tau[n];
+        if (knot + 1 < N && gather_knots(m, which, knot, q, v, a)) {
+            pair_inverse(q, v, a, tau);
+            scatter(tau, n, m->tau[which][knot], m->tau[which][knot + 1]);
+            knot += 2;
+            continue;
+        }
+#endif
         status = @_inverse(x, x + n, m->a[which][knot], m->tau[which][knot]);
         if (status)
             return status;
+        ++knot;
     }
     return 0;
 }
 
 static int linearize(@_mpc *m)
 {
-    int knot, status;
-    for (knot = 0; knot < N; ++knot) {
-        const double *x = m->x[m->current][knot];
-        status = @_linearize_inverse(x, x + n, m->a[m->current][knot], m->M[knot], m->Jv[knot],
+    const int own = m->current;
+    int knot = 0, status;
+    while (knot < N) {
+        const double *x = m->x[own][knot];
+#if PAIRS
+        pair q[n], v[n], a[n], M[n * n], Jv[n * n], Jq[n * n];
+        if (knot + 1 < N && gather_knots(m, own, knot, q, v, a)) {
+            pair_linearize_inverse(q, v, a, M, Jv, Jq);
+            scatter(M, n * n, m->M[knot], m->M[knot + 1]);
+            scatter(Jv, n * n, m->Jv[knot], m->Jv[knot + 1]);
+            scatter(Jq, n * n, m->Jq[knot], m->Jq[knot + 1]);
+            knot += 2;
+            continue;
+        }
+#endif
+        status = @_linearize_inverse(x, x + n, m->a[own][knot], m->M[knot], m->Jv[knot],
                                      m->Jq[knot]);
         if (status)
             return status;
+        ++knot;
     }
     return 0;
 }
@@ -94,23 +169,60 @@ static void clear(double *values, int count)
         values[i] = 0.0;
 }
 
+/* four neighbouring numbers x: in two registers with vector extensions, else in four */
+#if VECTORS
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+#define AT(p) (*(two *)(p))
+#define FOUR(x) two x##0, x##1
+#define LOAD(x, p) (x##0 = AT(p), x##1 = AT((p) + 2))
+#define STORE(p, x) (AT(p) = x##0, AT((p) + 2) = x##1)
+#define SET(x, y) (x##0 = y##0, x##1 = y##1)
+#define SCALE(x, f) (x##0 = x##0 * (f), x##1 = x##1 * (f))
+#define PRODUCT(x, SIGN, f, y) (x##0 = x##0 SIGN(f) * y##0, x##1 = x##1 SIGN(f) * y##1)
+#else
+#define FOUR(x) double x##0, x##1, x##2, x##3
+#define LOAD(x, p) (x##0 = (p)[0], x##1 = (p)[1], x##2 = (p)[2], x##3 = (p)[3])
+#define STORE(p, x) ((p)[0] = x##0, (p)[1] = x##1, (p)[2] = x##2, (p)[3] = x##3)
+#define SET(x, y) (x##0 = y##0, x##1 = y##1, x##2 = y##2, x##3 = y##3)
+#define SCALE(x, f) (x##0 = x##0 * (f), x##1 = x##1 * (f), x##2 = x##2 * (f), x##3 = x##3 * (f))
+#define PRODUCT(x, SIGN, f, y)                                                                    \
+    (x##0 = x##0 SIGN(f) * y##0, x##1 = x##1 SIGN(f) * y##1, x##2 = x##2 SIGN(f) * y##2,          \
+     x##3 = x##3 SIGN(f) * y##3)
+#endif
+
 /* cost-to-go P of the next knot as a function of accelerations, positions and velocities */
 static void propagate(double P[2 * n4][PC], double W[3 * n4][C])
 {
     const double dt2 = dt * dt;
     int i, c;
     for (i = 0; i < n4; ++i) {
-        const double *q = P[i], *v = P[n4 + i];
+        double *const q = P[i], *const v = P[n4 + i];
         const double sv = dt * q[2 * n4] + v[2 * n4];
-        for (c = 0; c < n4; ++c) {
-            const double Svq = dt * q[c] + v[c], Sqv = dt * q[c] + q[n4 + c];
-            const double Svv = dt * Sqv + (dt * v[c] + v[n4 + c]);
-            W[i][c] = dt2 * Svv;
-            W[i][n4 + c] = dt * Svq;
-            W[i][2 * n4 + c] = dt * Svv;
-            W[n4 + i][n4 + c] = q[c];
-            W[n4 + i][2 * n4 + c] = Sqv;
-            W[2 * n4 + i][2 * n4 + c] = Svv;
+        for (c = 0; c < n4; c += 4) {
+            FOUR(qq);
+            FOUR(qv);
+            FOUR(vq);
+            FOUR(vv);
+            FOUR(sum);
+            LOAD(qq, q + c);
+            LOAD(qv, q + n4 + c);
+            LOAD(vq, v + c);
+            LOAD(vv, v + n4 + c);
+            STORE(W[n4 + i] + n4 + c, qq);
+            /* Sqv = dt Pqq + Pqv, Svv = dt Sqv + (dt Pvq + Pvv), Svq = dt Pqq + Pvq */
+            PRODUCT(qv, +, dt, qq);
+            STORE(W[n4 + i] + 2 * n4 + c, qv);
+            PRODUCT(vv, +, dt, vq);
+            PRODUCT(vv, +, dt, qv);
+            STORE(W[2 * n4 + i] + 2 * n4 + c, vv);
+            SET(sum, vv);
+            SCALE(sum, dt2);
+            STORE(W[i] + c, sum);
+            SCALE(vv, dt);
+            STORE(W[i] + 2 * n4 + c, vv);
+            PRODUCT(vq, +, dt, qq);
+            SCALE(vq, dt);
+            STORE(W[i] + n4 + c, vq);
         }
         W[i][GRADIENT] = dt * sv;
         W[n4 + i][GRADIENT] = q[2 * n4];
@@ -145,49 +257,81 @@ static void scale(const @_mpc *m, int knot, double W[3 * n4][C], double J[n][C],
     }
 }
 
-/* add (or subtract) the products of two columns f with four columns s over all joints */
+/* add (or subtract) the products of four columns f with four columns s over all joints */
 #define PRODUCTS(SIGN, f, s)                                                                      \
     for (i = 0; i < n; ++i) {                                                                     \
-        const double f0 = f[i * C], f1 = f[i * C + 1];                                            \
-        const double s0 = s[i * C], s1 = s[i * C + 1], s2 = s[i * C + 2], s3 = s[i * C + 3];      \
-        a0 = a0 SIGN f0 * s0;                                                                     \
-        a1 = a1 SIGN f0 * s1;                                                                     \
-        a2 = a2 SIGN f0 * s2;                                                                     \
-        a3 = a3 SIGN f0 * s3;                                                                     \
-        b0 = b0 SIGN f1 * s0;                                                                     \
-        b1 = b1 SIGN f1 * s1;                                                                     \
-        b2 = b2 SIGN f1 * s2;                                                                     \
-        b3 = b3 SIGN f1 * s3;                                                                     \
+        LOAD(y, s + i * C);                                                                       \
+        PRODUCT(a, SIGN, f[i * C], y);                                                            \
+        PRODUCT(b, SIGN, f[i * C + 1], y);                                                        \
+        PRODUCT(c, SIGN, f[i * C + 2], y);                                                        \
+        PRODUCT(d, SIGN, f[i * C + 3], y);                                                        \
     }
 
-/* rows r and r + 1 of W + J' scaled, and with Z of - Z' W, in four columns from c on */
-static void accumulate(double W[3 * n4][C], int r, int c, double J[n][C], double scaled[n][C],
-                       double (*Z)[C])
+/* rows r to r + 3 of W + J' scaled, and with Z of - Z' W, in four columns from column on */
+static void accumulate(double W[3 * n4][C], int r, int column, double J[n][C],
+                       double scaled[n][C], double (*Z)[C])
 {
-    double *const u = W[r] + c, *const v = W[r + 1] + c;
-    const double *f = &J[0][r], *s = &scaled[0][c];
-    double a0 = u[0], a1 = u[1], a2 = u[2], a3 = u[3];
-    double b0 = v[0], b1 = v[1], b2 = v[2], b3 = v[3];
+    double *const rows = W[r] + column;
+    const double *f = &J[0][r];
+    double *s = &scaled[0][column];
+    FOUR(a);
+    FOUR(b);
+    FOUR(c);
+    FOUR(d);
+    FOUR(y);
     int i;
+    LOAD(a, rows);
+    LOAD(b, rows + C);
+    LOAD(c, rows + 2 * C);
+    LOAD(d, rows + 3 * C);
     PRODUCTS(+, f, s)
     if (Z) {
         f = &Z[0][r];
-        s = &W[0][c];
+        s = &W[0][column];
         PRODUCTS(-, f, s)
     }
-    u[0] = a0, u[1] = a1, u[2] = a2, u[3] = a3;
-    v[0] = b0, v[1] = b1, v[2] = b2, v[3] = b3;
+    STORE(rows, a);
+    STORE(rows + C, b);
+    STORE(rows + 2 * C, c);
+    STORE(rows + 3 * C, d);
+}
+
+/* the same for the gradient alone */
+static void accumulate_gradient(double W[3 * n4][C], int r, double J[n][C], double scaled[n][C],
+                                double (*Z)[C])
+{
+    double sums[4];
+    FOUR(a);
+    FOUR(y);
+    int i;
+    for (i = 0; i < 4; ++i)
+        sums[i] = W[r + i][GRADIENT];
+    LOAD(a, sums);
+    for (i = 0; i < n; ++i) {
+        LOAD(y, J[i] + r);
+        PRODUCT(a, +, scaled[i][GRADIENT], y);
+    }
+    if (Z)
+        for (i = 0; i < n; ++i) {
+            LOAD(y, Z[i] + r);
+            PRODUCT(a, -, W[i][GRADIENT], y);
+        }
+    STORE(sums, a);
+    for (i = 0; i < 4; ++i)
+        W[r + i][GRADIENT] = sums[i];
 }
 
 /* row -= ratio * other, from a multiple of four on */
-static void subtract(double *row, double ratio, const double *other, int first)
+static void subtract(double *row, double ratio, double *other, int first)
 {
-    int c;
-    for (c = first; c < C; c += 4) {
-        row[c] -= ratio * other[c];
-        row[c + 1] -= ratio * other[c + 1];
-        row[c + 2] -= ratio * other[c + 2];
-        row[c + 3] -= ratio * other[c + 3];
+    int column;
+    FOUR(a);
+    FOUR(y);
+    for (column = first; column < C; column += 4) {
+        LOAD(a, row + column);
+        LOAD(y, other + column);
+        PRODUCT(a, -, ratio, y);
+        STORE(row + column, a);
     }
 }
 
@@ -195,12 +339,16 @@ static void subtract(double *row, double ratio, const double *other, int first)
 static int factorize(double W[3 * n4][C], double Z[n][C], double inverse[n])
 {
     int i, j, c;
+    FOUR(a);
     for (i = 0; i < n; ++i) {
         if (!(W[i][i] > 0.0))
             return 0;
         inverse[i] = 1.0 / W[i][i];
-        for (c = 0; c < C; ++c)
-            Z[i][c] = W[i][c] * inverse[i];
+        for (c = 0; c < C; c += 4) {
+            LOAD(a, W[i] + c);
+            SCALE(a, inverse[i]);
+            STORE(Z[i] + c, a);
+        }
         for (j = i + 1; j < n; ++j)
             subtract(W[j], W[i][j] * inverse[i], W[i], j & ~3);
     }
@@ -212,12 +360,17 @@ static void complement(double W[3 * n4][C], double J[n][C], double scaled[n][C],
                        double P[2 * n4][PC])
 {
     int r, c;
-    for (r = 0; r < 2 * n4; r += 2)
-        for (c = n4 + (r & ~3); c < C; c += 4)
+    FOUR(a);
+    for (r = 0; r < 2 * n4; r += 4) {
+        for (c = n4 + r; c < GRADIENT; c += 4)
             accumulate(W, n4 + r, c, J, scaled, Z);
+        accumulate_gradient(W, n4 + r, J, scaled, Z);
+    }
     for (r = 0; r < 2 * n4; ++r)
-        for (c = r; c < PC; ++c)
-            P[r][c] = W[n4 + r][n4 + c];
+        for (c = r & ~3; c < PC; c += 4) {
+            LOAD(a, W[n4 + r] + n4 + c);
+            STORE(P[r] + c, a);
+        }
     for (r = 0; r < 2 * n4; ++r)
         for (c = 0; c < r; ++c)
             P[r][c] = P[c][r];
@@ -227,21 +380,17 @@ static void complement(double W[3 * n4][C], double J[n][C], double scaled[n][C],
 static void substitute(double W[3 * n4][C], const double inverse[n], double X[n4][PC])
 {
     int i, j, c;
+    FOUR(a);
+    FOUR(y);
     for (c = 0; c < PC; c += 4)
         for (i = n - 1; i >= 0; --i) {
-            const double *const w = W[i] + n4 + c;
-            double a0 = w[0], a1 = w[1], a2 = w[2], a3 = w[3];
+            LOAD(a, W[i] + n4 + c);
             for (j = i + 1; j < n; ++j) {
-                const double ratio = W[i][j], *const x = X[j] + c;
-                a0 -= ratio * x[0];
-                a1 -= ratio * x[1];
-                a2 -= ratio * x[2];
-                a3 -= ratio * x[3];
+                LOAD(y, X[j] + c);
+                PRODUCT(a, -, W[i][j], y);
             }
-            X[i][c] = a0 * inverse[i];
-            X[i][c + 1] = a1 * inverse[i];
-            X[i][c + 2] = a2 * inverse[i];
-            X[i][c + 3] = a3 * inverse[i];
+            SCALE(a, inverse[i]);
+            STORE(X[i] + c, a);
         }
 }
 
@@ -264,9 +413,11 @@ static int backward(@_mpc *m, double *decrease)
     for (knot = N - 1; knot >= 0; --knot) {
         propagate(P, W);
         scale(m, knot, W, J, scaled);
-        for (i = 0; i < n4; i += 2)
-            for (c = i & ~3; c < C; c += 4)
+        for (i = 0; i < n4; i += 4) {
+            for (c = i; c < GRADIENT; c += 4)
                 accumulate(W, i, c, J, scaled, 0);
+            accumulate_gradient(W, i, J, scaled, 0);
+        }
         for (i = 0; i < n; ++i)
             saved[i] = W[i][GRADIENT];
         if (!factorize(W, Z, inverse))

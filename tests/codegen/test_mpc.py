@@ -16,11 +16,11 @@ from tests.codegen.compilers import GCC
 VERBS = ["inverse", "linearize-inverse"]
 
 
-def samples(folder: Path, prefix: str) -> str:
+def samples(folder: Path, prefix: str, *flags: str) -> str:
     """Compile the controller and run its test; return its summary."""
     GCC.compile(
         folder, f"{prefix}.c", f"{prefix}_mpc.c", f"{prefix}_mpc_test.c",
-        into="mpc_test", flags=("-O1",),
+        into="mpc_test", flags=("-O1", *flags),
     )  # fmt: skip
     done = subprocess.run(["./mpc_test"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[:2000]
@@ -35,6 +35,18 @@ def test_the_controller_has_the_bits_of_python(tmp_path: Path) -> None:
     )
     robolin.generate(arm, VERBS, tmp_path / "made", extras=["mpc"], mpc=control)
     assert samples(tmp_path / "made", "two_link") == "two_link_mpc: 12 samples, 0 differences"
+
+
+def test_vector_extensions_change_no_bit(tmp_path: Path) -> None:
+    """Knots in pairs, of an odd number of knots, and single knots for other compilers."""
+    arm = robolin.load("two-link")
+    control = robolin.receding(arm, [0.6, -0.4], horizon=0.07, dt=0.01, max_effort=4.0)
+    robolin.generate(arm, VERBS, tmp_path / "made", extras=["mpc"], mpc=control)
+    text = (tmp_path / "made" / "two_link_mpc.c").read_text()
+    assert "pair_linearize_inverse(q, v, a, M, Jv, Jq);" in text
+    for flags in ((), ("-DNO_VECTORS",)):
+        summary = samples(tmp_path / "made", "two_link", *flags)
+        assert summary == "two_link_mpc: 12 samples, 0 differences"
 
 
 OUTLIERS = """
