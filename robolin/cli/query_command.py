@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from robolin.cli.flags.flag import STATE, VerbCommand, explicit_options, flags, validated_path
-from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import Output, output_of, output_params
-from robolin.cli.flags.state_flags import _HELP, _STATE_FILE, _TRAJECTORY, MANY_PARAMS
+from robolin.cli.flags.state_flags import _HELP, _STATE_FILE, _TRAJECTORY, MANY_PARAMS, MODEL_PARAMS
 from robolin.core.progress import stop_listening
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS

@@ -329,16 +329,16 @@ _SHARED_MODULES = {
     verb: module
     for module, verbs in (
         ("bench_verbs", "bench count"),
-        ("forward_verbs", "forward linearize-forward simulate"),
+        ("dynamics_verbs", "inverse linearize-inverse forward linearize-forward simulate"),
         ("help_verbs", "help completion"),
-        ("inverse_verbs", "inverse linearize-inverse"),
         ("linear_model_verbs", "state-space poles response lqr"),
         ("matrix_verbs", "mass-matrix diagonalize jacobian ik momentum"),
         ("nested_verbs", "sweep record plan"),
         ("optimize_verbs", "optimize retime"),
-        ("parameter_verbs", "regressor sensitivity"),
+        ("parameter_verbs", "regressor sensitivity excite"),
         ("parts_verbs", "batch status merge"),
-        ("robot_file_verbs", "models new"),
+        ("report_verbs", "report plot"),
+        ("robot_file_verbs", "models new inspect"),
     )
     for verb in verbs.split()
 }

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from robolin.description import validate, xml_tree
+from robolin.description import xml_tree
 from robolin.description.load import arm_of, model_options
 from robolin.description.model import MOST_OF_A_KIND, Reading
 from robolin.description.urdf.urdf_reader import read_urdf
+from robolin.description.validate import validate
 from robolin.description.yaml import yaml_nodes
 from robolin.description.yaml.yaml_arm import read_yaml
 from robolin.errors import SeveralErrors

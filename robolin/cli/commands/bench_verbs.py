@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
-from robolin.cli.flags.model_flags import model_option_flags, structure_options
+from robolin.cli.flags.state_flags import model_option_flags, structure_options
 from robolin.cli.main import say
 from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.core.text import did_you_mean, join_and, pluralize

@@ -156,7 +156,7 @@ def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
     """The checks, as functions that run independently."""
     from robolin.checking.check_results import check_case, check_file, check_pair
     from robolin.checking.suite import nearest_suite
-    from robolin.cli.identify_check import check_identification, is_identification
+    from robolin.cli.identify_report import check_identification, is_identification
 
     config = options.check_settings()
     if options.against is not None:
@@ -204,7 +204,7 @@ def _require_inputs_kept(options: CheckOptions) -> None:
 def _read_for(stored: str, settings: CheckSettings) -> tuple[str, ...]:
     """Input files of a stored result; an invalid result is reported later."""
     from robolin.checking.recorded_question import recorded_question
-    from robolin.cli.identify_check import is_identification, stored_arguments
+    from robolin.cli.identify_report import is_identification, stored_arguments
     from robolin.io.stored import open_stored
 
     try:

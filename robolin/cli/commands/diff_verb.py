@@ -29,8 +29,7 @@ from robolin.cli.flags.flag import (
     flag,
     validated_path,
 )
-from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
-from robolin.cli.flags.state_flags import READING_FLAGS
+from robolin.cli.flags.state_flags import READING_FLAGS, XACRO_FLAGS, sources_with_options
 from robolin.cli.main import say
 from robolin.cli.report import (
     ALL_FLAG,

@@ -9,7 +9,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag, validated_path
 from robolin.cli.flags.forward_flags import FORWARD_METHOD_FLAG
-from robolin.cli.flags.model_flags import model_option_flags
+from robolin.cli.flags.state_flags import model_option_flags
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, TARGETS
 from robolin.core.progress import running
 from robolin.core.text import printable

@@ -65,9 +65,8 @@ def topic_page(ctx: click.Context, topic: str) -> str:
 def topic_options(topic: str) -> Sequence[click.Parameter]:
     """Options of a topic, in the order of its page."""
     from robolin.cli.flags.forward_flags import BAUMGARTE, CLOSE_FLAG, LOOP_METHOD_FLAG
-    from robolin.cli.flags.model_flags import MODEL_PARAMS
     from robolin.cli.flags.output_flags import OUTPUT_PARAMS
-    from robolin.cli.flags.state_flags import MANY_PARAMS
+    from robolin.cli.flags.state_flags import MANY_PARAMS, MODEL_PARAMS
     from robolin.cli.query_command import state_flags
 
     if topic == "input":

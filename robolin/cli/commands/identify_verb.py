@@ -18,16 +18,15 @@ from robolin.cli.flags.flag import (
     flag,
     validated_path,
 )
-from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import color_flag, short_note, wrapped_lines
-from robolin.cli.flags.state_flags import READING_FLAGS
-from robolin.cli.identify_check import stored_command
+from robolin.cli.flags.state_flags import MODEL_PARAMS, READING_FLAGS
 from robolin.cli.identify_report import (
     identification_archive,
     identification_document,
     identification_screen,
     identification_sections,
     percentage,
+    stored_command,
 )
 from robolin.cli.main import say
 from robolin.cli.report import ALL_FLAG, FORMS, Report

@@ -31,7 +31,7 @@ from robolin.cli.flags.flag import (
     flag,
     validated_path,
 )
-from robolin.cli.flags.model_flags import XACRO_FLAGS, sources_with_options
+from robolin.cli.flags.state_flags import XACRO_FLAGS, sources_with_options
 from robolin.cli.report import (
     ALL_FLAG,
     VALIDATE_EXTENSIONS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, flag
-from robolin.cli.flags.model_flags import model_option_flags
+from robolin.cli.flags.state_flags import model_option_flags
 from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.core.text import pluralize
 from robolin.errors import FOUND_SOMETHING
