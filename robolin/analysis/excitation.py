@@ -17,7 +17,14 @@ from robolin.analysis.identification import (
 )
 from robolin.api.inverse_and_forward import inverse
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_tree
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    as_joint_array,
+    require_arm,
+    require_real,
+    require_tree,
+)
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
 from robolin.errors import RobolinError, UsageError
@@ -418,6 +425,7 @@ def _require_arguments(
     iterations: int,
     seed: int,
 ) -> None:
+    require_real(duration=duration, period=period, dt=dt, margin=margin)
     for name, value in (("duration", duration), ("period", period), ("dt", dt)):
         if not (isfinite(value) and value > 0.0):
             raise UsageError(f"must be a time above 0 s, got {value:g}", where=name)

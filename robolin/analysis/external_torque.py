@@ -18,6 +18,7 @@ from robolin.core.arrays import (
     joint_arrays,
     require_arm,
     require_same_rows,
+    seconds_of,
 )
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
@@ -199,7 +200,7 @@ def external_torque(
     require_same_rows(named, vectors={"time": time})
     arrays = np.broadcast_arrays(*joint_arrays(arm, named).values())
     rows = {name: each.reshape(-1, arm.n) for name, each in zip(named, arrays, strict=True)}
-    seconds = np.asarray(time, dtype=np.float64).reshape(-1)
+    seconds = seconds_of(time).reshape(-1)
     if len(seconds) != len(rows["q"]):
         raise RobolinError(
             f"time: must have one value per row ({len(rows['q'])}), got {len(seconds)}"

@@ -10,7 +10,15 @@ from robolin.api.run_options import run_options
 from robolin.core.arm import NO_TURN, Arm, Joint, Matrix3
 from robolin.core.arm_parameters import parameters
 from robolin.core.arm_parts import axis_to_z, transpose, turned_rotary
-from robolin.core.arrays import AnyArray, Floats, JointValues, batch_of, joint_arrays, require_arm
+from robolin.core.arrays import (
+    AnyArray,
+    Floats,
+    JointValues,
+    batch_of,
+    joint_arrays,
+    require_arm,
+    require_real,
+)
 from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
@@ -288,6 +296,8 @@ def identifiable(
         >>> round(float(told.share.sum()), 6)
         9.0
     """
+    require_arm(arm)
+    require_real(tolerance=tolerance)
     options = run_options(method, engine, jobs, loop_method)
     arrays = joint_arrays(arm, {"q": q, "qd": qd, "qdd": qdd})
     batch = batch_of(arrays)

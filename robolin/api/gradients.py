@@ -10,7 +10,7 @@ import numpy as np
 from robolin.api.inverse_and_forward import HOLD, resolve_torque
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, batch_of, joint_arrays
+from robolin.core.arrays import Floats, JointValues, batch_of, joint_arrays, require_arm
 from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
@@ -183,6 +183,7 @@ def hessian_inverse(
                [ -4.5178,  -4.5178]])
     """
     values = {"q": q, "qd": qd, "qdd": qdd, "tau_weights": weights}
+    require_arm(arm)
     options = run_options("auto", engine, jobs, None)
     return _matrix(arm, "hessian-inverse", values, ("q", "qd", "qdd"), options)
 

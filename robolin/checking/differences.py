@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.arrays import Floats, Mask, Numbers, kind_of
+from robolin.core.arrays import Floats, Mask, Numbers, kind_of, require_real
 from robolin.core.choices import base_verb
 from robolin.core.natural_scales import ROUNDING, NaturalScales
 from robolin.errors import UsageError
@@ -36,6 +36,7 @@ class Tolerance:
     def __post_init__(self) -> None:
         for name in ("rtol", "atol"):
             value = getattr(self, name)
+            require_real(**{name: value})
             if not (math.isfinite(value) and value >= 0.0):
                 raise UsageError(f"must be finite and >= 0, got {value}", where=name)
 

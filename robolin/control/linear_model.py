@@ -19,7 +19,7 @@ from robolin.control.operating_point import (
 )
 from robolin.control.state_space import StateSpace
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, require_arm
+from robolin.core.arrays import Floats, JointValues, list_of_names, require_arm
 from robolin.core.choices import REFERENCES, Discretization
 from robolin.core.configuration import kinematic_block
 from robolin.core.quantity_table import COLUMN_WORDS, column_name, joint_units, unit_of
@@ -257,7 +257,7 @@ def output_rows(
     arm: Arm, point: OperatingPoint, outputs: Sequence[str] | str, reference: str
 ) -> OutputRows:
     """Rows of all requested outputs, in the requested order."""
-    requested = [outputs] if isinstance(outputs, str) else list(outputs)
+    requested = list_of_names("outputs", outputs)
     if not requested:
         raise UsageError(
             "must name at least one output", where="outputs", hint="give q, qd, or a frame"

@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, Mask, batch_of, joint_arrays
+from robolin.core.arrays import Floats, JointValues, Mask, batch_of, joint_arrays, list_of_names
 from robolin.core.quantity_table import unit_of
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
@@ -228,13 +228,13 @@ def actuated_indices(arm: Arm, actuated: JointNames, passive: JointNames) -> tup
 
 def _means_all(arm: Arm, names: Sequence[str] | str) -> bool:
     """Return whether `names` is the keyword "all" and not a joint of that name."""
-    named = [names] if isinstance(names, str) else list(names)
+    named = list_of_names("actuated", names)
     return named == [ALL_JOINTS] and ALL_JOINTS not in arm.joint_names
 
 
 def joint_indices(arm: Arm, keyword: str, names: Sequence[str] | str) -> tuple[int, ...]:
     """Indices of the named joints in q; a multi-DoF joint gives all of its coordinates."""
-    requested = [names] if isinstance(names, str) else list(names)
+    requested = list_of_names(keyword, names)
     groups = {group.name: sorted(arm.coordinate_indices(group).values()) for group in arm.groups}
     indices: list[int] = []
     for name in requested:

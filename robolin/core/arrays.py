@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -190,9 +190,33 @@ def is_real_number(value: object) -> bool:
     return array.ndim == 0 and array.dtype.kind in "iuf"
 
 
+def require_real(**values: object) -> None:
+    """Reject arguments that are not one real number."""
+    for name, value in values.items():
+        if not is_real_number(value):
+            raise UsageError(f"{name}: must be a number, got {value!r}")
+
+
+def require_integer_or_none(**values: object) -> None:
+    """Reject arguments that are neither None nor an integer."""
+    for name, value in values.items():
+        if value is not None and not isinstance(value, int | np.integer):
+            raise UsageError(f"{name}: must be an integer, got {value!r}")
+
+
+def list_of_names(keyword: str, names: object) -> list[str]:
+    """One name or several as a list; other values are rejected."""
+    named = [names] if isinstance(names, str) else names
+    if not isinstance(named, Iterable) or not all(isinstance(name, str) for name in named):
+        raise UsageError(f"{keyword}: must be a list of names, got {names!r}")
+    return list(named)
+
+
 def seconds_of(time: ArrayLike, where: str = "") -> Floats:
     """Convert times to float64 seconds; reject dates and integers that float64 would round."""
     array = np.asarray(time)
+    if array.dtype.kind not in "biufM":
+        raise RobolinError(f"time: must be numbers in seconds, got type {array.dtype}", where=where)
     if array.dtype.kind == "M":
         hint = "convert to seconds from 0: (time - time[0]) / numpy.timedelta64(1, 's')"
         raise RobolinError("time: must be in seconds, got dates", where=where, hint=hint)

@@ -7,7 +7,7 @@ from math import exp, isfinite, log
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, require_real
 from robolin.errors import UsageError
 
 # algorithms with the constant inputs `observer_decay` and `observer_rate`
@@ -30,6 +30,7 @@ def observer_inputs(arm: Arm, dt: float, settling_time: float) -> dict[str, Floa
 
 
 def _positive(name: str, value: float) -> float:
+    require_real(**{name: value})
     if not (isfinite(value) and value > 0.0):
         message, hint = f"must be above 0 s, got {value:g}", "use a time in s, for example 0.001"
         raise UsageError(message, where=name, hint=hint)

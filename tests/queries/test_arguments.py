@@ -11,6 +11,8 @@ import pytest
 
 import robolin
 
+ARM = robolin.load("two-link")
+
 
 def test_a_changed_arm_is_not_recorded_as_the_original(tmp_path: Path) -> None:
     """An arm made by `replace` has no file, so its results cannot be recomputed."""
@@ -71,6 +73,21 @@ def test_invalid_settings_are_rejected(setting: dict[str, int]) -> None:
         lambda: robolin.States(qdot=[0, 0]),
         lambda: robolin.answer(robolin.load("two-link"), "inverse", robolin.States(seed=3)),
         lambda: robolin.record(3, "x.npz"),
+        lambda: robolin.simulate(ARM, [0, 0], duration="x"),
+        lambda: robolin.simulate(ARM, [0, 0], duration=None),
+        lambda: robolin.simulate(ARM, [0, 0], duration=1, dt=[0.1]),
+        lambda: robolin.verify(ARM, samples="x"),
+        lambda: robolin.verify(ARM, samples=1.5),
+        lambda: robolin.report(ARM, states="home"),
+        lambda: robolin.state_space(ARM, [0, 0], actuated=3),
+        lambda: robolin.state_space(ARM, [0, 0], outputs=[1]),
+        lambda: robolin.ik(ARM, [0.4, 0, 0.5]),
+        lambda: robolin.excite(ARM, duration="x"),
+        lambda: robolin.receding(ARM, [1, 1], horizon="x"),
+        lambda: robolin.optimize(ARM, [1, 1], duration=1, limit_scale="x"),
+        lambda: robolin.MomentumObserver(ARM, dt="x"),
+        lambda: robolin.hessian_inverse("two-link", [0, 0], weights=[1, 1]),
+        lambda: robolin.identifiable("two-link", [0, 0]),
     ],
 )
 def test_invalid_arguments_are_usage_errors(wrong: object) -> None:

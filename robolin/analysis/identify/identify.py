@@ -54,7 +54,7 @@ from robolin.analysis.identify.stages import (
     with_untouched,
 )
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm
+from robolin.core.arrays import Floats, JointValues, as_joint_array, is_real_number, require_arm
 from robolin.core.progress import running
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.errors import UsageError
@@ -195,7 +195,10 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
         raise UsageError(f"holdout: must be between 0 and 0.9, got {options.holdout:g}")
     if options.friction_velocity is not None:
         per_joint(arm, options.friction_velocity)
-    for name, value in {"width": options.width, "prior": options.prior}.items():
+    given = {"width": options.width, "prior": options.prior}
+    for name, value in given.items():
+        if value is not None and not is_real_number(value):
+            raise UsageError(f"{name}: must be a number, got {value!r}")
         if value is not None and not (np.isfinite(value) and value > 0.0):
             raise UsageError(f"{name}: must be > 0, got {value}")
     names = parameter_list(arm).names

@@ -26,7 +26,7 @@ from robolin.checking.verification.digits import digits
 from robolin.checking.verification.identities import closed_loops, identities
 from robolin.checking.verification.peers import PeerComparison, compared_with, require_peer
 from robolin.core.arm import Arm, Joint
-from robolin.core.arrays import AnyArray, Floats, require_arm
+from robolin.core.arrays import AnyArray, Floats, require_arm, require_integer_or_none
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -220,6 +220,7 @@ def verify(
         'dtau_dq = ∂tau/∂q'
     """
     require_arm(arm)
+    require_integer_or_none(samples=samples, seed=seed)
     if samples is not None and samples < 1:
         raise UsageError(f"must be >= 1 or None, got {samples}", where="samples")
     if seed < 0:

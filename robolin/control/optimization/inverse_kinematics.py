@@ -80,6 +80,11 @@ class PoseResidual:
 
     def __init__(self, arm: Arm, goal: PoseGoal, engine: Engine = "auto") -> None:
         self._engine = engine
+        # callers without type checks
+        given: object = goal
+        if not isinstance(given, PoseGoal):
+            hint = "use robolin.PoseGoal(frame, position)"
+            raise UsageError(f"goal: must be a PoseGoal, got {type(goal).__name__}", hint=hint)
         self.arm = at_frame(arm, goal.frame)
         assert self.arm.tip is not None, "at_frame sets the tip"
         self.frame = self.arm.tip.name

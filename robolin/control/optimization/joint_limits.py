@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_tree
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    as_joint_array,
+    require_arm,
+    require_real,
+    require_tree,
+)
 from robolin.errors import RobolinError, UsageError
 
 
@@ -54,6 +61,7 @@ def scaled_ranges(
     max_speed: JointValues | None,
 ) -> JointRanges:
     """Limits of the file, scaled (positions are not), or those that replace them."""
+    require_real(limit_scale=scale)
     found, n = joint_ranges(arm), arm.n
     if not limits:
         none = np.full(n, np.inf)

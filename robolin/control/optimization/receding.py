@@ -27,7 +27,7 @@ from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.joint_limits import require_one, require_simple, scaled_ranges
 from robolin.control.optimization.problem import Problem, Weight, weights
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_real
 from robolin.description.inspection import in_words, moving_differences
 from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import RobolinError, UsageError
@@ -266,6 +266,7 @@ def receding(
             where=arm.source,
             hint="use robolin.optimize and simulate with its gains",
         )
+    require_real(horizon=horizon, dt=dt, observer=observer)
     for name, value in (("horizon", horizon), ("dt", dt)):
         if not (np.isfinite(value) and value > 0.0):
             raise UsageError(f"must be > 0 s, got {value!r}", where=name)
@@ -283,6 +284,8 @@ def receding(
     weight = weights(arm, Q, R, every, follows=False)
     if Q is None:
         weight[0] = POSITION_WEIGHT
+    if final is not None:
+        require_real(final=final)
     last = float(weight[0].max()) if final is None else final
     problem = Problem(
         arm, float(dt), max(1, round(horizon / dt)), (start, np.zeros(arm.n)), every, weight,

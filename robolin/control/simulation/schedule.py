@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.core.arrays import require_real
 from robolin.core.choices import FIXED_STEPS, Integrator
 from robolin.core.text import pluralize
 from robolin.errors import UsageError
@@ -141,6 +142,9 @@ def scheduled(
     if chosen not in INTEGRATOR_NAMES:
         hint = f"integrators: {', '.join(INTEGRATOR_NAMES)}"
         raise UsageError(f"unknown integrator '{chosen}'", where="integrator", hint=hint)
+    optional = {"dt": dt, "rtol": rtol, "atol": atol}
+    given = {name: value for name, value in optional.items() if value is not None}
+    require_real(duration=duration, **given)
     for name, value in (("duration", duration), ("dt", dt), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (isfinite(value) and value > 0.0):
             raise UsageError(f"{name}: must be > 0, got {value:g}")

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from robolin.core.arm import Arm
+from robolin.core.arrays import require_integer_or_none
 from robolin.display.report.report_page import report_page
 from robolin.display.report.reported_arm import ReportedArm, ReportOptions, reported_arm
 from robolin.errors import UsageError
@@ -62,6 +63,12 @@ def report(
         >>> page.splitlines()[0]
         '<!doctype html>'
     """
+    # callers without type checks
+    given: object = states
+    if given is not None and not isinstance(given, States):
+        hint = "use robolin.States(q=[...])"
+        raise UsageError(f"states: must be States, got {type(states).__name__}", hint=hint)
+    require_integer_or_none(verify_states=verify_states)
     if path is not None:
         _require_html(path)
     subjects = [each for each in (arm, other) if each is not None]
