@@ -95,8 +95,8 @@ def _list_of_commands() -> str:
     lines += [f"- [{topic}](options/{topic}.md)" for topic in TOPIC_TEXTS]
     lines += [
         "",
-        "[Conventions](conventions.md) defines units, frames and signs.",
-        "[Algorithms](algorithms.md) lists the algorithm of each command.",
+        "The page [Conventions](conventions.md) defines units, frames and signs.",
+        "The page [Algorithms](algorithms.md) lists the algorithm of each command.",
     ]
     return "\n".join([*lines, ""])
 

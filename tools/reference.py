@@ -21,7 +21,7 @@ _INTRO = """\
 Look up arguments, shapes, units, results and errors of every public name.
 On the [site](../index.md#this-site), this page contains the docstrings.
 `help(robolin.inverse)` prints the same text.
-[Python functions and classes](python.md) lists all names by subject.
+The page [Python functions and classes](python.md) lists all names by subject.
 """
 _KEYWORDS = """\
 ## Keywords of questions

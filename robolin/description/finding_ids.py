@@ -179,7 +179,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "mass-without-inertia": ("note", "A link has mass but no moment of inertia: a point mass."),
     "massless-link": (
         "note",
-        "A moving link, with the links merged into it, has no mass, but its child links have mass.",
+        "A moving link and its merged links have no mass, but its child links have mass.",
     ),
     "mimic-ratio-zero": (
         "warning",

@@ -180,7 +180,7 @@ def _row(axis: Vector3) -> str:
 def _motion(entry: JointEntry, joint: Joint | None) -> str:
     """Text for the motion of a link relative to its parent."""
     if joint is None:
-        return "(fixed)" if entry.kind == "fixed" else f"({entry.name}: {entry.kind}, rigid here)"
+        return "(fixed)" if entry.kind == "fixed" else f"({entry.name}: {entry.kind}, locked)"
     if group_kind(entry):
         normal = f" across {_row(entry.axis)}" if entry.kind == "planar" else ""
         return f"({entry.name}: {entry.kind}{normal}{'' if joint.actuated else ', passive'})"

@@ -92,7 +92,7 @@ class SdfEditor(XmlEditor):
         world = self.edits.root.child("world") or self.edits.root
         models = [node for node in world.children if node.tag == "model" and node.name == model]
         if len(models) != 1:
-            message = f"model '{model}' is not written in this file"
+            message = f"model '{model}' is not in this file"
             raise RobolinError(message, where=shown, hint=self.missing_hint)
         self._axes: dict[str, str] = {}
         self._collect(world, "", inner=False)

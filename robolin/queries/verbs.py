@@ -238,7 +238,7 @@ _DYNAMICS = (
 _POINT = ("q", "qd", "tau", "qdd")
 _OVER_TIME = {"duration": "add a duration in s, for example --duration 2"}
 
-_ONE_STATE_HAS_THEM = "remove --distances: the result of one state has them"
+_ONE_STATE_HAS_THEM = "remove --distances: the result of one state always contains the distances"
 
 _CONTROL = (
     Verb(

@@ -42,7 +42,7 @@ def test_the_tree_shows_every_link_once():
 def test_locked_joints_are_distinguished_from_fixed_ones():
     """A joint that could move but is locked is marked in the tree."""
     lines = tree_lines(HAND, build(HAND, ModelOptions(lock={"turn": 0.5})))
-    assert lines[1] == "└─ hand 1.5 kg  (turn: revolute, rigid here)"
+    assert lines[1] == "└─ hand 1.5 kg  (turn: revolute, locked)"
 
 
 def test_the_joint_table_is_in_public_order():

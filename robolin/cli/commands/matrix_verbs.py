@@ -66,7 +66,7 @@ _DIAGONALIZE_FLAGS = flags(
         "With --unnormalized: from --xi and --kappa.",
         "--curvature": "Return the curvature of the mass matrix\n"
         "It is zero only if coordinates exist in which the mass matrix is constant.",
-        "--symbols": "Also return all Riemann symbols (--curvature)",
+        "--symbols": "With --curvature: also return all Riemann symbols",
     },
 )
 

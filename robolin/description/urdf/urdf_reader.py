@@ -376,7 +376,9 @@ def urdfdom_findings(text: bytes, robot: Element, notes: Notes) -> None:
                 lost = "reads this inertia as zero" if each.tag == "inertia" else _NO_INERTIAL
                 effect = lost if link else "rejects the file"
                 message = f"{owner}: white space in '{name}' of <{each.tag}>: urdfdom {effect}"
-                hint = "write one space between numbers and none after the last, on one line"
+                hint = (
+                    "write the numbers on one line, with one space between them and none at the end"
+                )
                 finding_id = "inertia-urdfdom" if link else "joint-urdfdom"
                 notes.add(finding_id, "warning", each, message, hint)
 

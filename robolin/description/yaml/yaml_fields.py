@@ -299,7 +299,7 @@ def shaped_inertia(link: Fields) -> Inertia | None:
             "shape-twice",
             link.location("inertia"),
             message,
-            "remove one: the shape determines the inertia",
+            "remove one of the two keys: the shape determines the inertia",
         )
     shapes = [name for name in BODY_SHAPES if shape.has(name)]
     if len(shapes) != 1:

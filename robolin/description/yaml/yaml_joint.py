@@ -151,7 +151,7 @@ def _armature(fields: Fields) -> float:
         return armature or 0.0
     if fields.has("armature"):
         message = f"{fields.what} has both 'armature' and '{present[0]}'"
-        hint = "remove one: armature is gear_ratio² · rotor_inertia"
+        hint = "remove one of the two: armature is gear_ratio² · rotor_inertia"
         fields.error("armature-twice", fields.location("armature"), message, hint)
     fields.need("rotor_inertia", "gear_ratio", hint="write gear_ratio: 1 for a direct drive")
     if ratio == 0:
