@@ -28,6 +28,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "file-empty": ("error", "The file is empty."),
     "file-too-large": ("error", "The file is larger than the size limit of robot files."),
     "format-version": ("error", "A YAML or SDF file has an unknown format version."),
+    "friction-velocity": ("error", "A friction velocity is zero or negative."),
     "ignored-key": ("warning", "A value has no meaning for this type of joint and is ignored."),
     "implicit-world": (
         "note",
@@ -157,7 +158,6 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "yaml-too-deep": ("error", "Values are nested too deeply."),
     "zero-axis": ("error", "The axis of a movable joint is zero."),
     "zero-gear-ratio": ("error", "A gear ratio is zero."),
-    "friction-velocity": ("error", "A friction velocity is zero or negative."),
 }
 
 

@@ -230,7 +230,7 @@ def _joined_by_commas(words: Sequence[str], by_joint: Collection[str]) -> list[s
         flag_, equals, value = word.partition("=")
         if flag_ in by_joint and equals:
             values = _is_value(value)
-        elif values and _is_value(word):
+        elif values and not word.startswith("--") and _is_value(word):
             joined[-1] = f"{joined[-1].rstrip(',')},{word}"
             continue
         else:
