@@ -25,14 +25,13 @@ from robolin.analysis.sensitivity import (
     step_slices,
 )
 from robolin.api.linear_models import linearize_forward
-from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, require_same_rows
-from robolin.core.choices import LoopMethod, Torques
+from robolin.core.choices import Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
-from robolin.evaluation.evaluate import Engine, RunOptions
+from robolin.evaluation.evaluate import Engine, EngineChoice
 from robolin.evaluation.methods import Method
 
 # weights of the torques at both ends of a step, at its start, middle and end
@@ -88,7 +87,6 @@ def cost_gradient(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> CostGradient:
     """Gradient of a cost with respect to initial state, torques and parameters of a motion.
 
@@ -107,7 +105,6 @@ def cost_gradient(
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `CostGradient`
@@ -126,7 +123,7 @@ def cost_gradient(
         >>> robolin.cost_gradient(arm, *given, dcost_dq=miss).q[0].round(4)
         array([ 0.1398, -0.2664])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
     slopes = (("dcost_dq", dcost_dq), ("dcost_dqd", dcost_dqd))
     require_same_rows({"q": q, **dict(slopes)}, vectors={"time": time})
@@ -144,7 +141,7 @@ def cost_gradient(
 
 
 def _backward(
-    arm: Arm, nominal: NominalMotion, torques: Torques, options: RunOptions
+    arm: Arm, nominal: NominalMotion, torques: Torques, options: EngineChoice
 ) -> Iterator[tuple[int, Floats, Floats]]:
     """Iterate over steps from last to first: index, Φ, and Γ by all inputs.
 

@@ -11,13 +11,11 @@ from itertools import combinations
 
 import numpy as np
 
-from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_tree
-from robolin.core.choices import LoopMethod
 from robolin.core.configuration import has_groups, kinematic_block
 from robolin.core.notebook import DisplayMixin
-from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
+from robolin.evaluation.evaluate import Engine, EngineChoice, evaluate
 from robolin.evaluation.methods import Method
 
 # flat arms have at most 1e-14 with exact derivatives; real arms have 0.02 and more
@@ -59,7 +57,6 @@ def curvature(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> Curvature:
     """Curvature of the mass matrix; zero if there are coordinates that make it the identity.
 
@@ -71,7 +68,6 @@ def curvature(
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Curvature`
@@ -88,7 +84,7 @@ def curvature(
         >>> round(float(found.symbols[0, 1, 0, 1]), 5)
         0.24936
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     require_arm(arm)
     require_tree(arm, "curvature")
     positions = as_joint_array(arm, "q", q)
@@ -127,7 +123,7 @@ def independent_symbols(n: int) -> list[tuple[int, int, int, int]]:
     return two + three + four
 
 
-def _symbols(arm: Arm, q: Floats, options: RunOptions) -> tuple[Floats, Floats]:
+def _symbols(arm: Arm, q: Floats, options: EngineChoice) -> tuple[Floats, Floats]:
     """R (rows, n, n, n, n) from exact derivatives, and the largest |𝓜| (rows,)."""
 
     def evaluated(verb: str) -> Floats:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robolin.api.run_options import run_options
 from robolin.core.arm import NO_TURN, Arm, Joint, Matrix3
 from robolin.core.arm_parameters import parameters
 from robolin.core.arm_parts import axis_to_z, transpose, turned_rotary
@@ -19,10 +18,9 @@ from robolin.core.arrays import (
     require_arm,
     require_real,
 )
-from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
-from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
+from robolin.evaluation.evaluate import Engine, EngineChoice, evaluate
 from robolin.evaluation.methods import Method
 
 # no torque sensor resolves singular values below this fraction of the largest; angles rounded to
@@ -89,7 +87,6 @@ def regressor(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> Regressor:
     """Regressor of the inverse dynamics for a motion, in the axes of the robot file's links.
 
@@ -103,7 +100,6 @@ def regressor(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Regressor`
@@ -122,7 +118,7 @@ def regressor(
         >>> robolin.inverse(arm, q, qd, qdd).round(4)
         array([20.8844,  5.1432])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     return _regressor(arm, "regressor", {"q": q, "qd": qd, "qdd": qdd}, offsets, options)
 
 
@@ -137,7 +133,6 @@ def slotine_li_regressor(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> Regressor:
     """Slotine–Li regressor Y(q, q̇, q̇ᵣ, q̈ᵣ) of adaptive and passivity-based control.
 
@@ -154,7 +149,6 @@ def slotine_li_regressor(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Regressor`, with the columns of `regressor`
@@ -174,7 +168,7 @@ def slotine_li_regressor(
         >>> (M @ qddr + C @ qdr + robolin.inverse(arm, q)).round(4)
         array([20.878 ,  5.1593])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     motion = {"q": q, "qd": qd, "qdr": qdr, "qddr": qddr}
     return _regressor(arm, "slotine-li-regressor", motion, offsets, options)
 
@@ -184,7 +178,7 @@ def _regressor(
     algorithm: str,
     motion: dict[str, JointValues],
     offsets: bool,
-    options: RunOptions,
+    options: EngineChoice,
 ) -> Regressor:
     require_arm(arm)
     listed = parameters(arm)
@@ -263,7 +257,6 @@ def identifiable(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> Identifiable:
     """Determine which parameters can be identified from the torques of these motions.
 
@@ -277,7 +270,6 @@ def identifiable(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         an `Identifiable`
@@ -298,7 +290,7 @@ def identifiable(
     """
     require_arm(arm)
     require_real(tolerance=tolerance)
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     arrays = joint_arrays(arm, {"q": q, "qd": qd, "qdd": qdd})
     batch = batch_of(arrays)
     rows = [np.broadcast_to(a, (*batch, arm.n)).reshape(-1, arm.n) for a in arrays.values()]
@@ -346,7 +338,7 @@ def _inertia_rotation(rotation: Matrix3) -> Floats:
 
 
 def _offset(
-    arm: Arm, motion: dict[str, JointValues], options: RunOptions, shape: tuple[int, ...]
+    arm: Arm, motion: dict[str, JointValues], options: EngineChoice, shape: tuple[int, ...]
 ) -> Floats:
     """Torques of the external wrenches: with them minus without them."""
     if not arm.wrenches:

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.api.run_options import run_options
 from robolin.core.arm import ORIGIN, Arm, DhRow, Inertia, Joint, Link, Pose, Vector3
 from robolin.core.arm_parameters import OF_LINK as OF_LINK
 from robolin.core.arm_parameters import OF_SPRING as OF_SPRING
@@ -33,12 +32,11 @@ from robolin.core.arm_parameters import base_to_tip, linear_values, steiner
 from robolin.core.arm_parameters import parameters as parameters
 from robolin.core.arm_parts import apply, axis_to_z, compose, inverse_rotation
 from robolin.core.arrays import AnyArray, Floats, JointValues, require_arm
-from robolin.core.choices import LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.core.text import did_you_mean
 from robolin.dynamics.algebra.comparison import GEOMETRY_COLUMNS
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import Engine, evaluate
+from robolin.evaluation.evaluate import Engine, EngineChoice, evaluate
 from robolin.evaluation.methods import Method
 
 NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
@@ -207,7 +205,6 @@ def geometry_derivative(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> GeometryDerivative:
     """Derivative of the torques with respect to placement and axes of the joints.
 
@@ -219,7 +216,6 @@ def geometry_derivative(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `GeometryDerivative`
@@ -235,7 +231,7 @@ def geometry_derivative(
         >>> found.matrix[:, found.names.index("elbow/origin_x")].round(4)
         array([9.81, 0.  ])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     require_arm(arm)
     result = evaluate(arm, "geometry-derivative", {"q": q, "qd": qd, "qdd": qdd}, **options)
     return GeometryDerivative(public_geometry(arm, result["dtau_dgeometry"]), geometry_names(arm))

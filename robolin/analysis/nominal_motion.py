@@ -19,7 +19,7 @@ from robolin.core.arrays import (
 from robolin.core.choices import TORQUES, Torques
 from robolin.core.configuration import difference, integrate, kinematic_block
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import RunOptions, evaluate
+from robolin.evaluation.evaluate import EngineChoice, evaluate
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def nominal_motion(
     tau: JointValues | None,
     qdd: JointValues | None,
     torques: Torques,
-    options: RunOptions,
+    options: EngineChoice,
 ) -> NominalMotion:
     """Build the motion from rows of time, q, q̇ and either τ or q̈; τ takes precedence.
 

@@ -31,14 +31,13 @@ from robolin.analysis.link_parameters import (
 )
 from robolin.analysis.nominal_motion import NominalMotion, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
-from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, require_arm, require_same_rows
-from robolin.core.choices import LoopMethod, Torques
+from robolin.core.choices import Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
-from robolin.evaluation.evaluate import Engine, RunOptions
+from robolin.evaluation.evaluate import Engine, EngineChoice
 from robolin.evaluation.methods import Method
 
 _AT_ONCE = 64 * 1024 * 1024
@@ -109,7 +108,6 @@ def sensitivity(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> Sensitivity:
     """First-order change of a motion, given with its torques or accelerations.
 
@@ -130,7 +128,6 @@ def sensitivity(
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `Sensitivity`
@@ -149,7 +146,7 @@ def sensitivity(
         >>> found.dq[-1].round(4)
         array([ 0.0125, -0.0047])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
     require_same_rows({"q": q, "dtau": dtau}, vectors={"time": time})
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
@@ -187,7 +184,6 @@ def sensitivity_matrices(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
 ) -> SensitivityMatrices:
     """Compute all sensitivities of a motion as matrices.
 
@@ -203,7 +199,6 @@ def sensitivity_matrices(
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
 
     Returns:
         a `SensitivityMatrices`
@@ -222,14 +217,14 @@ def sensitivity_matrices(
         >>> (found.transition[-1] @ [0.01, 0, 0, 0])[:2].round(4)
         array([ 0.0125, -0.0047])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
     solution = np.concatenate(list(sensitivity_blocks(arm, nominal, geometry, options)))
     return split_columns(arm, nominal.time, solution, geometry)
 
 
 def sensitivity_blocks(
-    arm: Arm, nominal: NominalMotion, geometry: bool, options: RunOptions
+    arm: Arm, nominal: NominalMotion, geometry: bool, options: EngineChoice
 ) -> Iterator[Floats]:
     """[∂x/∂x(0) ∂x/∂τ ∂x/∂π] of consecutive rows, in blocks of limited memory."""
     n, names = arm.n, all_parameter_names(arm, geometry)
@@ -291,7 +286,7 @@ def all_parameter_names(arm: Arm, geometry: bool) -> tuple[str, ...]:
 
 
 def parameter_columns(
-    arm: Arm, part: NominalMotion, qdd: Floats, geometry: bool, options: RunOptions
+    arm: Arm, part: NominalMotion, qdd: Floats, geometry: bool, options: EngineChoice
 ) -> Floats:
     """∂τ/∂π of every parameter at all stages of some steps, for a fixed motion."""
     columns: Floats = regressor(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.choices import LoopMethod
+from robolin.core.choices import DType
 from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
@@ -75,7 +75,7 @@ def diagonalize(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Diagonalized:
     """Transform a state and its torques to normalized diagonalizing coordinates.
 
@@ -88,7 +88,7 @@ def diagonalize(
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `Diagonalized`
@@ -104,7 +104,7 @@ def diagonalize(
         >>> robolin.diagonalize(arm, q, qd).nu.round(4)
         array([ 0.4729, -0.073 ])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "tau": tau}
     return Diagonalized(**evaluate_arm(arm, "diagonalize", values, **options))
 
@@ -118,7 +118,7 @@ def diagonalize_unnormalized(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> DiagonalizedUnnormalized:
     """Transform a state and its torques to diagonalizing coordinates without square roots.
 
@@ -131,7 +131,7 @@ def diagonalize_unnormalized(
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `DiagonalizedUnnormalized`
@@ -147,7 +147,7 @@ def diagonalize_unnormalized(
         >>> robolin.diagonalize_unnormalized(arm, q, qd).D.round(4)
         array([0.8946, 0.3333])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "tau": tau}
     return DiagonalizedUnnormalized(
         **evaluate_arm(arm, "diagonalize-unnormalized", values, **options)
@@ -163,7 +163,7 @@ def undiagonalize(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> tuple[Floats, Floats]:
     """Transform ν and ε back to velocities and torques; the inverse of `diagonalize`.
 
@@ -176,7 +176,7 @@ def undiagonalize(
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -194,7 +194,7 @@ def undiagonalize(
         >>> velocity.round(9), torque.round(9)
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     result = evaluate_arm(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **options)
     return result["qd"], result["tau"]
 
@@ -208,7 +208,7 @@ def undiagonalize_unnormalized(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> tuple[Floats, Floats]:
     """Transform ξ and κ back to velocities and torques.
 
@@ -221,7 +221,7 @@ def undiagonalize_unnormalized(
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -239,7 +239,7 @@ def undiagonalize_unnormalized(
         >>> velocity.round(9), torque.round(9)
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     result = evaluate_arm(
         arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **options
     )

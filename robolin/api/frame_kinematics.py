@@ -26,7 +26,7 @@ from robolin.api.result_types import (
 from robolin.api.run_options import run_options
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.arrays import Floats, JointValues, require_arm
-from robolin.core.choices import REFERENCES, FrameReference, LoopMethod
+from robolin.core.choices import REFERENCES, DType, FrameReference
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import RobolinError, UsageError
@@ -49,7 +49,7 @@ def jacobian(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> FrameJacobian:
     """Jacobian, J̇ q̇, twist and pose of a frame.
 
@@ -65,7 +65,7 @@ def jacobian(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: no effect on kinematics
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `FrameJacobian`
@@ -85,7 +85,7 @@ def jacobian(
         array([[0.0939, 0.3894],
                [1.8764, 0.9211]])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     placed = at_frame(arm, frame, point)
     result = evaluate(placed, "jacobian", {"q": q, "qd": qd}, **options)
     return FrameJacobian(**_in_axes(reference, result), frame=_name(placed))
@@ -102,7 +102,7 @@ def frame_motion(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> FrameMotion:
     """Pose, velocity and accelerations of a frame.
 
@@ -117,7 +117,7 @@ def frame_motion(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: no effect on kinematics
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `FrameMotion`
@@ -134,7 +134,7 @@ def frame_motion(
         >>> moving.twist.round(4)
         array([ 0.    ,  0.    , -0.7   , -0.4476, -0.2315,  0.    ])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "qdd": qdd}
     placed = at_frame(arm, frame, point)
     return FrameMotion(**evaluate(placed, "frame-motion", values, **options), frame=_name(placed))
@@ -151,7 +151,7 @@ def frame_derivatives(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> FrameDerivatives:
     """Derivatives of a frame's motion with respect to q and q̇, exact.
 
@@ -168,7 +168,7 @@ def frame_derivatives(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: no effect on kinematics
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `FrameDerivatives`
@@ -186,7 +186,7 @@ def frame_derivatives(
         array([[ 0.3341,  1.2895],
                [-0.8407, -0.5452]])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "qdd": qdd}
     placed = at_frame(arm, frame, point)
     result = evaluate(placed, "frame-derivatives", values, **options)
@@ -202,7 +202,7 @@ def link_accelerations(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> LinkAccelerations:
     """Accelerations of all links, in the order of `arm.link_names`.
 
@@ -214,7 +214,7 @@ def link_accelerations(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: no effect on kinematics
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `LinkAccelerations`
@@ -231,7 +231,7 @@ def link_accelerations(
         >>> arm.link_names
         ('upper', 'lower')
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     result = evaluate(arm, "link-accelerations", {"q": q, "qd": qd, "qdd": qdd}, **options)
     return LinkAccelerations(
         **{name: drop_virtual_links(arm, ("link", 6), values) for name, values in result.items()}
@@ -251,7 +251,7 @@ def operational_space(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> OperationalSpace:
     """Operational-space inertia and bias of the arm at a frame, in O(n).
 
@@ -270,7 +270,7 @@ def operational_space(
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         an `OperationalSpace`
@@ -287,7 +287,7 @@ def operational_space(
         >>> bool(np.allclose(felt.operational_inertia @ felt.free_acceleration, -felt.bias_wrench))
         True
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     placed = at_frame(arm, frame, point)
     spans = joints_to_frame(placed) >= DIRECTIONS
     verb = "operational-space" if spans and not inverse_only else "operational-space-inverse"
@@ -351,7 +351,7 @@ def momentum(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Momentum:
     """Centre of mass, its Jacobian, and the momentum about it.
 
@@ -362,7 +362,7 @@ def momentum(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: no effect on kinematics
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `Momentum`
@@ -380,7 +380,7 @@ def momentum(
         >>> (found.com_jacobian @ [0.5, -1.2] * found.mass).round(4)
         array([-0.3579,  0.3941,  0.    ])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     require_arm(arm)
     require_mass(arm)
     return Momentum(**evaluate(arm, "momentum", {"q": q, "qd": qd}, **options))

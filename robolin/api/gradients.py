@@ -11,6 +11,7 @@ from robolin.api.inverse_and_forward import HOLD, resolve_torque
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, batch_of, joint_arrays, require_arm
+from robolin.core.choices import DType
 from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
@@ -67,6 +68,7 @@ def gradient_inverse(
     weights: JointValues,
     engine: Engine = "auto",
     jobs: int | None = None,
+    dtype: DType = "float64",
 ) -> InverseGradient:
     """Gradient of weights · τ with respect to q, q̇ and q̈, exact, in O(n).
 
@@ -80,6 +82,7 @@ def gradient_inverse(
         weights: weight of every torque (..., n) in 1/(N·m), or in any unit per N·m
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         an `InverseGradient`
@@ -97,7 +100,9 @@ def gradient_inverse(
         array([-1.4834,  2.8651])
     """
     values = {"q": q, "qd": qd, "qdd": qdd, "tau_weights": weights}
-    return _of_motion(arm, "gradient-inverse", values, run_options("auto", engine, jobs, None))
+    return _of_motion(
+        arm, "gradient-inverse", values, run_options("auto", engine, jobs, dtype=dtype)
+    )
 
 
 def hessian_vector_inverse(
@@ -112,6 +117,7 @@ def hessian_vector_inverse(
     dqdd: JointValues = 0.0,
     engine: Engine = "auto",
     jobs: int | None = None,
+    dtype: DType = "float64",
 ) -> InverseGradient:
     """Change of `gradient_inverse` along one direction: a Hessian-vector product, in O(n).
 
@@ -125,6 +131,7 @@ def hessian_vector_inverse(
             has a twist for dq
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         an `InverseGradient` with the change of each gradient
@@ -141,7 +148,9 @@ def hessian_vector_inverse(
     """
     values = {"q": q, "qd": qd, "qdd": qdd, "tau_weights": weights}
     values |= {"dq": dq, "dqd": dqd, "dqdd": dqdd}
-    return _of_motion(arm, "hessian-inverse", values, run_options("auto", engine, jobs, None))
+    return _of_motion(
+        arm, "hessian-inverse", values, run_options("auto", engine, jobs, dtype=dtype)
+    )
 
 
 def hessian_inverse(
@@ -153,6 +162,7 @@ def hessian_inverse(
     weights: JointValues,
     engine: Engine = "auto",
     jobs: int | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Matrix of second derivatives of weights · τ, exact, in O(n²).
 
@@ -164,6 +174,7 @@ def hessian_inverse(
         weights: weight of every torque (..., n) in 1/(N·m), or in any unit per N·m
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         second derivatives (..., 3n, 3n) with respect to q, q̇ and q̈; symmetric for arms
@@ -184,7 +195,7 @@ def hessian_inverse(
     """
     values = {"q": q, "qd": qd, "qdd": qdd, "tau_weights": weights}
     require_arm(arm)
-    options = run_options("auto", engine, jobs, None)
+    options = run_options("auto", engine, jobs, dtype=dtype)
     return _matrix(arm, "hessian-inverse", values, ("q", "qd", "qdd"), options)
 
 
@@ -198,6 +209,7 @@ def gradient_forward(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
+    dtype: DType = "float64",
 ) -> ForwardGradient:
     """Gradient of weights · q̈ with respect to q, q̇ and τ, exact, in O(n).
 
@@ -212,6 +224,7 @@ def gradient_forward(
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `ForwardGradient`
@@ -248,6 +261,7 @@ def hessian_vector_forward(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
+    dtype: DType = "float64",
 ) -> ForwardGradient:
     """Change of `gradient_forward` along one direction: a Hessian-vector product, in O(n).
 
@@ -262,6 +276,7 @@ def hessian_vector_forward(
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `ForwardGradient` with the change of each gradient
@@ -295,6 +310,7 @@ def hessian_forward(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Matrix of second derivatives of weights · q̈, exact, in O(n²).
 
@@ -309,6 +325,7 @@ def hessian_forward(
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         second derivatives (..., 3n, 3n) with respect to q, q̇ and τ; symmetric for arms

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_same_rows
-from robolin.core.choices import LoopMethod
+from robolin.core.choices import DType, LoopMethod
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
@@ -28,7 +28,7 @@ def inverse(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Inverse dynamics: torques from 𝓜 q̈, Coriolis, gravity, damping, friction and loads.
 
@@ -42,7 +42,7 @@ def inverse(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         torques (..., n) in N·m, forces in N for prismatic joints
@@ -60,10 +60,10 @@ def inverse(
         >>> robolin.inverse(arm, poses, qdd=1.0).shape
         (500, 2)
     """
-    tau: Floats | None = fast_path(arm, "inverse", method, engine, jobs, loop_method)(q, qd, qdd)
+    tau: Floats | None = fast_path(arm, "inverse", method, engine, jobs, dtype=dtype)(q, qd, qdd)
     if tau is not None:
         return tau
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **options)["tau"]
 
 
@@ -77,6 +77,7 @@ def forward(
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
 ) -> Floats:
@@ -92,6 +93,7 @@ def forward(
         jobs: threads for batches of states; None for one per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
             effect without loops
+        dtype: "float64", or "float32" for single precision: faster and less accurate
         prescribe: joints with prescribed acceleration, such as "base" of an arm with a floating
             base; `inverse` of the result returns their torques
         qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s², else 0  [0]
@@ -115,13 +117,14 @@ def forward(
         array([  9.81  ,   0.    ,   0.    , -12.6129,  16.8171])
     """
     if prescribe is not None or qdd is not None:
-        options = run_options(method, engine, jobs, loop_method)
+        options = run_options(method, engine, jobs, loop_method, dtype)
         prescribed = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
         return evaluate_arm(arm, "forward-prescribed", prescribed, **options)["qdd"]
-    fast: Floats | None = fast_path(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
+    quick = fast_path(arm, "forward", method, engine, jobs, loop_method, dtype)
+    fast: Floats | None = quick(q, qd, tau)
     if fast is not None:
         return fast
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method, dtype)
     values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     return evaluate_arm(arm, "forward", values, **options)["qdd"]
 
@@ -177,5 +180,7 @@ def resolve_torque(
             hint="give torques, or 'hold' for the torques that give q̈ = 0",
         )
     run: RunOptions = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
+    if "dtype" in options:
+        run["dtype"] = options["dtype"]
     verb = "hold" if arm.loops else "inverse"
     return evaluate_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

@@ -12,7 +12,7 @@ from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_tor
 from robolin.api.run_options import evaluate_with_operating_point, fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.choices import LoopMethod
+from robolin.core.choices import DType, LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
@@ -107,7 +107,7 @@ def linearize_inverse(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> LinearizedInverse:
     """Linearize the inverse dynamics about a motion, exact, in O(n²).
 
@@ -119,7 +119,7 @@ def linearize_inverse(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `LinearizedInverse`
@@ -139,13 +139,13 @@ def linearize_inverse(
         array([[-0.7731, -0.451 ],
                [-0.3221,  0.    ]])
     """
-    fast = fast_path(arm, "linearize-inverse", method, engine, jobs, loop_method)(q, qd, qdd)
+    fast = fast_path(arm, "linearize-inverse", method, engine, jobs, dtype=dtype)(q, qd, qdd)
     if fast is not None:
         # the fast path returns plain arrays of one state
         M, dtau_dqd, dtau_dq = fast
         own = np.array(q), np.array(qd), np.array(qdd)
         return LinearizedInverse(M, dtau_dqd, dtau_dq, *own, arm)
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "qdd": qdd}
     matrices, point = evaluate_with_operating_point(arm, "linearize-inverse", values, options)
     return LinearizedInverse(**matrices, **point, arm=arm)
@@ -161,6 +161,7 @@ def linearize_forward(
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
 ) -> LinearizedForward:
@@ -179,6 +180,7 @@ def linearize_forward(
         jobs: threads for batches of states; None for one per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
             effect without loops
+        dtype: "float64", or "float32" for single precision: faster and less accurate
         prescribe: joints with prescribed acceleration, such as "base" of an arm with a floating
             base
         qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s², else 0  [0]
@@ -205,14 +207,14 @@ def linearize_forward(
                [-21.4279, -12.5449]])
     """
     if prescribe is not None or qdd is not None:
-        options = run_options(method, engine, jobs, loop_method)
+        options = run_options(method, engine, jobs, loop_method, dtype)
         return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
-    fast = fast_path(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
+    fast = fast_path(arm, "linearize-forward", method, engine, jobs, loop_method, dtype)(q, qd, tau)
     if fast is not None:
         accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = fast
         own = np.array(q), np.array(qd), np.array(tau)
         return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *own)
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method, dtype)
     values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     matrices, point = evaluate_with_operating_point(arm, "linearize-forward", values, options)
     return LinearizedForward(**matrices, **point)
@@ -245,7 +247,7 @@ def perturb_inverse(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Change of torque for a small change of the motion, in O(n) and without a matrix.
 
@@ -258,7 +260,7 @@ def perturb_inverse(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         δτ (..., n) in N·m or N
@@ -273,7 +275,7 @@ def perturb_inverse(
         >>> robolin.perturb_inverse(arm, q, qd, dq=[0.01, -0.02]).round(4)
         array([-0.0608, -0.021 ])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "qdd": qdd, "dq": dq, "dqd": dqd, "dqdd": dqdd}
     return evaluate_arm(arm, "perturb-inverse", values, **options)["dtau"]
 
@@ -291,6 +293,7 @@ def perturb_forward(
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Change of acceleration for a small change of state and torque, in O(n).
 
@@ -307,6 +310,7 @@ def perturb_forward(
         jobs: threads for batches of states; None for one per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
             effect without loops
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         δq̈ (..., n) in rad/s² or m/s²
@@ -326,7 +330,7 @@ def perturb_forward(
         >>> (robolin.linearize_forward(arm, q, qd).dqdd_dq @ change).round(4)
         array([0.0175, 0.0255])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, loop_method, dtype)
     state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     qdd = evaluate_arm(arm, "forward", state, **options)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}

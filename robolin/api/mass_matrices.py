@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
-from robolin.core.choices import LoopMethod
+from robolin.core.choices import DType
 from robolin.core.notebook import DisplayMixin
 from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
@@ -44,7 +44,7 @@ def mass_matrix(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Mass matrix 𝓜, symmetric; the kinetic energy is ½ q̇ᵀ 𝓜 q̇.
 
@@ -54,7 +54,7 @@ def mass_matrix(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (..., n, n) in kg·m² for two revolute joints, kg for two prismatic ones, else kg·m
@@ -70,10 +70,10 @@ def mass_matrix(
         array([[2.4315, 0.7158],
                [0.7158, 0.3333]])
     """
-    M: Floats | None = fast_path(arm, "mass-matrix", method, engine, jobs, loop_method)(q)
+    M: Floats | None = fast_path(arm, "mass-matrix", method, engine, jobs, dtype=dtype)(q)
     if M is not None:
         return M
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "mass-matrix", {"q": q}, **options)["mass_matrix"]
 
 
@@ -84,7 +84,7 @@ def mass_matrix_inverse(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Inverse of the mass matrix: accelerations per torque.
 
@@ -95,7 +95,7 @@ def mass_matrix_inverse(
             "operator" and "conventional" select recursions or elimination
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (..., n, n), symmetric, in 1/(kg·m²), 1/kg or 1/(kg·m)
@@ -113,7 +113,7 @@ def mass_matrix_inverse(
         array([[1., 0.],
                [0., 1.]])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "mass-matrix-inverse", {"q": q}, **options)["mass_matrix_inverse"]
 
 
@@ -124,7 +124,7 @@ def mass_matrix_factor(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Factors:
     """Innovations factors I + HφK, D and I - HψK of the mass matrix (LDLᵀ), in O(n²).
 
@@ -135,7 +135,7 @@ def mass_matrix_factor(
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `Factors`
@@ -156,7 +156,7 @@ def mass_matrix_factor(
         array([[1., 0.],
                [0., 1.]])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     return Factors(**evaluate_arm(arm, "mass-matrix-factor", {"q": q}, **options))
 
 
@@ -167,7 +167,7 @@ def mass_matrix_derivative(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Derivative of the mass matrix with respect to the pose: ∂𝓜(i,j)/∂q(k), exact.
 
@@ -179,7 +179,7 @@ def mass_matrix_derivative(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (..., n, n, n), with k as the last axis, in units of 𝓜 per rad or per m
@@ -195,7 +195,7 @@ def mass_matrix_derivative(
         array([[0.6442, 0.3221],
                [0.3221, 0.    ]])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "mass-matrix-derivative", {"q": q}, **options)["dmass_matrix_dq"]
 
 
@@ -206,7 +206,7 @@ def mass_matrix_second_derivative(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Second derivatives ∂²𝓜(i,j)/∂q(k)∂q(l) of the mass matrix, exact.
 
@@ -219,7 +219,7 @@ def mass_matrix_second_derivative(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (..., n, n, n, n), with k and l as the last axes, in units of 𝓜 per rad² or per m²
@@ -235,7 +235,7 @@ def mass_matrix_second_derivative(
         array([[-0.7648, -0.3824],
                [-0.3824,  0.    ]])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "mass-matrix-second-derivative", {"q": q}, **options)[
         "d2mass_matrix_dq2"
     ]
@@ -249,7 +249,7 @@ def coriolis_matrix(
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
-    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> Floats:
     """Coriolis matrix of Christoffel symbols, for which 𝓜̇ - 2 C is skew-symmetric.
 
@@ -262,7 +262,7 @@ def coriolis_matrix(
         method: "auto"; no effect, because there is one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: threads for batches of states; None for one per processor
-        loop_method: not supported; for the forward dynamics of closed loops only
+        dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         C (..., n, n) in N·m·s or N·s: C q̇ are the Coriolis torques
@@ -284,5 +284,5 @@ def coriolis_matrix(
         array([[-0.    ,  0.0644],
                [-0.0644, -0.    ]])
     """
-    options = run_options(method, engine, jobs, loop_method)
+    options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "coriolis-matrix", {"q": q, "qd": qd}, **options)["coriolis_matrix"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Arrays, Floats, JointValues, batch_of, joint_arrays
-from robolin.core.choices import LoopMethod
+from robolin.core.choices import DType, LoopMethod
 from robolin.engine.compiled.plan import BufferPool
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
@@ -24,21 +24,27 @@ def fast_path(
     method: Method,
     engine: Engine,
     jobs: int | None,
-    loop_method: LoopMethod | None,
+    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> QuickCall:
     """Compiled call for one state, which returns None for any other input."""
-    if method == "auto" and engine == "auto" and jobs is None and loop_method is None:
-        return fast_call(arm, verb)
-    return no_fast_call
+    defaults = method == "auto" and engine == "auto" and jobs is None and loop_method is None
+    return fast_call(arm, verb) if defaults and dtype == "float64" else no_fast_call
 
 
 def run_options(
-    method: Method, engine: Engine, jobs: int | None, loop_method: LoopMethod | None
+    method: Method,
+    engine: Engine,
+    jobs: int | None,
+    loop_method: LoopMethod | None = None,
+    dtype: DType = "float64",
 ) -> RunOptions:
     """Collect the options; empty if all have their defaults, which skips all checks."""
-    if method == "auto" and engine == "auto" and jobs is None and loop_method is None:
+    defaults = method == "auto" and engine == "auto" and jobs is None and loop_method is None
+    if defaults and dtype == "float64":
         return _DEFAULTS
-    return {"method": method, "engine": engine, "jobs": jobs, "loop_method": loop_method}
+    options: RunOptions = {"method": method, "engine": engine, "jobs": jobs}
+    return {**options, "loop_method": loop_method, "dtype": dtype}
 
 
 # sizes, in numbers, from which memory is pooled: a new allocation would cost more than the copy

@@ -273,6 +273,8 @@ class ArrayDiff:
         stored, found = _counted(stored, found)
         # integers stay integers if both are; a real array compared with a complex one is complex
         common = np.result_type(kind_of(stored).dtype, kind_of(found).dtype)
+        if common == np.float32:
+            common = np.dtype(np.float64)
         stored, found = (
             np.ascontiguousarray(values, dtype=common).reshape(-1, size)
             for values in (stored, found)

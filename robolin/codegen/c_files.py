@@ -13,11 +13,11 @@ from typing import Any
 
 from robolin import __version__
 from robolin.codegen.c_function import CFunction, own_function
-from robolin.codegen.functions import Precision
 from robolin.codegen.single_precision import MeasuredLoss
 from robolin.core.arm import Arm
 from robolin.core.quantity_table import QUANTITIES, has_units_by_label, joint_unit, unit_of
 from robolin.core.text import printable
+from robolin.dynamics.algebra.trigonometry import Precision
 from robolin.errors import UsageError
 
 # stack bytes for saved registers and for calls of the program's own functions

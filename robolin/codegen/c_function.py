@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from robolin.codegen.c_statements import SIN_COS, STORED_ZERO, CInstructions, Statements, literal
-from robolin.codegen.functions import ChosenQuestion, Precision, root_in, sin_cos_in, tanh_in
+from robolin.codegen.functions import ChosenQuestion, root_in
 from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.trigonometry import Precision, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.lanes import Lane, Value
-from robolin.engine.compiled.plan import float_table, int_table, variant_of
+from robolin.engine.compiled.lanes import SCALAR, Lane, Value
+from robolin.engine.compiled.layout import float_table, int_table, variant_of
 from robolin.engine.compiled.trace import TracedChain
 from robolin.engine.operation_graph import (
     SINE_OF,
@@ -215,10 +216,6 @@ class LoopChain(TracedChain):
 
     asm: CInstructions
 
-    def guard_inertia(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        times = self.asm.precision.less_inertia
-        return super().guard_inertia(k, value, size if times == 1.0 else lambda: size() * times)
-
     def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         times = self.asm.precision.less_rank
         floor = least if times == 1.0 else least * times
@@ -296,7 +293,7 @@ def _gather(chain: LoopChain, arguments: Mapping[str, str]) -> None:
         index = chain.arm.int_entry(layout.PLACE, chain.arm.int_entry(layout.COORDINATE, k))
         for name in chain.inputs:
             called = Value(arguments.get(name, name))
-            lane = Lane(asm, asm.load("double", asm.address(called, index)))
+            lane = Lane(asm, asm.load(SCALAR, asm.address(called, index)))
             value = chain.apply_mimic(name, k, lane)
             chain.arrays[name][k] = value
             if name == "q":

@@ -9,8 +9,8 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.codegen.functions import DOUBLE, Precision
-from robolin.engine.compiled.lanes import Instructions, Value
+from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
+from robolin.engine.compiled.lanes import SCALAR, Instructions, Value
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
@@ -261,11 +261,11 @@ class CInstructions:
 
     # memory
 
-    def address(self, pointer: Value, index: Value | int, kind: str = "double") -> Value:
+    def address(self, pointer: Value, index: Value | int, kind: str = SCALAR) -> Value:
         return _offset_pointer(pointer, index)
 
     def load(self, kind: str, pointer: Value) -> Value:
-        return self._real(f"*{pointer}") if kind == "double" else self._int(f"*{pointer}")
+        return self._real(f"*{pointer}") if kind == SCALAR else self._int(f"*{pointer}")
 
     def int_table_at_entry(self, offset: Value) -> Value:
         return _offset_pointer(self.integers, offset)

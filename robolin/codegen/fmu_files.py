@@ -17,14 +17,14 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from robolin import __version__
 from robolin.codegen.c_files import CProgram, comment_text, quoted_text
 from robolin.codegen.c_function import ArmData, CFunction, loop_function, own_function
-from robolin.codegen.functions import DOUBLE, ChosenQuestion
+from robolin.codegen.functions import ChosenQuestion
 from robolin.codegen.mpc_files import filled_template
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import axis_to_z, transpose
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import printable
-from robolin.engine.compiled.layout import HEAD_DOUBLES, LINK_DOUBLES, MASS
-from robolin.engine.compiled.plan import float_table
+from robolin.dynamics.algebra.trigonometry import DOUBLE
+from robolin.engine.compiled.layout import HEAD_DOUBLES, LINK_DOUBLES, MASS, float_table
 from robolin.errors import RobolinError, UsageError
 
 _NEEDED = ("forward", "linearize-forward")

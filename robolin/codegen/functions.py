@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any
@@ -17,17 +17,7 @@ from robolin.core.arrays import (
 )
 from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.dynamics.algebra.trigonometry import (
-    COSINE,
-    HALF_PI,
-    LARGEST_ANGLE,
-    SINE,
-    TWO_OVER_PI,
-    polynomial,
-    sin_cos_by_polynomials,
-    tanh_by_series,
-    turned_by_quarters,
-)
+from robolin.dynamics.algebra.trigonometry import Precision
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.operation_graph import UnrolledProgram, input_name, unrolled_program
@@ -166,65 +156,6 @@ def chosen_question(
 
 def _known_verb(verb: str) -> str:
     return resolve_verb(verb, QUESTIONS, "for generated code")
-
-
-@dataclass(frozen=True)
-class Precision:
-    """A floating-point format.
-
-    real:          its name in C
-    digits:        bits of the mantissa
-    halvings:      powers of two that scale any normal number to 1 … 4
-    largest_angle: largest angle with a fully accurate sine
-    less_inertia:  factor on the inertia threshold, relative to double
-    less_rank:     factor on the rank threshold, relative to double
-    """
-
-    real: str
-    digits: int
-    halvings: tuple[int, ...]
-    largest_angle: float
-    less_inertia: float = 1.0
-    less_rank: float = 1.0
-
-    @property
-    def ulp(self) -> float:
-        """Distance of adjacent numbers between 1 and 2."""
-        return 2.0 ** (1 - self.digits)
-
-    @property
-    def rounder(self) -> float:
-        """Adding and subtracting this number rounds to the nearest integer."""
-        return 1.5 * 2.0 ** (self.digits - 1)
-
-
-DOUBLE = Precision("double", 53, (512, 256, 128, 64, 32, 16, 8, 4, 2), LARGEST_ANGLE)
-# floats: an inertia is round-off below 1e-6 of its terms, and a rank is lost below 1e-4 of a pivot
-FLOAT = Precision("float", 24, (64, 32, 16, 8, 4, 2), 2.0**13, 1e7, 1e6)
-PRECISIONS = {each.real: each for each in (DOUBLE, FLOAT)}
-
-# π/2 for floats: the first two parts have at most 9 bits, so that 2¹³ times each is exact
-_FIRST, _SECOND = float.fromhex("0x1.92p+0"), float.fromhex("0x1.fbp-12")
-_THIRD = ((HALF_PI[0] - _FIRST) - _SECOND) + HALF_PI[1]
-
-
-def sin_cos_in(precision: Precision) -> Callable[[Scalar], tuple[Scalar, Scalar]]:
-    """(sin x, cos x) for angles up to the precision's largest."""
-    return sin_cos_by_polynomials if precision is DOUBLE else _sin_cos_of_float
-
-
-def _sin_cos_of_float(x: Scalar) -> tuple[Scalar, Scalar]:
-    k = (x * TWO_OVER_PI + FLOAT.rounder) - FLOAT.rounder
-    r = ((x - k * _FIRST) - k * _SECOND) - k * _THIRD
-    z = r * r
-    # omitted terms are below half an ulp of a float
-    sine = r + z * r * polynomial(SINE[:4], z)
-    cosine = (1.0 - 0.5 * z) + z * z * polynomial(COSINE[:4], z)
-    return turned_by_quarters(sine, cosine, k, FLOAT.rounder)
-
-
-def tanh_in(precision: Precision, x: Scalar) -> Scalar:
-    return tanh_by_series(x, precision.rounder)
 
 
 def root_in(precision: Precision, x: Scalar) -> Scalar:

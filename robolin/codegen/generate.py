@@ -12,13 +12,7 @@ from robolin.codegen.c_function import ArmData, CFunction, loop_function, straig
 from robolin.codegen.c_test_file import check_text
 from robolin.codegen.extra_files import mex_text, plugin_description, plugin_source, require_ros2
 from robolin.codegen.fmu_files import fmu_archives, is_marked_archive, require_fmu
-from robolin.codegen.functions import (
-    DOUBLE,
-    PRECISIONS,
-    ChosenQuestion,
-    Precision,
-    chosen_questions,
-)
+from robolin.codegen.functions import ChosenQuestion, chosen_questions
 from robolin.codegen.mpc_files import (
     MpcController,
     mpc_header,
@@ -41,6 +35,7 @@ from robolin.core.choices import (
     Target,
 )
 from robolin.core.text import join_and, quote_list
+from robolin.dynamics.algebra.trigonometry import DOUBLE, PRECISIONS, Precision
 from robolin.errors import FileError, UsageError
 from robolin.evaluation.methods import Method
 from robolin.evaluation.observer_settings import SETTLING_TIME, observer_inputs

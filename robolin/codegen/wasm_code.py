@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from robolin.codegen.c_statements import folded_integer
-from robolin.codegen.functions import DOUBLE
-from robolin.engine.compiled.lanes import Instructions, Value
+from robolin.dynamics.algebra.trigonometry import DOUBLE
+from robolin.engine.compiled.lanes import SCALAR, Instructions, Value
 
 F64, I32 = b"\x7c", b"\x7f"
 _GET, _SET = b"\x20", b"\x21"
@@ -323,7 +323,7 @@ class WasmInstructions:
 
     # memory
 
-    def address(self, pointer: Value, index: Value | int, kind: str = "double") -> Value:
+    def address(self, pointer: Value, index: Value | int, kind: str = SCALAR) -> Value:
         region, offset, known = _parts(pointer)
         size, text = 4 if kind == "i64" else 8, str(index)
         if not _is_variable(text):
@@ -334,7 +334,7 @@ class WasmInstructions:
         return Value(f"{region}+{offset}+{moved}")
 
     def load(self, kind: str, pointer: Value) -> Value:
-        return self.code.load("f" if kind == "double" else "i", pointer)
+        return self.code.load("f" if kind == SCALAR else "i", pointer)
 
     def int_table_at_entry(self, offset: Value) -> Value:
         return self.address(self.integers, offset, "i64")

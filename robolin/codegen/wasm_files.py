@@ -11,7 +11,7 @@ from typing import Any
 
 from robolin import __version__
 from robolin.codegen.c_files import header_contract_lines
-from robolin.codegen.functions import DOUBLE, ChosenQuestion
+from robolin.codegen.functions import ChosenQuestion
 from robolin.codegen.single_precision import valid_states
 from robolin.codegen.wasm_module import WasmFunction, WasmModule, wasm_module
 from robolin.core.arm import Arm
@@ -19,6 +19,7 @@ from robolin.core.arm_parts import axis_to_z, transpose
 from robolin.core.choices import SourceLayout
 from robolin.core.quantity_table import QUANTITIES, has_units_by_label, joint_unit, unit_of
 from robolin.core.text import printable
+from robolin.dynamics.algebra.trigonometry import DOUBLE
 from robolin.engine.compiled.layout import HEAD_DOUBLES, LINK_DOUBLES, MASS
 from robolin.evaluation.methods import Method
 

@@ -21,12 +21,13 @@ from robolin.codegen.c_function import (
     program_angles,
     program_steps,
 )
-from robolin.codegen.functions import DOUBLE, ChosenQuestion, sin_cos_in, tanh_in
+from robolin.codegen.functions import ChosenQuestion
 from robolin.codegen.wasm_code import WasmCode, WasmInstructions, leb_vector, unsigned
 from robolin.core.choices import SourceLayout
+from robolin.dynamics.algebra.trigonometry import DOUBLE, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout as tables
-from robolin.engine.compiled.lanes import Lane, Value
-from robolin.engine.compiled.plan import float_table, int_table, variant_of
+from robolin.engine.compiled.lanes import SCALAR, Lane, Value
+from robolin.engine.compiled.layout import float_table, int_table, variant_of
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
@@ -318,7 +319,7 @@ def _gather(chain: LoopChain, asm: WasmInstructions, regions: Mapping[str, str])
         index = chain.arm.int_entry(tables.PLACE, chain.arm.int_entry(tables.COORDINATE, k))
         for name in chain.inputs:
             place = asm.address(Value(f"{regions[name]}+0"), index)
-            value = chain.apply_mimic(name, k, Lane(asm, asm.load("double", place)))
+            value = chain.apply_mimic(name, k, Lane(asm, asm.load(SCALAR, place)))
             chain.arrays[name][k] = value
             if name == "q":
                 exact = _exact_angle(asm.code, value.value)

@@ -262,6 +262,37 @@ def kernel_rows(array: AnyArray, batch: tuple[int, ...]) -> AnyArray:
     return np.ascontiguousarray(np.broadcast_to(array, (*batch, array.shape[-1])))
 
 
+def nonfinite_input_rows(
+    arm: Arm,
+    arrays: Mapping[str, AnyArray],
+    batch: tuple[int, ...],
+    largest_angle: float = LARGEST_ANGLE,
+) -> AnyArray:
+    """Mask of the rows with non-finite inputs, or angles that may be too large."""
+    invalid = np.zeros(batch, dtype=bool)
+    for name, array in arrays.items():
+        suspect = ~np.isfinite(array)
+        if name == "q":
+            suspect |= np.abs(array) > largest_angle / _largest_ratio(arm)
+        invalid |= suspect.any(axis=-1)
+    return invalid.ravel()
+
+
+def nonfinite_result_rows(results: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
+    """Mask of the rows with non-finite results."""
+    invalid = np.zeros(int(np.prod(batch)), dtype=bool)
+    for values in results.values():
+        result_axes = tuple(range(len(batch), values.ndim))
+        invalid |= ~np.isfinite(values).all(axis=result_axes).ravel()
+    return invalid
+
+
+def _largest_ratio(arm: Arm) -> float:
+    """Upper bound of the angle of a mimic joint per radian of its leader."""
+    mimics = (link.joint.mimic for link in arm.links if link.joint.mimic)
+    return max([1.0, *(abs(mimic.ratio) + abs(mimic.offset) for mimic in mimics)])
+
+
 def require_sound(arm: Arm, state: Mapping[str, AnyArray]) -> None:
     """Reject NaN, infinity, and angles too large for an accurate sine, in one state."""
     for name, values in state.items():
@@ -324,19 +355,22 @@ class NumberKind:
 
 
 REAL = NumberKind("real", "<f8")
+SINGLE = NumberKind("float32", "<f4")
 COMPLEX = NumberKind("complex", "<c16", ("/re", "/im"))
 INTEGER = NumberKind("integer", "<i8")
 
 # time stamps in these units since 1970
 DATETIMES = {unit: NumberKind(f"datetime64[{unit}]", f"<M8[{unit}]") for unit in DECIMALS}
 
-NUMBER_KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER, *DATETIMES.values())}
+NUMBER_KINDS = {kind.name: kind for kind in (REAL, SINGLE, COMPLEX, INTEGER, *DATETIMES.values())}
 
 
 def kind_of(values: Numbers) -> NumberKind:
     """Number type of an array; real by default."""
     if values.dtype.kind == "M":
         return DATETIMES[np.datetime_data(values.dtype)[0]]
+    if values.dtype == np.float32:
+        return SINGLE
     return {"c": COMPLEX, "i": INTEGER}.get(values.dtype.kind, REAL)
 
 
@@ -345,6 +379,14 @@ def stored_values(values: Numbers) -> Numbers:
     kind = kind_of(values)
     numbers = np.ascontiguousarray(values, dtype=kind.dtype)
     return numbers.view("<i8") if values.dtype.kind == "M" else numbers
+
+
+def with_shortest_digits(values: Numbers) -> Numbers:
+    """Numbers of single precision as the doubles that are written with the same few digits."""
+    if values.dtype != np.float32:
+        return values
+    shortest: Numbers = values.astype("U").astype(np.float64)
+    return shortest
 
 
 def decimals_of(text: str) -> int | None:

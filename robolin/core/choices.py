@@ -23,6 +23,10 @@ REFERENCES: tuple[FrameReference, ...] = get_args(FrameReference)
 LoopMethod = Literal["kkt", "schur", "null-space"]
 LOOP_METHODS: tuple[LoopMethod, ...] = get_args(LoopMethod)
 
+# number type of results
+DType = Literal["float64", "float32"]
+DTYPES: tuple[DType, ...] = get_args(DType)
+
 # discretization methods of linear models
 Discretization = Literal["zoh", "foh", "tustin", "euler"]
 DISCRETIZATIONS: tuple[Discretization, ...] = get_args(Discretization)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.core.arrays import COMPLEX, INTEGER, Numbers, kind_of
+from robolin.core.arrays import COMPLEX, Numbers, kind_of
 from robolin.core.choices import is_swept
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.errors import RobolinError, UsageError
@@ -174,7 +174,7 @@ def _real(values: Numbers) -> Numbers:
         return np.ascontiguousarray(values, np.complex128).reshape(-1).view(np.float64)
     if values.dtype.kind == "M":
         return values
-    return values.astype(np.int64 if kind is INTEGER else np.float64, copy=False)
+    return values.astype(kind.dtype, copy=False)
 
 
 def _side_by_side(group: list[Columns]) -> Columns:

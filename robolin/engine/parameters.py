@@ -183,6 +183,17 @@ def at_rest(parameters: Parameters) -> Parameters:
     return replace(parameters, links=rows, roaming=None)
 
 
+def with_frame_at_lightest_end(parameters: Parameters) -> Parameters:
+    """The same arm with its inertial frame on the end of least mass, for single precision.
+
+    Floats have seven digits: an inertia about a distant point is lost in mass times distance
+    squared.  A light wrist keeps its digits, and links nearer to the base are heavy enough.
+    """
+    carrying = {row.parent for row in parameters.links}
+    ends = [k for k in range(1, parameters.n + 1) if k not in carrying]
+    return replace(parameters, seat=min(ends, key=lambda k: parameters.links[k - 1].mass))
+
+
 def parameters_of(arm: Arm) -> Parameters:
     """Compute the parameters of an arm in the link frames of the algorithms."""
     axes = {arm.base: NO_TURN}

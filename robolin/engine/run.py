@@ -15,6 +15,7 @@ import numpy as np
 from robolin.core.arrays import Arrays
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in, tanh_in
 from robolin.engine.direct import DirectChain, SingularPivot
 from robolin.engine.direct_storage import Entries, Reduce
 from robolin.engine.operation_graph import (
@@ -99,6 +100,58 @@ def _run_together(
     entries = chain.results
     results = {
         name: gathered_array(entries.get(name, {}), batch, parameters.sizes(shape), kind)
+        for name, shape in gives.items()
+    }
+    return AlgorithmRun(results, chain.shortfalls, chain.divides)
+
+
+class SinglePrecisionNumbers(np.ndarray):
+    """Single-precision numbers, one per state or for all, with a program's own functions."""
+
+    @classmethod
+    def of(cls, values: Any) -> SinglePrecisionNumbers:
+        made: SinglePrecisionNumbers = np.asarray(values, dtype=np.float32).view(cls)
+        return made
+
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> SinglePrecisionNumbers:
+        return SinglePrecisionNumbers.of(np.where(a < b, yes, no))
+
+    def sin_cos(self) -> tuple[Any, Any]:
+        return sin_cos_in(FLOAT)(self)
+
+    def tanh(self) -> Any:
+        return tanh_in(FLOAT, self)
+
+
+class FloatChain(DirectChain):
+    """Links of one arm in many states, with round-off thresholds of single precision."""
+
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return super().guard_inertia(k, value, lambda: size() * FLOAT.less_inertia)
+
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return super().guard_rank(name, value, least * FLOAT.less_rank)
+
+
+def run_on_float32(
+    parameters: Parameters,
+    algorithm: Callable[[Any], None],
+    gives: Mapping[str, Shape],
+    inputs: Mapping[str, np.ndarray],
+) -> AlgorithmRun:
+    """Run an algorithm in single precision on values (B, n); results are float32."""
+    columns: dict[str, Any] = {
+        name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
+        for name, values in inputs.items()
+    }
+    chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, gives)
+    with np.errstate(all="ignore"):
+        algorithm(chain)
+    batch = next(iter(inputs.values())).shape[:1]
+    results = {
+        name: gathered_array(
+            chain.results.get(name, {}), batch, parameters.sizes(shape), np.float32
+        )
         for name, shape in gives.items()
     }
     return AlgorithmRun(results, chain.shortfalls, chain.divides)

@@ -23,15 +23,16 @@ from robolin.core.arrays import (
     is_single_state,
     joint_arrays,
     kernel_rows,
+    nonfinite_input_rows,
+    nonfinite_result_rows,
     require_arm,
     require_finite_results,
     require_loops,
     require_sound,
     require_tree,
 )
-from robolin.core.choices import LoopMethod
+from robolin.core.choices import DTYPES, DType, LoopMethod
 from robolin.core.text import join_and
-from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from robolin.engine.parameters import Parameters, parameters_of
@@ -70,13 +71,19 @@ OverlapFunction = Callable[[Mapping[str, Floats], tuple[int, ...]], object]
 MIN_LANES = 2
 
 
-class RunOptions(TypedDict, total=False):
+class EngineChoice(TypedDict, total=False):
     """Options that select algorithm, engine and threads, but not the quantity."""
 
     method: Method
     engine: Engine
     jobs: int | None
+
+
+class RunOptions(EngineChoice, total=False):
+    """The same with the solver of loop constraints and the type of the results."""
+
     loop_method: LoopMethod | None
+    dtype: DType
 
 
 def evaluate(
@@ -109,13 +116,18 @@ def evaluate_rows(
     name = cache.names.get(key)
     if name is None:
         name = cache.names[key] = select_algorithm(arm, *key)
-    if engine != "python" and name in cache.plans:
+    single = options.get("dtype") == "float32"
+    if engine != "python" and name in cache.plans and not single:
         state = _one_state(arm, key, name, values)
         if state is not None:
             return state
 
     arrays = joint_arrays(arm, {each: values[each] for each in ALGORITHMS[name].needs})
     batch = batch_of(arrays)
+    if single:
+        from robolin.evaluation.float32 import evaluate_float32
+
+        return evaluate_float32(arm, name, arrays, batch, options)
     if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
         return run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
@@ -213,8 +225,8 @@ def require_known(options: RunOptions) -> None:
         if name not in RunOptions.__annotations__:
             hint = f"options: {join_and([*RunOptions.__annotations__])}"
             raise UsageError(f"unknown option '{name}'", hint=hint)
-    for word, known in (("method", METHODS), ("engine", ENGINES)):
-        chosen = options.get(word, "auto")
+    for word, known in (("method", METHODS), ("engine", ENGINES), ("dtype", DTYPES)):
+        chosen = options.get(word, known[0])
         if chosen not in known:
             raise UsageError(f"unknown {word} '{chosen}'", hint=f"{word}s are {join_and(known)}")
     jobs = options.get("jobs")
@@ -256,7 +268,8 @@ def explain_failure(
     from robolin.engine.direct import no_inertia
     from robolin.engine.run import run_on
 
-    algorithm = ALGORITHMS[algorithm_for(arm, verb, options.get("method", "auto"))]
+    name = algorithm_for(arm, verb, options.get("method", "auto"))
+    algorithm = ALGORITHMS[name]
     arrays = joint_arrays(arm, {each: values[each] for each in algorithm.needs})
     batch = batch_of(arrays)
     state = row_of(arm, arrays, batch, row)
@@ -270,7 +283,12 @@ def explain_failure(
             raise no_inertia(shortfalls[0], arm.source)
         require_finite_results(results)
 
-    return error_in(row, batch, require_answer)
+    error = error_in(row, batch, require_answer)
+    if error is None and options.get("dtype") == "float32":
+        from robolin.evaluation.float32 import explain_float32_failure
+
+        return explain_float32_failure(arm, name, state, batch, row)
+    return error
 
 
 def independent_of_loops(verb: str) -> bool:
@@ -318,7 +336,8 @@ class ArmCache:
         return self.plan(name) if width is None else self._new_plan(name, width)
 
     def kernel_spec_of(self, name: str, width: int | None = None) -> Any:
-        from robolin.engine.compiled.plan import arm_tables, kernel_spec
+        from robolin.engine.compiled.layout import arm_tables
+        from robolin.engine.compiled.plan import kernel_spec
 
         self.tables = self.tables or arm_tables(self.parameters)
         return kernel_spec(name, ALGORITHMS[name], self.tables, width)
@@ -346,28 +365,6 @@ def arm_cache(arm: Arm) -> ArmCache:
     return cached_on_arm(arm, "evaluation", ArmCache)
 
 
-def nonfinite_input_rows(
-    arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
-) -> AnyArray:
-    """Mask of the rows with non-finite inputs, or angles that may be too large."""
-    invalid = np.zeros(batch, dtype=bool)
-    for name, array in arrays.items():
-        suspect = ~np.isfinite(array)
-        if name == "q":
-            suspect |= np.abs(array) > LARGEST_ANGLE / _largest_ratio(arm)
-        invalid |= suspect.any(axis=-1)
-    return invalid.ravel()
-
-
-def nonfinite_result_rows(results: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
-    """Mask of the rows with non-finite results."""
-    invalid = np.zeros(int(np.prod(batch)), dtype=bool)
-    for values in results.values():
-        result_axes = tuple(range(len(batch), values.ndim))
-        invalid |= ~np.isfinite(values).all(axis=result_axes).ravel()
-    return invalid
-
-
 def require_answers(unanswered: AnyArray, why: Callable[[int], RobolinError | None]) -> None:
     """Raise the error of the first invalid row."""
     if unanswered[0] if unanswered.size == 1 else unanswered.any():
@@ -393,12 +390,6 @@ def error_in(row: int, batch: tuple[int, ...], require: Callable[[], None]) -> R
         prefix = f"state {row}: " if batch else ""
         return RobolinError(prefix + error.message, where=error.where, hint=error.hint)
     return None
-
-
-def _largest_ratio(arm: Arm) -> float:
-    """Upper bound of the angle of a mimic joint per radian of its leader."""
-    mimics = (link.joint.mimic for link in arm.links if link.joint.mimic)
-    return max([1.0, *(abs(mimic.ratio) + abs(mimic.offset) for mimic in mimics)])
 
 
 def evaluate_arm(

@@ -14,6 +14,8 @@ from robolin.core.arrays import (
     JointValues,
     batch_of,
     joint_arrays,
+    nonfinite_input_rows,
+    nonfinite_result_rows,
     require_sound,
     require_tree,
 )
@@ -25,8 +27,6 @@ from robolin.evaluation.evaluate import (
     error_in,
     evaluate,
     evaluate_rows,
-    nonfinite_input_rows,
-    nonfinite_result_rows,
     require_known,
     row_of,
 )
@@ -83,6 +83,11 @@ def evaluate_closed(
 ) -> tuple[Arrays, Floats]:
     """Results on an arm with loops, and a `LoopFailure` per row, 0 for none."""
     require_known(options)
+    if options.get("dtype") == "float32":
+        hint = "use float64: loop constraints are solved in double precision"
+        raise UsageError(
+            "cannot be float32 for a robot with closed loops", where="dtype", hint=hint
+        )
     if verb not in NEEDED_STATE:
         require_tree(arm, verb)
     _require_method(options)

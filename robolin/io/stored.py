@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.core.arrays import COMPLEX, DATETIMES, INTEGER, Numbers
+from robolin.core.arrays import COMPLEX, DATETIMES, INTEGER, SINGLE, Numbers
 from robolin.core.notebook import DisplayMixin
 from robolin.core.result import Footer, Result, ResultStream, require_finite
 from robolin.errors import UsageError
@@ -208,6 +208,8 @@ def _array(entry: ArrayMeta, block: TableBlock, indices: range, one_state: bool)
         values = block.values[:, indices.start : indices.stop]
         # NaN has many bit patterns; use one
         values = np.where(np.isnan(values), np.nan, values)
+        if entry.numbers is SINGLE:
+            values = values.astype(np.float32)
     if entry.numbers is COMPLEX:
         values = np.ascontiguousarray(values).view(np.complex128)
     return values.reshape(entry.shape if one_state else (len(values), *entry.shape[1:]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Arrays, Floats
+from robolin.core.choices import DType
 from robolin.core.result import Array, Result, ResultStream
 from robolin.dynamics.algebra.chain import TORQUE_INPUTS
 from robolin.dynamics.algorithm import PAPERS
@@ -170,6 +171,7 @@ class AlgorithmQuery:
 
     names: tuple[str, ...]
     method: Method = "auto"
+    dtype: DType = "float64"
     torque: TorqueDefault = "zero"
     divides: bool = False
     named: Callable[[Arm, Values], Iterable[Array]] | None = None
@@ -213,7 +215,7 @@ class AlgorithmQuery:
             context.note(f"cond(M) = {worst:.3g}")
         arrays, values = self._arrays(arm, inputs, state, run)
         if context.verb.linear:
-            point = complete_operating_point(values, run)
+            point = complete_operating_point(values, run, self.dtype)
             lists = {name: point[name].tolist() for name in point}
             self.contract_entries["operating point"] = lists
         return arrays
@@ -226,7 +228,7 @@ class AlgorithmQuery:
         batch = Batch(arm, {**self._run_options(), "jobs": jobs})
         arrays, values = self._arrays(arm, inputs, chunk.columns, batch.run)
         if context.verb.linear:
-            point = complete_operating_point(values, batch.run)
+            point = complete_operating_point(values, batch.run, self.dtype)
             existing = [array.name for array in arrays]
             arrays += tuple(operating_point_arrays(arm, point, (chunk.rows,), existing))
         bad = _bad_rows(batch, chunk, arrays) if context.skips_bad_rows else []
@@ -256,7 +258,8 @@ class AlgorithmQuery:
         return {**lines, **_algorithm_lines(self, arm)}
 
     def _run_options(self) -> RunOptions:
-        return {"method": self.method, "loop_method": self.loops.method}
+        options: RunOptions = {"method": self.method, "loop_method": self.loops.method}
+        return options if self.dtype == "float64" else {**options, "dtype": self.dtype}
 
     def _reports_condition(self, context: QueryContext) -> bool:
         return context.settings.verbose and self.divides and not context.arm.loops
@@ -303,7 +306,8 @@ def answer_by_algorithms(
     if context.arm.loops or LOOP_FLAGS & context.question.options.keys():
         algorithms = replace(algorithms, loops=loop_options(context.question))
         algorithms.loops.require_useful(context.arm)
-    return run_function(context, algorithms)
+    dtype = cast(DType, context.question.text("dtype") or "float64")
+    return run_function(context, replace(algorithms, dtype=dtype))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from robolin.core.choices import (
     BASE_JOINTS,
     DISCRETIZATIONS,
+    DTYPES,
     JOINS,
     LOOP_METHODS,
     ON_BAD_ROW,
@@ -130,6 +131,8 @@ METHOD_OPTION, LOOP_METHOD_OPTION = (
     OptionSpec("choice", COMMON_METHODS, excludes={"prescribe": METHOD_NOT_SELECTABLE}),
     OptionSpec("choice", LOOP_METHODS),
 )
+
+DTYPE_OPTION = OptionSpec("choice", DTYPES, excludes={"residual external curvature": "use float64"})
 
 # prescribed joints and closed loops, for commands that compute accelerations
 FORWARD_OPTIONS: Mapping[str, OptionSpec] = {

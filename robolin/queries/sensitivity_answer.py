@@ -15,14 +15,13 @@ from robolin.analysis.sensitivity import (
     sensitivity_blocks,
     split_columns,
 )
-from robolin.api.run_options import run_options
 from robolin.core.arm import Arm, Vector3
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of, units_along
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_payload
 from robolin.core.threads import threads_for
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import evaluate
+from robolin.evaluation.evaluate import EngineChoice, evaluate
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
 from robolin.queries.question import Question
@@ -182,7 +181,7 @@ def _parts(
 ) -> Iterator[Result]:
     """Yield the sensitivity matrices of consecutive rows."""
     arm, geometry, first = context.arm, context.question.flag("geometry"), 0
-    options = run_options("auto", "auto", along["jobs"], None)
+    options: EngineChoice = {"jobs": along["jobs"]}
     along = {name: value for name, value in along.items() if name != "jobs"}
     nominal = nominal_motion(arm, **along, options=options)
     for block in sensitivity_blocks(arm, nominal, geometry, options):

@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
+from robolin.core.choices import DType
 from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES, unit_of
 from robolin.core.result import RESERVED_NAMES, Array
 from robolin.core.text import join_and, pluralize
@@ -193,14 +194,14 @@ def _changes(context: QueryContext) -> dict[str, Floats]:
     return {name: np.array(change) for name, change in changes.items()}
 
 
-def complete_operating_point(values: Values, run: Run) -> Values:
-    """Return the state with both accelerations and torques."""
+def complete_operating_point(values: Values, run: Run, dtype: DType = "float64") -> Values:
+    """Return the state with both accelerations and torques, in the type that was used."""
     point = {name: values[name] for name in POINT if name in values}
     if "tau" not in point:
         point["tau"] = run("inverse", point)["tau"]
     elif "qdd" not in point:
         point["qdd"] = run("forward", point)["qdd"]
-    return {name: point[name] for name in POINT}
+    return {name: point[name].astype(dtype, copy=False) for name in POINT}
 
 
 def perturbations(

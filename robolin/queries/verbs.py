@@ -23,6 +23,7 @@ from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.queries.option_specs import (
     ANY_QUANTITY,
     DIAGONALIZE_OPTIONS,
+    DTYPE_OPTION,
     EXCITE_OPTIONS,
     EXTERNAL_OPTIONS,
     FILE,
@@ -72,6 +73,7 @@ _DYNAMICS = (
                 "switch", requires={"trajectory": "add --trajectory FILE with measured efforts"}
             ),
             **EXTERNAL_OPTIONS,
+            "dtype": DTYPE_OPTION,
         },
         answers="robolin.queries.algorithm_answer:answer_inverse",
         needs_all_rows=("external",),
@@ -85,6 +87,7 @@ _DYNAMICS = (
         own_options={
             **FORWARD_OPTIONS,
             "method": METHOD_OPTION._replace(choices=COMMON_METHODS + FORWARD_METHODS),
+            "dtype": DTYPE_OPTION,
             "links": SWITCH,
             "tip-acceleration": OptionSpec(optional_value=True, frame=True),
         },
@@ -96,7 +99,10 @@ _DYNAMICS = (
         "Compute the mass matrix, its inverse and factors (CRBA).",
         states=("q", "qd"),
         states_from=TRAJECTORY,
-        own_options=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
+        own_options={
+            **dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
+            "dtype": DTYPE_OPTION,
+        },
         answers="robolin.queries.algorithm_answer:answer_mass_matrix",
     ),
     Verb(
@@ -106,7 +112,7 @@ _DYNAMICS = (
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dqdd"),
-        own_options={"perturb": TEXTS, "weights": TEXT},
+        own_options={"perturb": TEXTS, "weights": TEXT, "dtype": DTYPE_OPTION},
         answers="robolin.queries.algorithm_answer:answer_linearize_inverse",
         linear=True,
     ),
@@ -124,6 +130,7 @@ _DYNAMICS = (
             ),
             "weights": OptionSpec(excludes={"prescribe": "multiply the matrices by the weights"}),
             "method": METHOD_OPTION,
+            "dtype": DTYPE_OPTION,
         },
         answers="robolin.queries.algorithm_answer:answer_linearize_forward",
         linear=True,
@@ -142,6 +149,7 @@ _DYNAMICS = (
                 "switch", excludes={"reference=frame": "use --reference world"}
             ),
             **dict.fromkeys(("operational-space", "operational-space-inverse"), SWITCH),
+            "dtype": DTYPE_OPTION,
         },
         answers="robolin.queries.matrix_answers:answer_jacobian",
     ),
@@ -159,6 +167,7 @@ _DYNAMICS = (
         "Compute the centre of mass, momentum and Jacobians.",
         states=("q", "qd"),
         states_from=TRAJECTORY,
+        own_options={"dtype": DTYPE_OPTION},
         answers="robolin.queries.matrix_answers:answer_momentum",
     ),
     Verb(
@@ -167,7 +176,7 @@ _DYNAMICS = (
         "Transform to diagonalizing quasi-velocities.",
         states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
         states_from={**TRAJECTORY, **samples_with("curvature")},
-        own_options=DIAGONALIZE_OPTIONS,
+        own_options={**DIAGONALIZE_OPTIONS, "dtype": DTYPE_OPTION},
         answers="robolin.queries.matrix_answers:answer_diagonalize",
         needs_all_rows=("curvature",),
         uses_lapack=lambda options: "curvature" in options,

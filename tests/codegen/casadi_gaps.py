@@ -16,10 +16,11 @@ import numpy as np
 
 import robolin
 from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
-from robolin.codegen.functions import DOUBLE, ChosenQuestion, chosen_question
+from robolin.codegen.functions import ChosenQuestion, chosen_question
 from robolin.codegen.single_precision import random_states
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats
+from robolin.dynamics.algebra.trigonometry import DOUBLE
 from robolin.engine.run import run_on
 from robolin.evaluation.evaluate import evaluate_rows
 

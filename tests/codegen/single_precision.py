@@ -19,9 +19,10 @@ import numpy as np
 
 import robolin
 from robolin.codegen.c_test_file import LARGEST_ERROR
-from robolin.codegen.functions import PRECISIONS, chosen_question
+from robolin.codegen.functions import chosen_question
 from robolin.codegen.single_precision import largest_error_of, random_states
 from robolin.core.arm import Arm
+from robolin.dynamics.algebra.trigonometry import PRECISIONS
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.frames import ABOUT_A_FRAME
 from tests.codegen.__main__ import query_dict, supported_verbs

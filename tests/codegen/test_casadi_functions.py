@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.codegen.functions import DOUBLE, QUESTIONS, chosen_question
+from robolin.codegen.functions import QUESTIONS, chosen_question
 from robolin.codegen.single_precision import random_states
+from robolin.dynamics.algebra.trigonometry import DOUBLE
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME

@@ -8,7 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from robolin.codegen.functions import DOUBLE, FLOAT, root_in, sin_cos_in, tanh_in
+from robolin.codegen.functions import root_in
+from robolin.dynamics.algebra.trigonometry import DOUBLE, FLOAT, sin_cos_in, tanh_in
 
 
 def test_roots_are_the_machines_own() -> None:

@@ -13,7 +13,7 @@ import pytest
 import robolin
 from robolin.codegen import single_precision as floats
 from robolin.codegen.c_statements import literal
-from robolin.codegen.functions import DOUBLE, FLOAT, QUESTIONS, ChosenQuestion, chosen_question
+from robolin.codegen.functions import QUESTIONS, ChosenQuestion, chosen_question
 from robolin.codegen.single_precision import (
     MEASURED_STATES,
     max_float_error,
@@ -21,6 +21,7 @@ from robolin.codegen.single_precision import (
     valid_states,
 )
 from robolin.core.arm import Arm
+from robolin.dynamics.algebra.trigonometry import DOUBLE, FLOAT
 from robolin.engine.run import run_on
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate

@@ -85,7 +85,7 @@ def test_a_small_result_does_not_occupy_a_large_buffer() -> None:
 
 def test_the_pool_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest buffers are freed if there are too many or if they are too large together."""
-    monkeypatch.setattr(buffer_pool, "MAX_POOLED_DOUBLES", 1000)
+    monkeypatch.setattr(buffer_pool, "MAX_POOLED_BYTES", 8000)
     memory = BufferPool()
     held = [memory.take(size) for size in (400, 400, 400)]
     assert [piece.size for piece in memory._buffers] == [400, 400]

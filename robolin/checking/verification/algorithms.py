@@ -21,6 +21,7 @@ from robolin.checking.verification.checks import (
 from robolin.core.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
 from robolin.evaluation.evaluate import arm_cache
+from robolin.evaluation.float32 import evaluate_float32
 
 FAMILY = "algorithms"
 
@@ -232,3 +233,39 @@ def same_bits(on: CheckContext, names: Sequence[str], family: str, title: str) -
     detail = f"{', '.join(culprits[:3])} differ" if culprits else f"{len(names)} algorithms"
     verdict: Verdict = "failed" if differing else "passed"
     yield Check(family, title, verdict, float(differing), 0.0, "bits", worst, detail)
+
+
+FLOAT32_FAMILY = "float32"
+FLOAT32_VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
+# ratio of the rounding errors of single and double precision
+ROUNDING_RATIO = 2.0**29
+
+
+def single_precision(on: CheckContext) -> Iterator[Check]:
+    """Error of `dtype="float32"`; a robot that needs double precision is not a failure."""
+    for verb in FLOAT32_VERBS:
+        name, reason = on.answering(verb)
+        title = f"{verb}: single precision = double precision"
+        if reason or on.arm.loops:
+            detail = reason or "robots with closed loops need double precision"
+            yield not_applicable(FLOAT32_FAMILY, title, detail)
+            continue
+        inputs = {need: np.asarray(values) for need, values in on.inputs(name).items()}
+        arrays, status = evaluate_float32(on.arm, name, inputs, (len(on.q),), {"engine": "python"})
+        check = worst(_float32_checks(on, name, title, arrays))
+        lost = int(np.count_nonzero(status))
+        if check.verdict == "passed" and not lost:
+            yield check
+        else:
+            states = f", no result in {lost} of {len(on.q)} states" if lost else ""
+            detail = f"use float64: error {check.error:.1e} in single precision{states}"
+            yield not_applicable(FLOAT32_FAMILY, title, detail)
+
+
+def _float32_checks(
+    on: CheckContext, name: str, title: str, arrays: Mapping[str, AnyArray]
+) -> Iterator[Check]:
+    for array, values in arrays.items():
+        bound = Bound(ROUNDING_RATIO * np.asarray(on.bound(name, array).value), "single")
+        terms = ROUNDING_RATIO * np.asarray(on.terms(name, array))
+        yield compared(FLOAT32_FAMILY, title, values, on.result(name, array), bound, terms)

@@ -38,6 +38,7 @@ WHY = {
     "bodies": "10 (1e-12 + 1e-15 (cond(M) + bodies)): also divided by the inertia of every body",
     "loops": "10 (1e-12 + 1e-15 cond([M L*; L 0])): divided by the mass matrix with constraints",
     "bits": "0: bit-identical",
+    "single": "2^29 times the bound of double precision: the ratio of their rounding errors",
     "differences": "1e-5: the reference implementation uses finite differences",
 }
 

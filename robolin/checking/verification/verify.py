@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robolin.checking.verification.algorithms import algorithms, engines
+from robolin.checking.verification.algorithms import algorithms, engines, single_precision
 from robolin.checking.verification.check_context import (
     SUM,
     CheckContext,
@@ -107,8 +107,9 @@ def _of_accelerations(on: CheckContext) -> Iterator[Check]:
     true = complex_step_along(on.arm, source, inputs, changes)["qdd"]
     computed = on.result(on.answering("perturb-forward")[0], "dqdd")
     yield compared(FAMILY, titles[-2], computed, true, on.accelerations, on.acceleration_terms)
+    # the direction contains rounded accelerations
     motion = {"q": on.states["dq"], "qd": on.states["dqd"], "qdd": computed}
-    yield _of_gradient(on, "forward", motion, on.divided, on.forward_terms)
+    yield _of_gradient(on, "forward", motion, on.accelerations, on.forward_terms)
 
 
 def _of_prescribed_motion(on: CheckContext) -> Check:
@@ -197,7 +198,8 @@ def verify(
 ) -> Verification:
     """Verify robolin's results for a robot at states inside its limits.
 
-    Derivatives, identities, algorithms, engines and digits are checked, each with an error bound.
+    Derivatives, identities, algorithms, engines, float32 and digits are checked, each with an
+    error bound.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -245,6 +247,7 @@ _FAMILIES: tuple[Callable[[CheckContext], Iterator[Check]], ...] = (
     identities,
     algorithms,
     engines,
+    single_precision,
     digits,
     closed_loops,
 )

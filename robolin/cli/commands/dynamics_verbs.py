@@ -8,6 +8,7 @@ from robolin.cli.flags.forward_flags import (
     CLOCK,
     CLOSE_FLAG,
     DRIVE,
+    DTYPE_FLAG,
     FORWARD_METHOD_FLAG,
     LOOP_METHOD_FLAG,
     METHOD_FLAG,
@@ -78,7 +79,7 @@ _SHORT = (
 )
 
 
-@query_command("inverse", [_RESIDUAL, *_EXTERNAL], further=[LIMITS], short=_SHORT)
+@query_command("inverse", [_RESIDUAL, *_EXTERNAL, DTYPE_FLAG], further=[LIMITS], short=_SHORT)
 def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """Compute the torques of a motion (RNEA).
 
@@ -121,7 +122,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
 _LINEARIZE_SHORT = "q qd qdd perturb weights trajectory payload gravity only output"
 
 
-@query_command("linearize-inverse", gives="dtau", short=_LINEARIZE_SHORT)
+@query_command("linearize-inverse", [DTYPE_FLAG], gives="dtau", short=_LINEARIZE_SHORT)
 def linearize_inverse_command(inquiry: Request, out: Output) -> None:
     """Linearize the inverse dynamics (derivatives of tau).
 
@@ -164,7 +165,7 @@ _FORWARD_HELP = {"qdd": "Accelerations of the prescribed joints (default 0)"}
 
 @query_command(
     "forward",
-    [PRESCRIBE, FORWARD_METHOD_FLAG, *_FORWARD_FLAGS, CLOSE_FLAG, LOOP_METHOD_FLAG],
+    [PRESCRIBE, FORWARD_METHOD_FLAG, *_FORWARD_FLAGS, CLOSE_FLAG, LOOP_METHOD_FLAG, DTYPE_FLAG],
     state_help=_FORWARD_HELP,
     short="q qd tau prescribe trajectory method links tip-acceleration payload only output format",
 )
@@ -195,7 +196,7 @@ _LINEARIZE_FORWARD_HELP = {
     **POINT_HELP,
     "qdd": f"{POINT_HELP['qdd']}\nWith --prescribe: accelerations of the prescribed joints.",
 }
-_LINEARIZE_FORWARD_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD_FLAG]
+_LINEARIZE_FORWARD_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD_FLAG, DTYPE_FLAG]
 
 
 @query_command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robolin.cli.flags.flag import METHOD, flags
+from robolin.cli.flags.forward_flags import DTYPE_FLAG
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import sample_flags
 from robolin.cli.query_command import query_command, run_and_write
@@ -30,7 +31,10 @@ _MASS_MATRIX_SHORT = (
 
 
 @query_command(
-    "mass-matrix", _MASS_MATRIX_FLAGS, state_help=_MASS_MATRIX_HELP, short=_MASS_MATRIX_SHORT
+    "mass-matrix",
+    [*_MASS_MATRIX_FLAGS, DTYPE_FLAG],
+    state_help=_MASS_MATRIX_HELP,
+    short=_MASS_MATRIX_SHORT,
 )
 def mass_matrix_command(inquiry: Request, out: Output) -> None:
     """Compute the mass matrix, its inverse and factors (CRBA).
@@ -77,7 +81,9 @@ _DIAGONALIZE_SHORT = (
 
 
 @query_command(
-    "diagonalize", [*sample_flags("--curvature"), *_DIAGONALIZE_FLAGS], short=_DIAGONALIZE_SHORT
+    "diagonalize",
+    [*sample_flags("--curvature"), *_DIAGONALIZE_FLAGS, DTYPE_FLAG],
+    short=_DIAGONALIZE_SHORT,
 )
 def diagonalize_command(inquiry: Request, out: Output) -> None:
     """Transform to diagonalizing quasi-velocities.
@@ -131,7 +137,12 @@ _JACOBIAN_SHORT = (
 )
 
 
-@query_command("jacobian", _JACOBIAN_FLAGS, state_help=_JACOBIAN_HELP, short=_JACOBIAN_SHORT)
+@query_command(
+    "jacobian",
+    [*_JACOBIAN_FLAGS, DTYPE_FLAG],
+    state_help=_JACOBIAN_HELP,
+    short=_JACOBIAN_SHORT,
+)
 def jacobian_command(inquiry: Request, out: Output) -> None:
     """Compute the pose, twist and Jacobian of a frame.
 
@@ -202,7 +213,11 @@ def ik_command(inquiry: Request, out: Output) -> None:
     run_and_write(inquiry, out)
 
 
-@query_command("momentum", [], short="q qd trajectory floating-base payload tip only output format")
+@query_command(
+    "momentum",
+    [DTYPE_FLAG],
+    short="q qd trajectory floating-base payload tip only output format",
+)
 def momentum_command(inquiry: Request, out: Output) -> None:
     """Compute the centre of mass, momentum and Jacobians.
 

@@ -18,11 +18,11 @@ from robolin.control.simulation.running_cost import IntegralsAt, RunningCost
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost, RecordedRates
 from robolin.core.arm import Arm
-from robolin.core.arrays import Complexes, Floats
+from robolin.core.arrays import Complexes, Floats, nonfinite_input_rows
 from robolin.core.quantity_table import joint_unit
 from robolin.description.inspection import in_words, moving_differences
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import RunOptions, evaluate_arm, nonfinite_input_rows
+from robolin.evaluation.evaluate import RunOptions, evaluate_arm
 
 # projects q and q̇ onto the constraints
 Project = Callable[[Floats, Floats], tuple[Floats, Floats]]

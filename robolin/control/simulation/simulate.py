@@ -50,13 +50,14 @@ from robolin.core.arrays import (
     as_joint_array,
     batch_of,
     joint_arrays,
+    nonfinite_input_rows,
     require_arm,
     require_sound,
 )
 from robolin.core.choices import Integrator, StateForm
 from robolin.engine.compiled.kernels import can_compile
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions, nonfinite_input_rows
+from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
 from robolin.evaluation.loop_projection import simulated_loops
 from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 

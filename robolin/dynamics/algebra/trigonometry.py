@@ -14,6 +14,8 @@ with -2|x| = k ln 2 + r and |r| ≤ ½ ln 2; beyond |x| = 20 the result is 1 to 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robolin.dynamics.algebra.comparison import if_less
@@ -145,3 +147,64 @@ def _power_of_two(k: Scalar) -> Scalar:
         power = if_less(k, bit, power, power * 2.0**-bit)
         k = if_less(k, bit, k, k - bit)
     return power
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A floating-point format.
+
+    real:          its name in C and LLVM
+    size:          bytes of a number
+    digits:        bits of the mantissa
+    halvings:      powers of two that scale any normal number to 1 … 4
+    largest_angle: largest angle with a fully accurate sine
+    less_inertia:  factor on the inertia threshold, relative to double
+    less_rank:     factor on the rank threshold, relative to double
+    """
+
+    real: str
+    size: int
+    digits: int
+    halvings: tuple[int, ...]
+    largest_angle: float
+    less_inertia: float = 1.0
+    less_rank: float = 1.0
+
+    @property
+    def ulp(self) -> float:
+        """Distance of adjacent numbers between 1 and 2."""
+        return 2.0 ** (1 - self.digits)
+
+    @property
+    def rounder(self) -> float:
+        """Adding and subtracting this number rounds to the nearest integer."""
+        return 1.5 * 2.0 ** (self.digits - 1)
+
+
+DOUBLE = Precision("double", 8, 53, (512, 256, 128, 64, 32, 16, 8, 4, 2), LARGEST_ANGLE)
+# floats: an inertia is round-off below 1e-6 of its terms, and a rank is lost below 1e-4 of a pivot
+FLOAT = Precision("float", 4, 24, (64, 32, 16, 8, 4, 2), 2.0**13, 1e7, 1e6)
+PRECISIONS = {each.real: each for each in (DOUBLE, FLOAT)}
+
+# π/2 for floats: the first two parts have at most 9 bits, so that 2¹³ times each is exact
+_FIRST, _SECOND = float.fromhex("0x1.92p+0"), float.fromhex("0x1.fbp-12")
+_THIRD = ((HALF_PI[0] - _FIRST) - _SECOND) + HALF_PI[1]
+
+
+def sin_cos_in(precision: Precision) -> Callable[[Scalar], tuple[Scalar, Scalar]]:
+    """(sin x, cos x) for angles up to the precision's largest."""
+    return sin_cos_by_polynomials if precision is DOUBLE else _sin_cos_of_float
+
+
+def _sin_cos_of_float(x: Scalar) -> tuple[Scalar, Scalar]:
+    k = (x * TWO_OVER_PI + FLOAT.rounder) - FLOAT.rounder
+    r = ((x - k * _FIRST) - k * _SECOND) - k * _THIRD
+    z = r * r
+    # omitted terms are below half an ulp of a float
+    sine = r + z * r * polynomial(SINE[:4], z)
+    cosine = (1.0 - 0.5 * z) + z * z * polynomial(COSINE[:4], z)
+    return turned_by_quarters(sine, cosine, k, FLOAT.rounder)
+
+
+def tanh_in(precision: Precision, x: Scalar) -> Scalar:
+    return tanh_by_series(x, precision.rounder)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robolin.dynamics.algebra.comparison import Shape
-from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
+from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.lanes import Lane, Value
+from robolin.engine.compiled.lanes import SCALAR, Lane, Value
 from robolin.engine.compiled.layout import Variant
 from robolin.engine.compiled.llvm_text import RANGE, Assembly, entries, surroundings
 from robolin.engine.compiled.trace import TracedChain
@@ -49,9 +49,10 @@ def trace(
     gives: Mapping[str, Shape],
     variant: Variant,
     width: int,
+    precision: Precision = DOUBLE,
 ) -> tuple[str, int, int]:
     """Assembly of the kernel, its scratch vectors per link, and its number of tables."""
-    asm = Assembly(width)
+    asm = Assembly(width, precision)
     chain = KernelChain(asm, variant, inputs, gives)
     for row in asm.loop(Value("%first"), Value("%last"), width):
         _clear(chain)
@@ -62,7 +63,7 @@ def trace(
         # non-temporal stores must be visible before completion is signalled
         asm.do("fence seq_cst")
     kernel = asm.function_text("kernel", f"{ARGUMENTS}, {RANGE}")
-    text = "\n".join((surroundings(width), kernel, entries(ARGUMENTS)))
+    text = "\n".join((surroundings(width, precision), kernel, entries(ARGUMENTS)))
     return text, chain.scratch_vectors, chain.table_count
 
 
@@ -90,7 +91,7 @@ def _gather(chain: KernelChain, row: Value) -> None:
             chain.arrays[name][k] = value
             doubts.append(value - value)
             if name == "q":
-                doubts.append(value.if_less(LARGEST_ANGLE, value.size(), 1.0, 0.0))
+                doubts.append(value.if_less(asm.precision.largest_angle, value.size(), 1.0, 0.0))
         nothing.value = (nothing.value[0] + pairwise_sum(doubts),)
     _suspect(chain, nothing.lanes[0])
 
@@ -108,8 +109,8 @@ def _input(chain: KernelChain, name: str, k: Value, starts: Sequence[Value]) -> 
     index = chain.arm.int_entry(layout.PLACE, coordinate)
     vector = Value("poison")
     for lane, start in enumerate(starts):
-        number = asm.load("double", asm.address(start, index))
-        vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
+        number = asm.load(SCALAR, asm.address(start, index))
+        vector = asm.emit(f"insertelement {asm.vector} {vector}, {asm.real} {number}, i32 {lane}")
     return chain.apply_mimic(name, k, Lane(asm, vector))
 
 
@@ -165,9 +166,9 @@ def _scatter_one_by_one(
         for _ in asm.only_if(present):
             for e in asm.loop(done, size, 1):
                 vector = asm.vector_address(stage, e)
-                number_here = asm.load("double", asm.address(vector, lane))
-                tidy = asm.emit(f"fadd double {number_here}, 0.0")
-                asm.do(f"store double {tidy}, ptr {asm.address(starts[lane], e)}, align 8")
+                number_here = asm.load(SCALAR, asm.address(vector, lane))
+                tidy = asm.emit(f"fadd {asm.real} {number_here}, 0.0")
+                asm.store(tidy, asm.address(starts[lane], e))
 
 
 def _streaming(chain: KernelChain) -> Value:
@@ -181,7 +182,7 @@ def _streamed(chain: KernelChain, data: Value, size: Value) -> Value:
     """Condition for non-temporal stores of a result: all its vectors are aligned."""
     asm = chain.asm
     address = asm.emit(f"ptrtoint ptr {data} to i64")
-    off = asm.int_op("and", address, 8 * asm.width - 1)
+    off = asm.int_op("and", address, asm.precision.size * asm.width - 1)
     rest = asm.int_op("and", size, asm.width - 1)
     on_boundaries = asm.emit(f"icmp eq i64 {asm.int_op('or', off, rest)}, 0")
     return asm.emit(f"and i1 {_streaming(chain)}, {on_boundaries}")
@@ -237,4 +238,4 @@ def _scatter_status(chain: KernelChain, row: Value) -> None:
         for _ in asm.only_if(present):
             number = asm.emit(f"extractelement {asm.vector} {status.value}, i32 {lane}")
             address = asm.address(Value("%complaints"), here)
-            asm.do(f"store double {number}, ptr {address}, align 8")
+            asm.store(number, address)

@@ -21,10 +21,11 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, TypeAlias
 
 from robolin.core.progress import running
 from robolin.dynamics.algebra.comparison import Shape
+from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError
 
@@ -40,6 +41,7 @@ class KernelSpec:
 
     algorithm: entry of the catalogue; its `run` is used only to compile
     optimized: False compiles in a tenth of the time, and the kernel is up to twice as slow
+    precision: double, or float for kernels of single precision
     """
 
     name: str
@@ -49,6 +51,7 @@ class KernelSpec:
     variant: Variant
     width: int
     optimized: bool
+    precision: Precision = DOUBLE
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ class Kernel:
     keep_alive: Any
 
 
-_kernels: dict[tuple[str, Variant, int, bool], Kernel] = {}
+_MemoryKey: TypeAlias = tuple[str, Variant, int, bool, str]
+
+_kernels: dict[_MemoryKey, Kernel] = {}
 # guards all LLVM calls; reentrant, because a signal handler may request a kernel
 _lock = RLock()
 
@@ -97,8 +102,8 @@ def is_cached(spec: KernelSpec) -> bool:
         return read_kernel(_key(spec)) is not None
 
 
-def _memory_key(spec: KernelSpec) -> tuple[str, Variant, int, bool]:
-    return spec.name, spec.variant, spec.width, spec.optimized
+def _memory_key(spec: KernelSpec) -> _MemoryKey:
+    return spec.name, spec.variant, spec.width, spec.optimized, spec.precision.real
 
 
 def _load_or_compile(spec: KernelSpec) -> Kernel:
@@ -116,7 +121,7 @@ def _compiled(spec: KernelSpec) -> bytes:
     from robolin.engine.compiled.kernel_text import trace
 
     text, scratch, tables = trace(
-        spec.algorithm.run, spec.needs, dict(spec.gives), spec.variant, spec.width
+        spec.algorithm.run, spec.needs, dict(spec.gives), spec.variant, spec.width, spec.precision
     )
     head = json.dumps({"scratch": scratch, "tables": tables}).encode()
     return head + b"\n" + object_code(text, spec.optimized)
@@ -277,6 +282,7 @@ def _key(spec: KernelSpec) -> str:
         "variant": asdict(spec.variant),
         "width": spec.width,
         "optimized": spec.optimized,
+        "precision": spec.precision.real,
         **target_description(),
     }
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NewType, Protocol, cast
 
 from robolin.dynamics.algebra.scalar import Scalar, Vector
-from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials, tanh_by_series
+from robolin.dynamics.algebra.trigonometry import Precision, sin_cos_in, tanh_in
 
 
 class Lane:
@@ -53,12 +53,12 @@ class Lane:
     def sin_cos(self) -> tuple[Scalar, Scalar]:
         pair = self.asm.sin_cos(self.value)
         if pair is None:
-            return sin_cos_by_polynomials(self)
+            return sin_cos_in(self.asm.precision)(self)
         return Lane(self.asm, pair[0]), Lane(self.asm, pair[1])
 
     def tanh(self) -> Scalar:
         value = self.asm.tanh(self.value)
-        return tanh_by_series(self) if value is None else Lane(self.asm, value)
+        return tanh_in(self.asm.precision, self) if value is None else Lane(self.asm, value)
 
     def if_less(self, a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Lane:
         return self.select(self.compare("olt", a, b), yes, no)
@@ -150,15 +150,20 @@ class Memory:
 
 Value = NewType("Value", str)
 
+# kind of a real number in memory, as opposed to an LLVM type
+SCALAR = "scalar"
+
 
 class Instructions(Protocol):
     """Emitter of the instructions of one function.
 
+    precision: format of real numbers
     n, m:    numbers of links and coordinates
     doubles, integers, scratch, tables, staging: start addresses of memory, see `layout`
     epoch:   changes when a loop begins or ends: values computed before may be invalid after
     """
 
+    precision: Precision
     n: Value
     m: Value
     doubles: Value
@@ -195,7 +200,7 @@ class Instructions(Protocol):
     def real_of(self, number: Value) -> Value: ...
 
     # memory
-    def address(self, pointer: Value, index: Value | int, kind: str = "double") -> Value: ...
+    def address(self, pointer: Value, index: Value | int, kind: str = SCALAR) -> Value: ...
     def load(self, kind: str, pointer: Value) -> Value: ...
     def int_table_at_entry(self, offset: Value) -> Value: ...
     def vectors_at_entry(self, memory: Value, offset: Value) -> Value: ...

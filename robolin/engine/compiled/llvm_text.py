@@ -5,22 +5,23 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 
-from robolin.engine.compiled.lanes import Instructions, Value
+from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
+from robolin.engine.compiled.lanes import SCALAR, Instructions, Value
 
 # number of the metadata node that marks non-temporal stores
 ONCE = 0
 
 
 class Assembly:
-    """The text of one function that works on vectors of `width` doubles."""
+    """The text of one function that works on vectors of `width` numbers of one precision."""
 
     n, m = Value("%n"), Value("%m")
     doubles, integers = Value("%doubles"), Value("%wholes")
     scratch, tables, staging = Value("%scratch"), Value("%tables"), Value("%staging")
 
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self.vector = f"<{width} x double>"
+    def __init__(self, width: int, precision: Precision = DOUBLE) -> None:
+        self.width, self.precision, self.real = width, precision, precision.real
+        self.vector = f"<{width} x {self.real}>"
         self._entry: list[str] = []
         self._body: list[str] = []
         self._count = 0
@@ -54,16 +55,18 @@ class Assembly:
 
     def splat(self, number: float) -> Value:
         """A constant in every lane."""
-        bits = struct.unpack("<Q", struct.pack("<d", number))[0]
-        lane = f"double 0x{bits:016X}"
+        # LLVM writes constants of either precision with the bits of a double
+        rounded = number if self.precision is DOUBLE else float32_value(number)
+        bits = struct.unpack("<Q", struct.pack("<d", rounded))[0]
+        lane = f"{self.real} 0x{bits:016X}"
         return Value("<" + ", ".join([lane] * self.width) + ">")
 
     def binary(self, operation: str, a: Value, b: Value) -> Value:
         return self.emit(f"{operation} {self.vector} {a}, {b}")
 
     def broadcast(self, number: Value) -> Value:
-        """A double in every lane."""
-        first = self.emit(f"insertelement {self.vector} poison, double {number}, i32 0")
+        """A number in every lane."""
+        first = self.emit(f"insertelement {self.vector} poison, {self.real} {number}, i32 0")
         zeros = f"<{self.width} x i32> zeroinitializer"
         return self.emit(f"shufflevector {self.vector} {first}, {self.vector} poison, {zeros}")
 
@@ -71,8 +74,8 @@ class Assembly:
         return self.emit(f"fneg {self.vector} {number}")
 
     def function(self, name: str, number: Value) -> Value:
-        call = f"call {self.vector} @llvm.{name}.v{self.width}f64({self.vector} {number})"
-        return self.emit(call)
+        overload = f"v{self.width}f{8 * self.precision.size}"
+        return self.emit(f"call {self.vector} @llvm.{name}.{overload}({self.vector} {number})")
 
     def sin_cos(self, number: Value) -> None:
         """None: LLVM has no instruction for sine and cosine."""
@@ -113,18 +116,25 @@ class Assembly:
         )
 
     def _align(self, aligned: bool) -> int:
-        return 8 * self.width if aligned else 8
+        return self.precision.size * (self.width if aligned else 1)
 
     # addresses
 
-    def address(self, pointer: Value, index: Value | int, kind: str = "double") -> Value:
-        return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {index}")
+    def address(self, pointer: Value, index: Value | int, kind: str = SCALAR) -> Value:
+        element = self.real if kind == SCALAR else kind
+        return self.emit(f"getelementptr {element}, ptr {pointer}, i64 {index}")
 
     def vector_address(self, pointer: Value, index: Value | int) -> Value:
         return self.address(pointer, index, self.vector)
 
     def load(self, kind: str, pointer: Value) -> Value:
+        if kind == SCALAR:
+            return self.emit(f"load {self.real}, ptr {pointer}, align {self.precision.size}")
         return self.emit(f"load {kind}, ptr {pointer}, align 8")
+
+    def store(self, value: Value, pointer: Value) -> None:
+        """Store one number."""
+        self.do(f"store {self.real} {value}, ptr {pointer}, align {self.precision.size}")
 
     def int_table_at_entry(self, offset: Value) -> Value:
         """Address of a table of integers."""
@@ -135,7 +145,7 @@ class Assembly:
         return self.emit_at_entry(f"getelementptr {self.vector}, ptr {memory}, i64 {offset}")
 
     def variable(self) -> Value:
-        return self.emit_at_entry(f"alloca {self.vector}, align {8 * self.width}")
+        return self.emit_at_entry(f"alloca {self.vector}, align {self._align(True)}")
 
     # integers
 
@@ -149,8 +159,8 @@ class Assembly:
         return self.emit(f"icmp ne i64 {number}, 0")
 
     def real_of(self, number: Value) -> Value:
-        """An integer as a double in every lane."""
-        return self.broadcast(self.emit(f"sitofp i64 {number} to double"))
+        """An integer as a real number in every lane."""
+        return self.broadcast(self.emit(f"sitofp i64 {number} to {self.real}"))
 
     def smaller(self, a: Value | int, b: Value | int) -> Value:
         return self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
@@ -230,17 +240,23 @@ class Assembly:
 _IS_INSTRUCTIONS: type[Instructions] = Assembly
 
 
-def surroundings(width: int) -> str:
-    """Declarations and module flags for functions on vectors of `width` doubles."""
-    vector = f"<{width} x double>"
+def float32_value(number: float) -> float:
+    """The nearest number of single precision."""
+    value: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    return value
+
+
+def surroundings(width: int, precision: Precision = DOUBLE) -> str:
+    """Declarations and module flags for functions on vectors of `width` numbers."""
+    vector, overload = f"<{width} x {precision.real}>", f"v{width}f{8 * precision.size}"
     return f"""
-declare {vector} @llvm.sqrt.v{width}f64({vector})
-declare {vector} @llvm.fabs.v{width}f64({vector})
+declare {vector} @llvm.sqrt.{overload}({vector})
+declare {vector} @llvm.fabs.{overload}({vector})
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 !{ONCE} = !{{i32 1}}
 !llvm.module.flags = !{{!{ONCE + 1}}}
-!{ONCE + 1} = !{{i32 1, !"override-stack-alignment", i32 {8 * width}}}
+!{ONCE + 1} = !{{i32 1, !"override-stack-alignment", i32 {precision.size * width}}}
 """
 
 

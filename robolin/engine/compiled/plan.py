@@ -18,11 +18,10 @@ import numpy as np
 
 from robolin.core.arrays import AnyArray
 from robolin.core.threads import cores, run_in_threads
-from robolin.engine.compiled import layout
+from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
 from robolin.engine.compiled.kernels import KernelSpec, host_width, kernel_for, optimizing
-from robolin.engine.compiled.layout import Variant
+from robolin.engine.compiled.layout import ArmTables
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
-from robolin.engine.parameters import FrameRow, Parameters, first_of_subtrees
 
 # cost model of a row: 1 ns per number of its results and 14 ns per joint, with 8 doubles per
 # register; waking a thread pays off from this many nanoseconds of work per thread
@@ -32,25 +31,16 @@ NANOSECONDS_PER_JOINT, USUAL_WIDTH, MIN_NANOSECONDS_PER_THREAD = 14, 8, 85_000
 # small ones let all threads end together; each thread claims at least this many pieces
 SMALLEST_PIECE, LARGEST_PIECE, PIECES_PER_THREAD = 1024, 16384, 32
 
-# results larger than this (64 MB) do not stay in the caches: use non-temporal stores
-NONTEMPORAL_MIN = 1 << 23
+# results of more bytes than this do not stay in the caches: use non-temporal stores
+NONTEMPORAL_MIN = 1 << 26
 
-# numbers in a cache line
-LINE = 8
+# bytes of a cache line
+LINE = 64
+
+# precision of a kernel -> type of its arrays
+NUMBER_TYPES = {"double": np.float64, "float": np.float32}
 
 _byte_in = ctypes.c_char.from_buffer
-
-
-@dataclass(frozen=True)
-class ArmTables:
-    """Parameter tables of one arm for kernels, computed once per arm."""
-
-    parameters: Parameters
-    n: int
-    m: int
-    variant: Variant
-    doubles: AnyArray
-    integers: AnyArray
 
 
 @dataclass(frozen=True)
@@ -71,112 +61,12 @@ class KernelCall:
 
 
 class ResultBuffer(NamedTuple):
-    """Memory for the results of many rows; `starts` are offsets in the block, in doubles."""
+    """Memory for the results of many rows; `starts` are offsets in the block, in numbers."""
 
     block: AnyArray
     address: int
     starts: list[int]
     sizes: list[int]
-
-
-def arm_tables(parameters: Parameters) -> ArmTables:
-    parents = [0, *(row.parent for row in parameters.links)]
-    return ArmTables(
-        parameters,
-        parameters.n,
-        len(parameters.order),
-        variant_of(parameters),
-        float_table(parameters),
-        int_table(parameters, first_of_subtrees(parents)),
-    )
-
-
-def variant_of(parameters: Parameters) -> Variant:
-    return Variant(
-        serial=parameters.serial,
-        all_turn=all(row.is_revolute for row in parameters.links),
-        mimics=parameters.mimics,
-        smooth_friction=parameters.friction_velocity is not None,
-        load_models=tuple(load.model for load in parameters.loads),
-        grouped=parameters.grouped,
-        roams=parameters.roaming is not None,
-        travels=parameters.travelling,
-        rigid_closures=tuple(closure.rigid for closure in parameters.closures),
-        seat=parameters.seat,
-        springs=parameters.springs,
-        group_rotors=parameters.group_rotors,
-        group_translations=bool(parameters.group_translations),
-        one_sided_friction=parameters.one_sided_friction,
-        own_friction_velocities=parameters.own_friction_velocities,
-    )
-
-
-def float_table(parameters: Parameters) -> np.ndarray:
-    """All real parameters of the arm, in the order of `layout`."""
-    tip = parameters.tip
-    head = [
-        *parameters.gravity,
-        parameters.friction_velocity or 0.0,
-        *parameters.origin,
-        *tip.axes,
-        *tip.point,
-        *(parameters.roaming or (0.0,) * 9),
-    ]
-    links = [
-        number
-        for row in parameters.links
-        for number in (
-            *row.rotation,
-            *row.offset,
-            row.mass,
-            *row.com,
-            *row.rotary,
-            row.armature,
-            row.damping,
-            row.friction,
-            row.ratio,
-            row.mimic_offset or -0.0,
-            *row.direction,
-        )
-    ]
-    loads = [
-        number
-        for load in parameters.loads
-        for number in (*load.axes, *load.point, *load.force, *load.moment)
-    ]
-    closures = [
-        number for frame in _closed_frames(parameters) for number in (*frame.axes, *frame.point)
-    ]
-    rows = parameters.links
-    springs = [x for row in rows if parameters.springs for x in (row.stiffness, row.rest)]
-    biases = [row.friction_bias for row in parameters.links if parameters.one_sided_friction]
-    own, default = parameters.own_friction_velocities, parameters.friction_velocity or 0.0
-    velocities = [row.friction_velocity or default for row in rows if own]
-    return np.array(head + links + loads + closures + springs + biases + velocities)
-
-
-def _closed_frames(parameters: Parameters) -> list[FrameRow]:
-    """Both frames of every closure."""
-    return [frame for each in parameters.closures for frame in (each.first, each.second)]
-
-
-def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
-    """All integer parameters of the arm; entry k of a table belongs to link k."""
-    n, m = parameters.n, len(parameters.order)
-    tables = np.zeros((layout.LINK_TABLES, n + 2), dtype=np.int64)
-    for k, row in enumerate(parameters.links, start=1):
-        order = (row.parent, first[k], row.is_revolute, row.coordinate, row.is_mimic)
-        tables[: layout.PLACE, k] = (*order, row.joint_body, row.joint_parent, row.origin_fixed)
-        tables[layout.TRAVELS, k] = row.frame_travels
-    tables[layout.PLACE, 1 : m + 1] = parameters.order
-    for k, row in enumerate(parameters.links, start=1):
-        if not row.is_mimic:
-            tables[layout.LEADER, row.coordinate] = k
-    partnered = [k for k, row in enumerate(parameters.links, start=1) if row.joint_body != k]
-    tables[layout.PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
-    loads = [load.link for load in parameters.loads]
-    links = [parameters.tip.link, *loads, *(frame.link for frame in _closed_frames(parameters))]
-    return np.concatenate([tables.ravel(), np.array(links, dtype=np.int64)])
 
 
 def kernel_spec(
@@ -185,12 +75,13 @@ def kernel_spec(
     arm: ArmTables,
     width: int | None = None,
     optimized: bool | None = None,
+    precision: Precision = DOUBLE,
 ) -> KernelSpec:
     """Kernel specification; width and optimization default to those of this machine."""
     gives = tuple(algorithm.gives.items())
-    wide = width or host_width()
+    wide = width or host_width() * DOUBLE.size // precision.size
     quick = optimizing() if optimized is None else optimized
-    return KernelSpec(name, algorithm, algorithm.needs, gives, arm.variant, wide, quick)
+    return KernelSpec(name, algorithm, algorithm.needs, gives, arm.variant, wide, quick, precision)
 
 
 class Plan:
@@ -198,6 +89,8 @@ class Plan:
 
     def __init__(self, arm: ArmTables, spec: KernelSpec) -> None:
         self._arm, self._kernel = arm, kernel_for(spec)
+        self._number = np.dtype(NUMBER_TYPES[spec.precision.real])
+        self._bytes = self._number.itemsize
         self._needs = len(spec.needs)
         self._shapes = {name: arm.parameters.sizes(shape) for name, shape in spec.gives}
         self._row_sizes = [prod(shape) for shape in self._shapes.values()]
@@ -211,18 +104,19 @@ class Plan:
             )
         ]
         self.width = width
-        # doubles of scratch, tables and staging
+        # numbers of scratch, tables and staging
         self.memory_sizes = (
             self._kernel.scratch_vectors * (arm.n + 2) * width,
             self._kernel.tables * (m + 1) ** 2 * width,
             sum(self._row_sizes) * width,
         )
-        self._fixed = (_address(arm.doubles), _address(arm.integers))
+        self._parameters = arm.doubles.astype(self._number, copy=False)
+        self._fixed = (_address(self._parameters), _address(arm.integers))
         self._inputs = ctypes.c_int64 * (2 * len(spec.needs))
         # addresses, and whether to use non-temporal stores
         self._outputs = ctypes.c_int64 * (len(spec.gives) + 1)
         self._local = threading.local()
-        self._pool = BufferPool()
+        self._pool = BufferPool(self._number)
 
     def call_single(
         self, values: Sequence[AnyArray | float]
@@ -231,11 +125,11 @@ class Plan:
         state = self._one_state()
         for row, value in zip(state.block, values, strict=True):
             row[...] = value
-        results = np.empty(self._starts[-1] + 1)
-        address = _address(results)
+        results = np.empty(self._starts[-1] + 1, self._number)
+        address, size = _address(results), self._bytes
         for i, start in enumerate(self._starts[:-1]):
-            state.outputs[i] = address + 8 * start
-        arm, addresses = self._arm, (state.inputs, state.outputs, address + 8 * self._starts[-1])
+            state.outputs[i] = address + size * start
+        arm, addresses = self._arm, (state.inputs, state.outputs, address + size * self._starts[-1])
         self._kernel.call(*self._fixed, *addresses, *self._memory(), arm.n, arm.m, 0, 1)
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
@@ -243,11 +137,11 @@ class Plan:
     def call_into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
         """Compute one state into the output arrays; return its status: a joint number, or 0.
 
-        All arrays are contiguous float64; inputs have shape (m,).
+        All arrays are contiguous, of the kernel's precision; inputs have shape (m,).
         """
         starts = (x for each in inputs for x in (_address(each), 0))
         addresses = (_address(each) for each in outputs)
-        status = np.empty(1)
+        status = np.empty(1, self._number)
         known = *self._fixed, self._inputs(*starts), self._outputs(*addresses), _address(status)
         self._kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, 1)
         return float(status[0])
@@ -256,7 +150,7 @@ class Plan:
         """Arguments with which a native function calls the kernel directly."""
         memory, own = self._new_memory()
         address = ctypes.cast(self._kernel.call, ctypes.c_void_p).value or 0
-        keep_alive = self._arm, self._kernel, memory
+        keep_alive = self._arm, self._parameters, self._kernel, memory
         sizes = self._needs, self._arm.n, self._arm.m
         return KernelCall(*sizes, self._shapes, (address, *self._fixed, *own), keep_alive)
 
@@ -264,7 +158,7 @@ class Plan:
         """Input and output buffers of this thread for one state."""
         buffers = getattr(self._local, "one_state", None)
         if buffers is None:
-            block = np.empty((self._needs, self._arm.m))
+            block = np.empty((self._needs, self._arm.m), self._number)
             rows = (x for row in block for x in (_address(row), 0))
             buffers = SimpleNamespace(
                 block=block, inputs=self._inputs(*rows), outputs=self._outputs()
@@ -282,7 +176,8 @@ class Plan:
     ) -> tuple[dict[str, AnyArray], AnyArray]:
         """Results of all rows, and the status of each row: a joint number, or 0.
 
-        Inputs are contiguous float64 of shape batch + (m,), or (m,) for all rows.
+        Inputs are contiguous, of the kernel's precision and shape batch + (m,), or (m,) for all
+        rows.
         `overlap` is a short function that runs while other threads wake up.
         """
         rows, kernel = prod(batch), self._kernel
@@ -330,10 +225,10 @@ class Plan:
     def _buffer_for(self, rows: int) -> ResultBuffer:
         """A buffer for all results and the status, each aligned to a cache line."""
         sizes = [*(rows * size for size in self._row_sizes), rows]
-        padded = [_round_up_to_lines(size) for size in sizes]
-        block = self._pool.take(sum(padded) + LINE)
+        padded, line = self._in_full_lines(sizes), LINE // self._bytes
+        block = self._pool.take(sum(padded) + line)
         address = _address(block)
-        starts = [*accumulate(padded, initial=-(address // 8) % LINE)]
+        starts = [*accumulate(padded, initial=-(address // self._bytes) % line)]
         return ResultBuffer(block, address, starts[:-1], sizes)
 
     def _results_in(
@@ -351,8 +246,8 @@ class Plan:
         """Kernel arguments that are the same for all threads and row ranges."""
         m = self._arm.m
         at_in = (x for each in inputs for x in (_address(each), m if each.ndim > 1 else 0))
-        *addresses, status = (buffer.address + 8 * start for start in buffer.starts)
-        past_caches = sum(buffer.sizes[:-1]) > NONTEMPORAL_MIN
+        *addresses, status = (buffer.address + self._bytes * start for start in buffer.starts)
+        past_caches = self._bytes * sum(buffer.sizes[:-1]) > NONTEMPORAL_MIN
         return *self._fixed, self._inputs(*at_in), self._outputs(*addresses, past_caches), status
 
     def _memory(self) -> tuple[int, int, int]:
@@ -365,15 +260,15 @@ class Plan:
 
     def _new_memory(self) -> tuple[AnyArray, tuple[int, int, int]]:
         """New memory, and the addresses of its three parts."""
-        padded = [_round_up_to_lines(size) for size in self.memory_sizes]
-        memory = np.zeros(sum(padded) + LINE)
-        start = -(-_address(memory) // 64) * 64
-        return memory, (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
+        padded, size = self._in_full_lines(self.memory_sizes), self._bytes
+        memory = np.zeros(sum(padded) + LINE // size, self._number)
+        start = -(-_address(memory) // LINE) * LINE
+        return memory, (start, start + size * padded[0], start + size * (padded[0] + padded[1]))
 
-
-def _round_up_to_lines(numbers: int) -> int:
-    """Number of doubles rounded up to full cache lines."""
-    return -(-numbers // LINE) * LINE
+    def _in_full_lines(self, sizes: Sequence[int]) -> list[int]:
+        """Numbers of values rounded up to full cache lines."""
+        line = LINE // self._bytes
+        return [-(-size // line) * line for size in sizes]
 
 
 def _address(array: AnyArray) -> int:
@@ -385,8 +280,8 @@ def _address(array: AnyArray) -> int:
         return address
 
 
-# limits of the pool: number of buffers, and doubles in all of them (256 MB)
-MAX_BUFFERS, MAX_POOLED_DOUBLES = 4, 1 << 25
+# limits of the pool: number of buffers, and bytes of all of them
+MAX_BUFFERS, MAX_POOLED_BYTES = 4, 1 << 28
 
 # a reused buffer may be larger than needed by this ratio: small results must not pin large buffers
 MAX_OVERSIZE_RATIO = 4
@@ -419,13 +314,14 @@ if hasattr(os, "register_at_fork"):
 class BufferPool:
     """Pool of result buffers; a buffer is reused once no result references it."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: Any = np.float64) -> None:
+        self._number = number
         self._buffers: list[AnyArray] = []
 
     def take(self, size: int) -> AnyArray:
-        """Return an unused buffer of at least `size` doubles."""
+        """Return an unused buffer of at least `size` numbers."""
         if not REFERENCES_COUNTED:
-            return np.empty(size)
+            return np.empty(size, self._number)
         with _lock:
             for buffer in self._buffers:
                 if (
@@ -433,14 +329,14 @@ class BufferPool:
                     and sys.getrefcount(buffer) <= FREE_REFCOUNT
                 ):
                     return buffer
-            buffer = np.empty(size)
+            buffer = np.empty(size, self._number)
             self._keep(buffer)
             return buffer
 
     def _keep(self, buffer: AnyArray) -> None:
         """Add a buffer, and drop the oldest ones beyond the limits."""
         buffers = [*self._buffers, buffer]
-        while len(buffers) > MAX_BUFFERS or sum(each.size for each in buffers) > MAX_POOLED_DOUBLES:
+        while len(buffers) > MAX_BUFFERS or sum(each.nbytes for each in buffers) > MAX_POOLED_BYTES:
             buffers.pop(0)
             if not buffers:
                 break

@@ -21,10 +21,10 @@ from robolin.engine.compiled.kernel_text import (
     transposed,
 )
 from robolin.engine.compiled.kernels import KernelSpec, cached_engine_of
-from robolin.engine.compiled.lanes import Lane, Value
+from robolin.engine.compiled.lanes import SCALAR, Lane, Value
+from robolin.engine.compiled.layout import ArmTables
 from robolin.engine.compiled.llvm_text import RANGE, Assembly, surroundings
 from robolin.engine.compiled.native import KernelTable
-from robolin.engine.compiled.plan import ArmTables
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
@@ -219,7 +219,7 @@ def _inputs(
         for i in range(len(entries)):
             vector = Value("poison")
             for lane, start in enumerate(starts):
-                value = asm.load("double", asm.address(start, i))
+                value = asm.load(SCALAR, asm.address(start, i))
                 insert = f"insertelement {asm.vector} {vector}, double {value}, i32 {lane}"
                 vector = asm.emit(insert)
             lanes[name, i] = Lane(asm, vector)

@@ -294,12 +294,16 @@ class TracedChain:
     # results
 
     def guard_inertia(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        uncancelled = Lane(self.asm, as_value(self.asm, size()))
-        return self._above(k, value, uncancelled.size() * NEGLIGIBLE_D)
+        factor = self.asm.precision.less_inertia
+        terms = size() if factor == 1.0 else size() * factor
+        return self._above(
+            k, value, Lane(self.asm, as_value(self.asm, terms)).size() * NEGLIGIBLE_D
+        )
 
     def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         # any nonzero status will do: the row is run again to find out what does not exist
-        return self._above(Value("1"), value, least)
+        factor = self.asm.precision.less_rank
+        return self._above(Value("1"), value, least if factor == 1.0 else least * factor)
 
     def _above(self, k: Value, value: Scalar, floor: Scalar) -> Scalar:
         asm, status = self.asm, self.status.lanes[0]

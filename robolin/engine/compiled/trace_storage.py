@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from robolin.dynamics.algebra.comparison import Axis, Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.lanes import Instructions, Lane, Memory, UniformBool, Value, as_value
+from robolin.engine.compiled.lanes import (
+    SCALAR,
+    Instructions,
+    Lane,
+    Memory,
+    UniformBool,
+    Value,
+    as_value,
+)
 from robolin.engine.compiled.layout import Variant
 
 if TYPE_CHECKING:
@@ -333,8 +341,7 @@ class TracedArm:
         asm = self.asm
         first = asm.address(asm.doubles, start)
         return tuple(
-            Lane(asm, asm.broadcast(asm.load("double", asm.address(first, i))))
-            for i in range(count)
+            Lane(asm, asm.broadcast(asm.load(SCALAR, asm.address(first, i)))) for i in range(count)
         )
 
     # integers

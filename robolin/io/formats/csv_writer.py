@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from robolin.core.arrays import format_datetimes
+from robolin.core.arrays import format_datetimes, with_shortest_digits
 from robolin.core.result import Result, ResultStream
 from robolin.core.summary import Columns, column_names, table_columns
 from robolin.core.threads import after_short_answer, close_generator, prefetch
@@ -123,7 +123,7 @@ def _by_python(groups: Sequence[Columns], rows: slice) -> bytes:
     lists = [
         [[text] for text in format_datetimes(group.values[rows])]
         if group.values.dtype.kind == "M"
-        else group.values[rows].tolist()
+        else with_shortest_digits(group.values[rows]).tolist()
         for group in groups
     ]
     return _lines(

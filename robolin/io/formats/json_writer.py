@@ -23,6 +23,7 @@ from robolin.core.arrays import (
     kind_of,
     parse_datetimes,
     stored_values,
+    with_shortest_digits,
 )
 from robolin.core.result import ResultStream
 from robolin.core.text import printable_json
@@ -129,7 +130,7 @@ def _list(
 
 def _read(spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, part: str) -> Numbers:
     values = np.frombuffer(spool.read(kind.size * prod(shape)), kind.dtype).reshape(shape)
-    return values.imag if part == "im" else values.real
+    return with_shortest_digits(values.imag if part == "im" else values.real)
 
 
 def dumps_indented(value: Any, indent: str = "") -> str:
@@ -234,7 +235,9 @@ def _numbers(data: Any, entry: ArrayMeta, where: str) -> Numbers:
     if values.dtype.kind not in ("i" if integer else "fi") or values.shape != entry.shape:
         message = f"array '{entry.name}' does not have its stored shape"
         raise corrupt_file_error(where, message)
-    return values.astype(np.int64 if integer else np.float64, copy=False)
+    return values.astype(
+        entry.numbers.dtype if entry.numbers is not COMPLEX else np.float64, copy=False
+    )
 
 
 def _blocks(arrays: Mapping[str, Numbers], meta: Meta, rows: int) -> Blocks:

@@ -30,7 +30,7 @@ from robolin.io.stored import StoredFile
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
-    r"\{'descr': '(<f8|<c16|<i8|<M8\[(?:s|ms|us|ns)\]|<U\d{1,9})', "
+    r"\{'descr': '(<f8|<f4|<c16|<i8|<M8\[(?:s|ms|us|ns)\]|<U\d{1,9})', "
     r"'fortran_order': False, 'shape': \(([\d, ]*)\), \}"
 )
 
