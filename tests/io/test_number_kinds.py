@@ -157,7 +157,8 @@ def test_tables_show_both_parts_and_the_kind_of_axis():
     assert lines[3:5] == ["1      -1.00 + 2.00j", "2     -10.5 - 0.250j"]
     text = render_table(poles(2), None, False, 3)
     assert str(EPOCH) in text
-    assert "\nstate" in text
+    assert "shapes, position rows" in text
+    assert "shapes, velocity rows" in text
 
 
 def test_axes_are_named_all_or_none():

@@ -204,7 +204,7 @@ def _move_out(
     entries = [asm.vector_address(stage, asm.int_op("add", e, i)) for i in range(width)]
     # adding 0.0 converts -0.0 to 0.0
     lanes = [Lane(asm, asm.load_vector(entry)) + 0.0 for entry in entries]
-    for start, vector in zip(starts, transposed(asm, lanes), strict=True):
+    for start, vector in zip(starts, transposed_lanes(asm, lanes), strict=True):
         address = asm.address(start, e)
         if past_caches:
             asm.stream_vector(vector, address)
@@ -213,7 +213,7 @@ def _move_out(
     return pairwise_sum(lanes)
 
 
-def transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
+def transposed_lanes(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
     """Transpose vectors of one entry each into vectors of one row each."""
     width = asm.width
     vectors = [lane.value for lane in lanes]

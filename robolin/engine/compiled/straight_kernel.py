@@ -18,7 +18,7 @@ from robolin.engine.compiled.kernel_text import (
     ARGUMENTS,
     STATUS_SUSPECT,
     pairwise_sum,
-    transposed,
+    transposed_lanes,
 )
 from robolin.engine.compiled.kernels import KernelSpec, cached_engine_of
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
@@ -48,7 +48,7 @@ MOST_LINKS = 12
 # blocks of rows from which a kernel is loaded, and total of blocks from which it is compiled
 LOADED_FROM, COMPILED_FROM = 2_000, 200_000
 # angles of one state whose sines are computed together
-PACKED = 8
+PACKED_NUMBERS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +151,12 @@ class _Numbers:
         self._lanes: dict[int, Any] = {}
         if asm.width == 1:
             own = [angle for angle in angles if angle.kind == INPUT_NUMBER]
-            for first in range(0, len(own), PACKED):
-                self._add_packed(own[first : first + PACKED])
+            for first in range(0, len(own), PACKED_NUMBERS):
+                self._add_packed(own[first : first + PACKED_NUMBERS])
 
     def _add_packed(self, angles: Sequence[GraphNumber]) -> None:
         """Sines and cosines of several angles of one state, in the lanes of one vector."""
-        packed = _PackedAssembly(self.asm, PACKED)
+        packed = _PackedAssembly(self.asm, PACKED_NUMBERS)
         vector = Value("zeroinitializer")
         for i, angle in enumerate(angles):
             self.add(angle)
@@ -261,7 +261,7 @@ def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -
     width = asm.width
     full = len(lanes) - len(lanes) % width if width > 1 else 0
     for first in range(0, full, width):
-        columns = transposed(asm, lanes[first : first + width])
+        columns = transposed_lanes(asm, lanes[first : first + width])
         for start, vector in zip(starts, columns, strict=True):
             asm.store_vector(vector, asm.address(start, first), aligned=False)
     for e in range(full, len(lanes)):
