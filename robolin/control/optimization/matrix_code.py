@@ -12,12 +12,12 @@ from typing import Any
 
 from llvmlite import ir
 
-VECTOR_LANES = 4
+SIMD = 4
 # rows and vectors of a tile, whose sums stay in registers
 TILE_ROWS, TILE_VECTORS = 4, 3
 
 REAL_TYPE, WHOLE = ir.DoubleType(), ir.IntType(64)
-REAL_POINTER, VECTOR_TYPE = REAL_TYPE.as_pointer(), ir.VectorType(REAL_TYPE, VECTOR_LANES)
+REAL_POINTER, VECTOR_TYPE = REAL_TYPE.as_pointer(), ir.VectorType(REAL_TYPE, SIMD)
 _LANE = ir.IntType(32)
 
 Offset = Any
@@ -37,7 +37,7 @@ def float_constant(value: float) -> Any:
 
 def padded(n: int) -> int:
     """A length rounded up to whole vectors."""
-    return -(-n // VECTOR_LANES) * VECTOR_LANES
+    return -(-n // SIMD) * SIMD
 
 
 class Code:
@@ -79,7 +79,7 @@ class Code:
         one = self.b.insert_element(
             ir.Constant(VECTOR_TYPE, ir.Undefined), scalar, ir.Constant(_LANE, 0)
         )
-        zeros = ir.Constant(ir.VectorType(_LANE, VECTOR_LANES), [0] * VECTOR_LANES)
+        zeros = ir.Constant(ir.VectorType(_LANE, SIMD), [0] * SIMD)
         return self.b.shuffle_vector(one, ir.Constant(VECTOR_TYPE, ir.Undefined), zeros)
 
     def lane(self, vector: Any, i: int) -> Any:
@@ -87,9 +87,7 @@ class Code:
 
     def pick(self, a: Any, b: Any, lanes: Sequence[int]) -> Any:
         """Lanes of two vectors: 0 to 3 of a, 4 to 7 of b."""
-        return self.b.shuffle_vector(
-            a, b, ir.Constant(ir.VectorType(_LANE, VECTOR_LANES), list(lanes))
-        )
+        return self.b.shuffle_vector(a, b, ir.Constant(ir.VectorType(_LANE, SIMD), list(lanes)))
 
     # control
 
@@ -150,21 +148,21 @@ class Code:
                 for group in tiles(row, columns):
                     self._tile(source, terms, row, 0, group, target)
             return
-        vectors = columns // VECTOR_LANES
+        vectors = columns // SIMD
         full, rest = divmod(vectors, TILE_VECTORS)
-        wide = VECTOR_LANES * TILE_VECTORS
+        wide = SIMD * TILE_VECTORS
         with self.loop(first // TILE_ROWS, last // TILE_ROWS, []) as (block, _):
             row = self.b.mul(block, integer(TILE_ROWS))
             with self.loop(0, full, []) as (group, _):
                 shift = self.b.mul(group, integer(wide))
-                self._tile(source, terms, row, shift, range(0, wide, VECTOR_LANES), target)
+                self._tile(source, terms, row, shift, range(0, wide, SIMD), target)
             if rest:
                 self._tile(
                     source,
                     terms,
                     row,
                     full * wide,
-                    range(0, rest * VECTOR_LANES, VECTOR_LANES),
+                    range(0, rest * SIMD, SIMD),
                     target,
                 )
 
@@ -214,27 +212,24 @@ class Code:
 
     def mirror(self, P: Any, stride: int, size: int) -> None:
         """Copy the upper triangle of a matrix (size, size) to the lower one, by blocks."""
-        blocks = size // VECTOR_LANES
+        blocks = size // SIMD
         for i in range(blocks):
             for j in range(i, blocks):
-                rows = [
-                    self.at(P, (VECTOR_LANES * i + r) * stride + VECTOR_LANES * j)
-                    for r in range(VECTOR_LANES)
-                ]
+                rows = [self.at(P, (SIMD * i + r) * stride + SIMD * j) for r in range(SIMD)]
                 block = [self.load_vector(row) for row in rows]
                 turned = self.transposed(block)
                 if i == j:
-                    for r in range(VECTOR_LANES):
-                        lanes = [c + VECTOR_LANES if c >= r else c for c in range(VECTOR_LANES)]
+                    for r in range(SIMD):
+                        lanes = [c + SIMD if c >= r else c for c in range(SIMD)]
                         self.store_vector(self.pick(turned[r], block[r], lanes), rows[r])
                 else:
-                    for r in range(VECTOR_LANES):
-                        into = self.at(P, (VECTOR_LANES * j + r) * stride + VECTOR_LANES * i)
+                    for r in range(SIMD):
+                        into = self.at(P, (SIMD * j + r) * stride + SIMD * i)
                         self.store_vector(turned[r], into)
 
 
 def tiles(first: int, last: int) -> Iterator[list[int]]:
     """Offsets of the vectors from `first` to `last`, in groups of a tile."""
-    vectors = list(range(first, last, VECTOR_LANES))
+    vectors = list(range(first, last, SIMD))
     for i in range(0, len(vectors), TILE_VECTORS):
         yield vectors[i : i + TILE_VECTORS]

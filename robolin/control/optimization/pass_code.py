@@ -10,7 +10,7 @@ from robolin.control.optimization.compiled_pass import PassLayout
 from robolin.control.optimization.matrix_code import (
     REAL_POINTER,
     REAL_TYPE,
-    VECTOR_LANES,
+    SIMD,
     VECTOR_TYPE,
     WHOLE,
     Code,
@@ -129,7 +129,7 @@ class BackwardCode:
                 code.at(P, b.mul(b.add(i, integer(n4)), integer(PC))),
             )
             rows = [code.at(W, b.mul(b.add(i, integer(g * n4)), integer(C))) for g in range(3)]
-            for c in range(0, n4, VECTOR_LANES):
+            for c in range(0, n4, SIMD):
                 Pqq, Pqv = (code.load_vector(code.at(q_row, g * n4 + c)) for g in (0, 1))
                 Pvq, Pvv = (code.load_vector(code.at(v_row, g * n4 + c)) for g in (0, 1))
                 Svq = b.fadd(b.fmul(dt, Pqq), Pvq)
@@ -173,13 +173,11 @@ class BackwardCode:
             source = b.add(b.mul(knot, integer(n * n)), b.mul(i, integer(n)))
             h = code.spread(hessian)
             for group, name in enumerate(("M", "Jq", "Jv")):
-                for c in range(0, n4, VECTOR_LANES):
+                for c in range(0, n4, SIMD):
                     vector = code.load_vector(code.at(self.given[name], source, c))
-                    if c + VECTOR_LANES > n:
-                        lanes = [k if c + k < n else VECTOR_LANES + k for k in range(VECTOR_LANES)]
-                        vector = code.pick(
-                            vector, ir.Constant(VECTOR_TYPE, [0.0] * VECTOR_LANES), lanes
-                        )
+                    if c + SIMD > n:
+                        lanes = [k if c + k < n else SIMD + k for k in range(SIMD)]
+                        vector = code.pick(vector, ir.Constant(VECTOR_TYPE, [0.0] * SIMD), lanes)
                     code.store_vector(vector, code.at(J, group * n4 + c))
                     code.store_vector(b.fmul(h, vector), code.at(scaled, group * n4 + c))
             code.store(gradient, code.at(scaled, 3 * n4))
@@ -198,9 +196,9 @@ class BackwardCode:
         """Eliminate the rows of δa among themselves; Z = D⁻¹ W of these rows."""
         code, b, layout = self.code, self.code.b, self.layout
         n, C, W, Z = layout.n, layout.columns, self.part["W"], self.part["Z"]
-        for block in range(0, n, VECTOR_LANES):
-            columns = range(block, C, VECTOR_LANES)
-            with code.loop(block, min(block + VECTOR_LANES, n), []) as (i, _):
+        for block in range(0, n, SIMD):
+            columns = range(block, C, SIMD)
+            with code.loop(block, min(block + SIMD, n), []) as (i, _):
                 own = code.at(W, b.mul(i, integer(C)))
                 pivot = code.load(code.at(own, i))
                 positive = b.append_basic_block("positive")
@@ -237,7 +235,7 @@ class BackwardCode:
         code.multiply((W, C), terms, (n4, 3 * n4), C, (W, C), False)
         with code.loop(0, 2 * n4, []) as (i, _):
             row = code.at(W, code.b.mul(code.b.add(i, integer(n4)), integer(C)), n4)
-            for c in range(0, PC, VECTOR_LANES):
+            for c in range(0, PC, SIMD):
                 place = code.at(P, code.b.mul(i, integer(PC)), c)
                 code.store_vector(code.load_vector(code.at(row, c)), place)
 
@@ -246,7 +244,7 @@ class BackwardCode:
         code, b, layout = self.code, self.code.b, self.layout
         n, n4, C, PC = layout.n, layout.np, layout.columns, layout.P_columns
         W, X = self.part["W"], self.part["X"]
-        columns = range(0, PC, VECTOR_LANES)
+        columns = range(0, PC, SIMD)
         with code.loop(0, n, [], down=True) as (i, _):
             own = code.at(W, b.mul(i, integer(C)))
             rows = [code.load_vector(code.at(own, n4 + c)) for c in columns]
@@ -264,11 +262,9 @@ class BackwardCode:
         """Store K transposed and k; add the decrease of this knot."""
         code, b, layout = self.code, self.code.b, self.layout
         n4, PC, X = layout.np, layout.P_columns, self.part["X"]
-        for row in range(0, n4, VECTOR_LANES):
-            for c in range(0, 2 * n4, VECTOR_LANES):
-                block = [
-                    code.load_vector(code.at(X, (row + r) * PC + c)) for r in range(VECTOR_LANES)
-                ]
+        for row in range(0, n4, SIMD):
+            for c in range(0, 2 * n4, SIMD):
+                block = [code.load_vector(code.at(X, (row + r) * PC + c)) for r in range(SIMD)]
                 for r, vector in enumerate(code.transposed(block)):
                     code.store_vector(vector, code.at(KT, (c + r) * n4 + row))
         carried = [decrease]
@@ -287,8 +283,8 @@ def build_step(module: Any, n: int) -> None:
     arguments += [(name, REAL_POINTER) for name in ("KT", "work", "dx", "da")]
     code = Code(module, "step", arguments, ir.VoidType())
     b, given, n4 = code.b, code.arguments, layout.np
-    groups = range(0, n4, VECTOR_LANES)
-    dt, zero = code.spread(given["dt"]), ir.Constant(VECTOR_TYPE, [0.0] * VECTOR_LANES)
+    groups = range(0, n4, SIMD)
+    dt, zero = code.spread(given["dt"]), ir.Constant(VECTOR_TYPE, [0.0] * SIMD)
     # q, then v; the vectors of a row are stored in order, so that padding is overwritten
     state = [zero for _ in range(2) for _ in groups]
     count = len(groups)
