@@ -46,6 +46,18 @@ MESSAGE_WORDS = re.compile(
 LONGEST_SENTENCE = 30
 LONGEST_ON_PAGES = 25
 SENTENCE_END = re.compile(r"(?<=[.?!])(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!pp\.)\s+")
+# three nested genitives, pronouns for a noun that is not in the sentence, and sentences without
+# a subject; terms of the field with "of" do not count
+TERMS = re.compile(
+    r"\b(?:degrees?|centres?|moments?|products?|rates?) of (?:freedom|mass|inertia|change)"
+    r"|\bnumbers? of\b"
+)
+UNCLEAR = re.compile(
+    r"\bof(?: [^\s,;:.()]+){1,4} of(?: [^\s,;:.()]+){1,4} of\b"
+    r"|\bthose (?:of|in|with)\b|\bkeep one of them\b"
+    r"|\b(?:the|other|recorded|stored|printed|desired|measured) ones?\b(?! \w)"
+    r"|^(?:Given|Computed|Applied|Derived|Added|Needed|Required|Created|Used)\b.*\.$"
+)
 # clauses without a subject as the start of a sentence
 STARTS = re.compile(r"^(What|Whoever|Whatever|Of|That|Those|Whether)\b")
 # participles and question words as names
@@ -152,9 +164,14 @@ def _messages(tree: ast.Module) -> Iterator[str]:
             yield re.sub(r"`[^`]*`", "X", text)
 
 
+def unclear_count(text: str) -> int:
+    """Lines of a text with a chain of genitives, a pronoun without its noun, or no subject."""
+    return sum(bool(UNCLEAR.search(TERMS.sub("X", line))) for line in text.split("\n"))
+
+
 def message_count(text: str) -> int:
     """Words of the old vocabulary and long sentences of a text for users."""
-    words = len(WORDS.findall(text)) + len(MESSAGE_WORDS.findall(text))
+    words = len(WORDS.findall(text)) + len(MESSAGE_WORDS.findall(text)) + unclear_count(text)
     sentences = re.split(r"(?<=[.?!:;])\s+|\n", text)
     long = sum(len(sentence.split()) > LONGEST_SENTENCE for sentence in sentences)
     return words + bool(STARTS.match(text)) + long
@@ -183,7 +200,7 @@ def _page_sentences(text: str) -> Iterator[str]:
 
 def page_count(text: str) -> int:
     """Words of the old vocabulary, a headless start and a long sentence of a page."""
-    words = len(WORDS.findall(text)) + len(MESSAGE_WORDS.findall(text))
+    words = len(WORDS.findall(text)) + len(MESSAGE_WORDS.findall(text)) + unclear_count(text)
     headless = STARTS.match(text) and text.endswith((".", ":"))
     return words + bool(headless) + (len(text.split()) > LONGEST_ON_PAGES)
 
@@ -266,6 +283,10 @@ def test_messages_are_recognized() -> None:
     assert (text, message_count(text)) == ("Which X verb answers this", 2)
     assert message_count("word " * 31) == 1
     assert message_count("must be at least 1, got 0") == 0
+    assert message_count("the name of the file of the result of a run") == 1
+    assert message_count("the number of degrees of freedom of the model of a robot") == 0
+    assert message_count("results equal those of Python") == 1
+    assert message_count("Option\nNeeded for tables without times.") == 1
 
 
 def test_words_are_recognized() -> None:

@@ -1,1 +1,1 @@
-"""Comparison of new results with stored ones: tolerances, suites and model changes."""
+"""Comparison of new results with stored results: tolerances, suites and model changes."""

@@ -5,7 +5,7 @@ runs all states in one pass and is the reference for everything else: floats (on
 they take milliseconds each), lanes, threads and chunks (on all). Compiling takes most of the time,
 so an algorithm has one kernel for a variant of arms. Their widths alternate between this machine's
 lanes and those of other machines. One of them is optimized, which takes ten times longer, except
-for the algorithms in FAST. Of the others, those that a verb uses by default are optimized too.
+for the algorithms in FAST. Default algorithms of a verb are optimized too.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ FAST = {
 
 
 def is_optimized(name: str) -> bool:
-    """Whether an algorithm has an optimized kernel here: a fast one, and the default of a verb."""
+    """True for a fast algorithm and for the default algorithm of a verb."""
     verb = ALGORITHMS[name].verb or name
     return name in FAST or name == next(iter(algorithms_by_method(verb).values()))[0]
 

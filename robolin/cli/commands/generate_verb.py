@@ -27,8 +27,8 @@ _FLAGS: list[click.Parameter] = [
         "-o --output FOLDER",
         METHOD,
         "Output folder\n"
-        "Created if missing. Files that robolin did not write, or that were edited, are never "
-        "replaced.",
+        "A missing folder is created. Files that robolin did not write, or that were edited, are "
+        "never replaced.",
         into="folder",
         required=True,
     ),

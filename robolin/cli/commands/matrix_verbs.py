@@ -116,7 +116,7 @@ _JACOBIAN_FLAGS = flags(
     VERBS["jacobian"].own_options,
     {
         "--frame LINK": "Link of the frame (default: the tip, or the only end)\n"
-        "Required if several frames are on the last link.",
+        "The option is required if several frames are on the last link.",
         "--point X,Y,Z": "Point in the frame [m] (default 0,0,0)",
         "--reference": "Axes in which vectors are expressed\nThe pose is always in world axes.",
         "--derivatives": "Also return derivatives of twist and acceleration\n"

@@ -147,7 +147,7 @@ _FLAGS = flags(
         "--margin FRACTION": "Fraction of the limits that the motion uses",
         "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
         "--max-acceleration VALUES": "Acceleration limits (default: only torque limits)\n"
-        "Required for joints without an effort limit.",
+        "The option is required for joints without an effort limit.",
         "--iterations N": "Number of motions to try",
         "--seed S": "Random seed",
     },

@@ -170,7 +170,7 @@ READING_FLAGS = [
             "--time-unit": "Unit of the time column (default seconds)\n"
             "Results contain the time unchanged.",
             "--sample-time S": "Time between rows [s], if the file has no time column\n"
-            "Needed by --differentiate, and by identify, for tables without times.",
+            "--differentiate and identify need it for tables without times.",
             "--degrees": "Read angles of the file in degrees",
             "--radians": "Read angles in rad, if the file has no units\n"
             "LeRobot datasets need this option.",

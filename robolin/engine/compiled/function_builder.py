@@ -109,10 +109,10 @@ class FunctionBuilder:
             factors = b.insert_element(factors, factor, ir.Constant(ir.IntType(32), lane))
         # a vector that was just written number by number is read only after a delay
         is_short = b.icmp_signed("<", length, int_constant(SHORT))
-        whole = b.select(is_short, int_constant(0), b.and_(length, int_constant(-LANES)))
-        with self.loop(whole, step=int_constant(LANES)) as i:
+        in_lanes = b.select(is_short, int_constant(0), b.and_(length, int_constant(-LANES)))
+        with self.loop(in_lanes, step=int_constant(LANES)) as i:
             body(self, [_Vectors(self, each) for each in arrays], factors, i)
-        with self.loop(length, whole) as i:
+        with self.loop(length, in_lanes) as i:
             body(self, arrays, factor, i)
         b.ret_void()
         return function

@@ -186,7 +186,7 @@ def _duplicates(
     columns: Sequence[str], groups: Sequence[Sequence[int]], where: str
 ) -> list[RobolinError]:
     problems, repeated = [], []
-    hint = "keep one of them, or select columns by index: --columns position=0:6 for columns 0 to 5"
+    hint = "keep one column, or select columns by index: --columns position=0:6 for columns 0 to 5"
     for group in groups:
         names = list(dict.fromkeys(columns[i] for i in group))
         if len(names) > 1:
