@@ -318,7 +318,7 @@ def _gather(chain: LoopChain, asm: WasmInstructions, regions: Mapping[str, str])
     for k in chain.tip_to_base():
         index = chain.arm.int_entry(tables.PLACE, chain.arm.int_entry(tables.COORDINATE, k))
         for name in chain.inputs:
-            place = asm.address(Value(f"{regions[name]}+0"), index)
+            address = asm.address(Value(f"{regions[name]}+0"), index)
             value = chain.apply_mimic(name, k, Lane(asm, asm.load(SCALAR, place)))
             chain.arrays[name][k] = value
             if name == "q":

@@ -112,17 +112,14 @@ def identify(
     Args:
         arm: the arm, from `robolin.load`
         recordings: one or several `Recording`s with measured torques, or functions that return
-            one, which need less memory: each is called once, and its arrays are overwritten
+            a `Recording`, to save memory: each is called once, and its arrays are overwritten
         what: "friction", "payload" (friction and one link), "links" (friction and all links) or
             "all" (the stages friction, payload and all links, in sequence)
-        holdout: the part at the end of each recording that is held out as test, or other
-            `Recording`s
-        payload_link: the link of the payload stage; default the last link.  With `unloaded`, the
-            link that carries the load
-        unloaded: `Recording`s without the load that `recordings` have: its ten parameters are
-            identified as `payload/mass`, …
-        width: of the smoothing filter in s; None to find it
-        lag: of the torques behind the motion in s; None to find it
+        holdout: held-out fraction at the end of each recording, or other `Recording`s
+        payload_link: the link of the payload stage or of the load; None for the last link
+        unloaded: `Recording`s without the load of `recordings`, which becomes `payload/mass`, …
+        width: width of the smoothing filter in s; None to estimate it
+        lag: delay of the torques relative to the motion in s; None to estimate it
         clock: "auto", "stamps", or the period in s
         friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) in rad/s or m/s: one number,
             (n,), or joint -> value for all joints; None for the arm's velocities, or to find one
