@@ -319,7 +319,7 @@ def _gather(chain: LoopChain, asm: WasmInstructions, regions: Mapping[str, str])
         index = chain.arm.int_entry(tables.PLACE, chain.arm.int_entry(tables.COORDINATE, k))
         for name in chain.inputs:
             address = asm.address(Value(f"{regions[name]}+0"), index)
-            value = chain.apply_mimic(name, k, Lane(asm, asm.load(SCALAR, place)))
+            value = chain.apply_mimic(name, k, Lane(asm, asm.load(SCALAR, address)))
             chain.arrays[name][k] = value
             if name == "q":
                 exact = _exact_angle(asm.code, value.value)
