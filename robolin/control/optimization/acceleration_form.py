@@ -163,6 +163,11 @@ class AccelerationForm:
                 continue
             return self.decrease
 
+    @property
+    def iterations(self) -> int:
+        """Number of iterations so far."""
+        return self.progress.iterations
+
     def y(self) -> Floats:
         """q, v and τ of the knots (N + 1, 3, n)."""
         return np.concatenate([self.x.reshape(-1, 2, self.n), self.tau[:, None]], axis=1)

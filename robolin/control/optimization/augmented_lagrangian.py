@@ -94,6 +94,10 @@ class Form(Protocol):
     cost_terms: StageCost
     pose: PoseTerminal | None
 
+    @property
+    def iterations(self) -> int:
+        """Number of iterations so far."""
+
     def y(self) -> Floats:
         """q, v and τ of the knots (N + 1, 3, n)."""
 
@@ -139,7 +143,7 @@ def satisfy(
     goal_before = np.inf
     for _ in range(OUTER_ITERATIONS):
         converged = form.iterate(min(INNER_ITERATIONS, most - used), max(inner, tolerance))
-        used += INNER_ITERATIONS
+        used = form.iterations
         found = violation(form, tolerances)
         if found.worst <= 1.0 and inner <= tolerance:
             if converged or used >= most:

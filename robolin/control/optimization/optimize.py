@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.control.operating_point import JointNames
 from robolin.control.optimization.acceleration_form import AccelerationForm
-from robolin.control.optimization.augmented_lagrangian import satisfy, violation
+from robolin.control.optimization.augmented_lagrangian import MotionTolerances, satisfy, violation
 from robolin.control.optimization.first_guess import guesses, torque_guesses
 from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.optimal_motion import (
@@ -30,6 +30,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import OPTIMIZE_METHODS, SOLVERS, OptimizeMethod, Solver
 from robolin.core.quantity_table import joint_unit
+from robolin.core.text import pluralize
 from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import RobolinError, UsageError
 
@@ -196,6 +197,8 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
             closest = worst, form
     if best is None:
         assert closest is not None, "there is at least one guess"
+        if closest[1].iterations >= search.iterations:
+            raise _unfinished(problem, closest[1], tolerances, search)
         raise _infeasible(problem, closest[1].y(), search)
     _, form, converged = best
     return replace(finished_accelerations(problem, form, converged), starts=len(tried))
@@ -301,6 +304,28 @@ def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinEr
         if shortest is not None:
             hint = f"use --duration {shortest:.3g} or more"
     return RobolinError(text, where=problem.arm.source, hint=hint)
+
+
+def _unfinished(
+    problem: Problem, form: AccelerationForm, tolerances: MotionTolerances, search: Search
+) -> RobolinError:
+    """The error for a motion that the iterations did not bring to the goal or into the limits."""
+    left, arm = violation(form, tolerances), problem.arm
+    if left.goal >= float(left.limits.max(initial=0.0)):
+        what = f"goal, {left.goal * tolerances.goal:.3g} rad, m, rad/s or m/s away"
+    else:
+        word, i = np.unravel_index(int(np.argmax(left.limits)), left.limits.shape)
+        quantity = ("position", "velocity", "effort")[word]
+        beyond = left.limits[word, i] * tolerances.limits[word, i]
+        unit = joint_unit(quantity, arm.joints[i].turns)
+        name = arm.joint_names[i]
+        what = f"{quantity} limit of joint '{name}', exceeded by {beyond:.3g} {unit}"
+    count = pluralize(search.iterations, "iteration")
+    return RobolinError(
+        f"not converged in {count}: the motion misses the {what}",
+        where=arm.source,
+        hint=f"use --iterations {10 * search.iterations}, or a longer --duration",
+    )
 
 
 def _first_form(problem: Problem, seed: int) -> AccelerationForm:

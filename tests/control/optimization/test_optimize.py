@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import pytest
 import robolin
 from tests.cli.command import robolin as run
 from tests.cli.command import run_ok
+from tests.robots import random_arm
 
 SLIDER = """
 robolin: 1
@@ -178,6 +180,51 @@ def test_failures() -> None:
         robolin.optimize(robolin.load("acrobot"), [np.pi, 0.0], duration=1.0, method="acceleration")
     with pytest.raises(robolin.UsageError, match="a goal or a motion to follow is required"):
         robolin.optimize(panda, duration=1.0)
+
+
+def test_too_few_iterations_name_what_is_missing() -> None:
+    """The error has the goal or the limit that the motion misses, and more iterations reach it."""
+    arm = robolin.load("two-link")
+    for options, message in (
+        ({}, r"not converged in 1 iteration: the motion misses the goal, \S+ rad"),
+        ({"max_effort": [20.0, 6.0]}, r"misses the effort limit of joint '\w+', exceeded by"),
+    ):
+        with pytest.raises(robolin.RobolinError, match=message) as caught:
+            robolin.optimize(arm, [1.0, -0.5], duration=1.0, dt=0.05, iterations=1, **options)
+        assert "--iterations 10" in (caught.value.hint or "")
+        assert robolin.optimize(arm, [1.0, -0.5], duration=1.0, dt=0.05, **options).converged
+
+
+@pytest.mark.slow
+def test_a_tree_of_thirty_joints_moves_to_its_goal() -> None:
+    arm = random_arm(6, 30, tree=True)
+    found = robolin.optimize(arm, np.full(30, 0.2), duration=1.0, dt=0.05)
+    assert found.converged
+    assert found.defect < 1e-12
+    assert max(found.goal_error.values()) < 1e-6
+
+
+def test_joints_with_several_degrees_of_freedom_are_refused() -> None:
+    """Floating bases and spherical joints have no vector of positions; the error names them."""
+    for arm, word in (
+        (robolin.load("two-link", floating_base=True), "'base' is a floating joint"),
+        (robolin.load(BALL), "'ball' is a spherical joint"),
+    ):
+        for solve in (partial(robolin.optimize, duration=1.0), robolin.receding):
+            with pytest.raises(robolin.RobolinError, match=word) as caught:
+                solve(arm, 0.0)
+            assert "lock the joint" in (caught.value.hint or "")
+
+
+BALL = """
+robolin: 1
+name: pendulum
+joints:
+  - {name: ball, type: spherical, parent: base, child: body}
+links:
+  - {name: base}
+  - {name: body, mass: 2.0, com: [0, 0, -0.5], inertia: {ixx: 0.1, iyy: 0.1, izz: 0.1}}
+"""
 
 
 def test_too_short_a_duration_names_one_that_works() -> None:
