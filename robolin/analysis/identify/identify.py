@@ -149,22 +149,12 @@ def identify(
         (['file', 'friction', 'payload', 'all'], True)
     """
     require_arm(arm)
-    options = _checked_options(
-        arm,
-        IdentifyOptions(
-            what,
-            holdout if isinstance(holdout, float) else _listed(holdout),
-            payload_link,
-            _listed(unloaded),
-            width,
-            lag,
-            clock,
-            friction_velocity,
-            prior,
-            dict(fix or {}),
-            tuple(free),
-        ),
-    )
+    tests = holdout if isinstance(holdout, float) else _listed(holdout)
+    options = IdentifyOptions(
+        what, tests, payload_link, _listed(unloaded), width, lag, clock, friction_velocity, prior,
+        dict(fix or {}), tuple(free),
+    )  # fmt: skip
+    options = _checked_options(arm, options)
     with running("identify") as update:
         return _Identifier(arm, options, progress or (lambda _: None), update).run(
             _listed(recordings)
