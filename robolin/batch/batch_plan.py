@@ -346,7 +346,7 @@ def _one_each(sources: Sequence[SurveyedRecording], division: Division) -> tuple
     if times > 1:
         hint = "add --part-rows N to number the results"
         raise UsageError(
-            f"{times} recordings would have the same result '{name}'", where="-o", hint=hint
+            f"{times} recordings would have the same result file '{name}'", where="-o", hint=hint
         )
     return tuple(PlannedPart(name, i) for i, name in enumerate(names))
 

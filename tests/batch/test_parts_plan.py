@@ -143,7 +143,7 @@ def test_colliding_names_are_rejected(folder: Path) -> None:
     shutil.copy(folder / "c.npz", folder / "run_1" / "a.npz")
     found = all_recordings(folder)
     with pytest.raises(
-        UsageError, match=r"-o: 2 recordings would have the same result 'run_1/a\.npz'"
+        UsageError, match=r"-o: 2 recordings would have the same result file 'run_1/a\.npz'"
     ):
         planned_parts(*make_request(found), found, Division(None, "npz"))
 

@@ -326,7 +326,7 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
     if law.R is None:
         raise UsageError("the cost requires R", hint="give both Q and R, or neither")
     if law.P is None:
-        hint = "give P for the cost after the end, xᵀ P x, or omit the weights"
+        hint = "give P, because the cost after the end is xᵀ P x, or omit the weights"
         raise UsageError("the cost requires P", hint=hint)
     Q, R = _matrix("Q", law.Q, (states, states)), _matrix("R", law.R, (motors, motors))
     N = np.zeros((states, motors)) if law.N is None else _matrix("N", law.N, (states, motors))

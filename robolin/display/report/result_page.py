@@ -101,7 +101,7 @@ def _differences(comparison: Comparison) -> str:
         for each in shown
     ]
     numbers = frozenset(("row", "first", "second", "change"))
-    title = "Different entries, each in the row with the largest difference"
+    title = "Entries that differ, each shown in the row with the largest difference"
     if shown:
         parts.append(table(PageTable(title, header, rows, numbers, "margins")))
     return markup(*parts, *map(paragraph, counts))
