@@ -38,7 +38,8 @@ ALLOWED = {
         "checking": "core description dynamics engine errors evaluation io queries",
         "batch": "core errors io queries",
         "display": (
-            "analysis api checking control core description dynamics errors evaluation io queries"
+            "analysis api checking codegen control core description dynamics errors evaluation io "
+            "queries"
         ),
         "codegen": "core dynamics engine errors evaluation io",
         "torch": "analysis api core errors",

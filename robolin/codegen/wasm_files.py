@@ -48,6 +48,16 @@ def wrapper_text(module: WasmModule, file: str) -> Iterator[str]:
     yield from template.read_text("utf-8").splitlines()
 
 
+_BINDING = "/** Functions of an instance of the module. */"
+
+
+def binding_text() -> str:
+    """JavaScript expression: a function of `info` that returns `bind`, for pages of one file."""
+    template = resources.files("robolin.codegen") / "wasm_template.mjs"
+    text = template.read_text("utf-8").partition(_BINDING)[2].replace("export function", "function")
+    return f"(info) => {{{text}return bind;\n}}"
+
+
 def module_info(module: WasmModule, file: str) -> dict[str, Any]:
     """Names, units, shapes and addresses of a module, for its wrapper."""
     arm = module.functions[0].question.arm

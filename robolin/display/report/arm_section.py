@@ -54,14 +54,16 @@ _SWITCH = '<label><input type="checkbox" data-show="meshes" checked> meshes</lab
 
 def views(arms: Sequence[ReportedArm], visuals: Sequence[Visuals]) -> str:
     """Drawings of all robots, with their controls."""
-    return "\n".join(_drawing(i, *each) for i, each in enumerate(zip(arms, visuals, strict=True)))
+    pairs = zip(arms, visuals, strict=True)
+    return "\n".join(arm_drawing(str(i), *each) for i, each in enumerate(pairs))
 
 
-def _drawing(number: int, reported: ReportedArm, visuals: Visuals) -> str:
+def arm_drawing(key: str, reported: ReportedArm, visuals: Visuals) -> str:
+    """Drawing of a robot; the script finds its data by the key."""
     name = escape(shown_name(reported.name))
     return filled(
         "arm.html",
-        number=str(number),
+        number=key,
         name=name,
         label=f"Robot {name}",
         drawing=markup(drawn_arm(reported.arm, reported.first_pose)),

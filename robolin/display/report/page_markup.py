@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, tostring
 
 import numpy as np
 
+from robolin.codegen.wasm_files import binding_text
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.text import printable, range_text
 from robolin.display.plots.panels import NO_ROUNDING, Rounding, decimate_keep_extremes
@@ -219,6 +220,7 @@ def _extremes(label: str, values: Floats) -> str:
 _FOLDER = Path(__file__).parent / "page"
 _STYLES = ("uPlot.min.css", "style.css")
 _PROGRAMS = ("solids.js", "arm_view.js", "curves.js", "page.js")
+_LIVE_PROGRAMS = ("linear_algebra.js", "live.js")
 
 
 @cache
@@ -242,9 +244,12 @@ def curve_library() -> str:
     return f"/*\n{page_file_text('uPlot-LICENSE.txt')}\n*/\n{page_file_text('uPlot.iife.min.js')}"
 
 
-def page_program() -> str:
-    """The script of the page."""
-    return '"use strict";\n' + "\n".join(_dense(page_file_text(name)) for name in _PROGRAMS)
+def page_program(live: bool = False) -> str:
+    """The script of the page, with that of the live section if it has one."""
+    texts = [page_file_text(name) for name in (*(_LIVE_PROGRAMS if live else ()), *_PROGRAMS)]
+    if live:
+        texts.insert(0, f"const boundModule = {binding_text()};")
+    return '"use strict";\n' + "\n".join(map(_dense, texts))
 
 
 def _dense(text: str) -> str:
@@ -253,9 +258,9 @@ def _dense(text: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-def content_policy(style_text: str, *programs: str) -> str:
+def content_policy(style_text: str, *programs: str, wasm: bool = False) -> str:
     """Content security policy: only these scripts and styles, no network access."""
-    scripts = " ".join(map(_digest, programs))
+    scripts = " ".join([*map(_digest, programs), *(["'wasm-unsafe-eval'"] if wasm else [])])
     return (
         f"default-src 'none'; script-src {scripts}; style-src {_digest(style_text)}; "
         "base-uri 'none'; form-action 'none'"

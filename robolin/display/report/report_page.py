@@ -13,6 +13,7 @@ import numpy as np
 from robolin import __version__
 from robolin.display.report.arm_section import shape
 from robolin.display.report.limits_section import limits_section
+from robolin.display.report.live_section import live_section
 from robolin.display.report.motion_section import model_section, motion_section
 from robolin.display.report.page_markup import (
     PageNumbers,
@@ -61,17 +62,21 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
     sections = [Section("summary", "Summary", summary_section(arms))]
     if len(arms) == 2:
         sections.append(Section("changes", "Differences", changes_section(*arms)))
+    live = live_section(arms[0]) if len(arms) == 1 else None
     motion, residuals = motion_section(arms, visuals, figures), residual_section(arms, figures)
     sections += [
         Section("motion", "Motion", motion),
         Section("limits", "Limits", limits_section(arms)),
         *([Section("residuals", "Measured torques", residuals)] if residuals else []),
         Section("model", "Linear model", models),
+        *([Section("live", "Live", live[0])] if live else []),
         Section("assumptions", "Model assumptions", assumptions_section(arms)),
         Section("validation", "Validation", findings_section(arms)),
         Section("verification", "Verification", verify_section(arms)),
     ]
     data = _data(arms, visuals, figures) | {"models": model_data}
+    if live:
+        data["live"] = live[1]
     title = " and ".join(shown_name(each.name) for each in arms)
     return assembled_page(title, headline(arms), sections, data, _frames(arms))
 
@@ -80,7 +85,8 @@ def assembled_page(
     title: str, summary: str, sections: Sequence[Section], data: dict[str, Any], frames: int
 ) -> str:
     """The page as one HTML text with a matching content security policy."""
-    style_text, library, own = page_style(), curve_library(), page_program()
+    live = "live" in data
+    style_text, library, own = page_style(), curve_library(), page_program(live)
     parts = [
         filled("section.html", key=each.key, heading=each.heading, content=each.content)
         for each in sections
@@ -88,7 +94,7 @@ def assembled_page(
     links = [element("li", element("a", each.heading, href=f"#{each.key}")) for each in sections]
     return filled(
         "page.html",
-        policy=content_policy(style_text, library, own),
+        policy=content_policy(style_text, library, own, wasm=live),
         version=__version__,
         title=escape(title),
         summary=markup(paragraph(summary)),

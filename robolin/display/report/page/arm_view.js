@@ -196,6 +196,7 @@ class ArmView {
     // parts that are farther away are drawn first
     parts.sort((a, b) => a.depth - b.depth);
     for (const part of parts) part.draw(context);
+    if (this.overlay) this.overlay(context);
     if (this.shown.names) this.drawNames(context, poses);
     const tip = poses[poses.length - 1].origin;
     canvas.setAttribute("aria-label",

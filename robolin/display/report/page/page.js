@@ -170,7 +170,7 @@ class Model {
 // ------------------------------------------------------------------ the time
 
 const times = data.frames ? numbers(data.frames.times) : new Float32Array([0]);
-const views = [...document.querySelectorAll(".arm")].map((figure) => {
+const views = [...document.querySelectorAll(".arm:not([data-arm=live])")].map((figure) => {
   const arm = data.arms[Number(figure.dataset.arm)];
   const q = numbers(arm.values[0]), count = q.length / arm.joints, later = [];
   // 25 times suffice to see how far the robot reaches
@@ -181,6 +181,7 @@ const views = [...document.querySelectorAll(".arm")].map((figure) => {
 });
 const models = [...document.querySelectorAll("[data-model]")].map(
   (box) => new Model(box, data.models[Number(box.dataset.model)]));
+const live = data.live ? new Live(document.getElementById("live"), data.live, data.arms[0]) : null;
 const slider = document.getElementById("instant");
 const curves = new Curves(data, numbers, (time) => choose(nearest(times, time)));
 
@@ -209,6 +210,10 @@ function choose(index, quietly) {
     view.show(q.subarray(index * arm.joints, (index + 1) * arm.joints));
   }
   fillInstant(index);
+  if (live) {
+    const { values, joints } = data.arms[0];
+    live.take(...values.map((place) => numbers(place).subarray(index * joints, (index + 1) * joints)));
+  }
   for (const model of models) model.moveTo(time);
   curves.moveTo(time);
   if (!quietly) announce(text);
@@ -287,6 +292,7 @@ function redraw() {
   curves.remake();
   for (const { view } of views) view.draw();
   for (const model of models) model.draw();
+  if (live && live.view) { live.view.draw(); live.paint(); }
 }
 
 window.addEventListener("beforeprint", () => {
@@ -300,4 +306,10 @@ window.addEventListener("afterprint", () => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 document.documentElement.dataset.ready = "true";
-window.robolinReport = { data, numbers, curves, views, models, choose, linkPoses };
+if (live) {
+  live.start().then(() => choose(slider ? Number(slider.value) : 0, true)).catch(() => {
+    document.getElementById("live").querySelector(".note").textContent =
+      "This browser does not run WebAssembly here; the other sections do not need it.";
+  }).finally(() => { document.documentElement.dataset.live = "true"; });
+}
+window.robolinReport = { data, numbers, curves, views, models, choose, linkPoses, live };
