@@ -13,6 +13,7 @@ from html import unescape
 from pathlib import Path
 
 from tools.markdown import ROOT
+from tools.playground import write_playground
 
 _FILES = Path(__file__).parent / "site_files"
 # search script for local pages, which the builder would load from the network
@@ -33,7 +34,10 @@ def build() -> Path:
     site = ROOT / "site"
     for file in (_SHIM, "iframe-worker-LICENSE.txt"):
         shutil.copy(_FILES / file, site / "assets" / file)
-    for page in sorted(site.rglob("*.html")):
+    pages = sorted(site.rglob("*.html"))
+    for name in write_playground(site):
+        print(f"playground/{name}.html")
+    for page in pages:
         up = "../" * (len(page.relative_to(site).parts) - 1)
         text = page.read_text("utf-8").replace(_ELSEWHERE, f"{up}assets/{_SHIM}")
         page.write_text(_FORMULA.sub(_mathml, text), "utf-8")

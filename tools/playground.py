@@ -1,0 +1,57 @@
+"""Playground of the docs: a live report of every bundled robot, written into the site.
+
+Each page is the page that `robolin report` writes, with a motion of the robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import robolin
+from robolin.core.arm import Arm
+from robolin.description.robot_source import bundled_names
+from robolin.queries.states import States
+
+ROWS, DURATION = 201, 2.0
+
+
+def playground_names() -> list[str]:
+    """Robots whose report has a live section: those without closed loops."""
+    return [name for name in bundled_names() if not robolin.load(name).loops]
+
+
+def motion_states(arm: Arm) -> States:
+    """A smooth motion from the pose 'home', or 0, and back, within the position limits."""
+    t = np.linspace(0.0, DURATION, ROWS)[:, None]
+    start = np.asarray(arm.poses.get("home", np.zeros(arm.n)), float)
+    low, high = (np.array([_end(joint, side) for joint in arm.joints]) for side in (0, 1))
+    middle = np.clip(start, low, high)
+    # half of the room on the wider side, at most 0.8 rad or m
+    room = np.where(high - middle > middle - low, high - middle, low - middle)
+    reach = np.sign(room) * np.minimum(0.5 * np.abs(room), 0.8)
+    w = 2.0 * np.pi / DURATION
+    q = middle + reach * 0.5 * (1.0 - np.cos(w * t))
+    return States(q=q, qd=reach * 0.5 * w * np.sin(w * t), qdd=reach * 0.5 * w * w * np.cos(w * t))
+
+
+def _end(joint: robolin.Joint, side: int) -> float:
+    limit = joint.limits.upper if side else joint.limits.lower
+    if limit is None or joint.kind == "continuous":
+        return (-np.pi, np.pi)[side]
+    return limit
+
+
+def write_playground(site: Path) -> Iterator[str]:
+    """Write a page per robot into the site's folder `playground`; yield their names."""
+    folder = site / "playground"
+    folder.mkdir(exist_ok=True)
+    for name in playground_names():
+        arm = robolin.load(name)
+        path = folder / f"{name}.html"
+        robolin.report(
+            arm, states=motion_states(arm), path=path, verify_states=0, notify=lambda *_: None
+        )
+        yield name
