@@ -46,7 +46,10 @@ class RetimedMotion(DisplayMixin):
 
     Fields:
         time: (rows,) in s, from 0
-        q, qd, qdd, tau: (rows, n) the motion and its torques
+        q: positions (rows, n) in rad or m
+        qd: velocities (rows, n) in rad/s or m/s
+        qdd: accelerations (rows, n) in rad/s² or m/s²
+        tau: torques (rows, n) in N·m, or forces in N
         s: (rows,) path parameter: the length of the path in joint space
         used: (3, n) largest fraction of the velocity, acceleration and effort limits between the
             rows, 0 without a limit
@@ -113,9 +116,10 @@ def retime(
     Args:
         arm: the arm, from `robolin.load`
         q: points of the path (rows, n) in rad or m; equal neighbours count once
-        max_velocity: velocity limits, one number or (n,), instead of those of the file
-        max_acceleration: acceleration limits, one number or (n,); the file has none
-        max_effort: effort limits, one number or (n,), instead of those of the file
+        max_velocity: velocity limits in rad/s or m/s, one number or (n,), instead of those of the
+            file
+        max_acceleration: acceleration limits in rad/s² or m/s², one number or (n,); None for none
+        max_effort: effort limits in N·m or N, one number or (n,), instead of those of the file
         limit_scale: factor of the velocity and effort limits of the file
         dt: time between rows in s; None for one row per point of the path
 

@@ -35,7 +35,8 @@ BY_A_SHELL = {"README.md"}
 SHELL = re.compile(r"[|&;<>()$`*?\[\]#~!{}]")
 # made by the README's command, by benchmarks and by a browser: see CONTRIBUTING.md
 DRAWN_BY_TOOLS = {"linearize-forward.svg", "performance.svg", "report.png"}
-LANGUAGES = {"", "console", "json", "python", "sh", "text", "toml", "xml", "yaml"}
+# js: tests/codegen/test_wasm.py runs the blocks of its page in node
+LANGUAGES = {"", "console", "js", "json", "python", "sh", "text", "toml", "xml", "yaml"}
 
 
 def plain_words(command: str) -> list[str]:
