@@ -185,7 +185,7 @@ def _page_sentences(text: str) -> Iterator[str]:
         text,
         flags=re.DOTALL | re.MULTILINE,
     )
-    text = re.sub(r"`[^`\n]*`|\$[^$\n]*\$", "X", text)
+    text = re.sub(r"`[^`\n]*`|<code>.*?</code>|\$[^$\n]*\$", "X", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("**", "")
     # a heading, a list item and a row of a table end the paragraph before them
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>#|]|\d+\. ))", f"\n{text}")

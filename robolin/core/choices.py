@@ -77,7 +77,7 @@ EXTRAS: tuple[Extra, ...] = get_args(Extra)
 # file formats of pictures
 PictureFormat = Literal["svg", "png", "pdf"]
 PICTURE_FORMATS: tuple[PictureFormat, ...] = get_args(PictureFormat)
-PlotStyleName = Literal["light", "dark", "paper", "presentation"]
+PlotStyleName = Literal["light", "dark", "paper", "slides", "presentation"]
 PLOT_STYLES: tuple[PlotStyleName, ...] = get_args(PlotStyleName)
 
 

@@ -163,7 +163,7 @@ def drawn_panels(
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
         _share_frequencies(axes, panels, columns)
-        _draw_legends(figure, axes[: len(panels)])
+        _draw_legends(figure, axes[: len(panels)], style)
     return figure
 
 
@@ -180,14 +180,18 @@ def _fitted(panels: Sequence[Panel], columns: int, style: PlotStyle) -> tuple[in
     return columns, total / columns, height
 
 
-def _draw_legends(figure: Figure, axes: Any) -> None:
+def _draw_legends(figure: Figure, axes: Any, style: PlotStyle) -> None:
     """One legend below all panels if they have the same names, otherwise one right of each."""
     legends = [(axis, *axis.get_legend_handles_labels()) for axis in axes]
     legends = [(axis, handles, names) for axis, handles, names in legends if names]
     _, handles, names = max(legends, key=lambda each: len(each[2]), default=(None, [], []))
     # panels with fewer curves have the first names and colours
     if legends and all(each == names[: len(each)] for _, _, each in legends):
-        figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4))
+        # in inches: a line, its gap, and the letters of the longest name
+        size = style.all_settings["legend.fontsize"] / 72.0
+        wide = size * (0.6 * max(map(len, names)) + 5.0)
+        columns = max(min(len(names), 4, int(figure.get_figwidth() / wide)), 1)
+        figure.legend(handles, names, loc="outside lower center", ncols=columns)
         return
     for axis, handles, names in legends:
         position = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
@@ -208,11 +212,35 @@ def _arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
         if len(lower) % columns == 0:
             return ordered, columns
         return list(panels), 2
+    by_joint = _one_row_per_joint(panels)
+    if by_joint:
+        return by_joint
     ordered = sorted(panels, key=lambda panel: -_importance(panel))
     names = list(dict.fromkeys(map(array_of, panels)))
     ordered.sort(key=lambda panel: names.index(array_of(panel)))
     count = len(panels)
     return ordered, next(c for c, most in ((1, 1), (2, 4), (3, 9), (4, 1 << 30)) if count <= most)
+
+
+def _one_row_per_joint(panels: Sequence[Panel]) -> tuple[list[Panel], int] | None:
+    """A column per quantity of a motion and a row per joint, the most used joint first.
+
+    None if the quantities have other joints.
+    """
+    columns: dict[str, dict[str, Panel]] = {}
+    for panel in panels:
+        if not isinstance(panel, CurvePanel) or ", " not in panel.title:
+            return None
+        columns.setdefault(array_of(panel), {})[panel.title.partition(", ")[2]] = panel
+    joints, *others = (list(each) for each in columns.values())
+    count = len(columns)
+    if not 2 <= count <= 4 or any(each != joints for each in others):
+        return None
+    if len(panels) != count * len(joints):
+        return None
+    used = {joint: max(_importance(each[joint]) for each in columns.values()) for joint in joints}
+    ordered = sorted(joints, key=lambda joint: -used[joint])
+    return [each[joint] for joint in ordered for each in columns.values()], count
 
 
 def _importance(panel: Panel) -> float:
@@ -231,8 +259,11 @@ def _share_frequencies(axes: Any, panels: Sequence[Panel], columns: int) -> None
 
 
 def _finding(panels: Sequence[Panel]) -> list[str]:
-    """One line about the tightest limit; [] without limits."""
+    """One line about the poles or the tightest limit; [] without them."""
     verdicts: list[tuple[float, str]] = []
+    poles = [each.finding for each in panels if isinstance(each, PlanePanel) and each.finding]
+    if poles:
+        return poles[:1]
     for panel in panels:
         word = _LIMITED.get(array_of(panel))
         if word is None:

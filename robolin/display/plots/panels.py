@@ -270,6 +270,7 @@ class PlanePanel:
     names:  joint that dominates each number, () if unknown
     series: name of the values, '' for a single result
     others: names and values of other results in the same panel
+    finding: one line about the numbers, '' without one
     """
 
     title: str
@@ -281,6 +282,7 @@ class PlanePanel:
     names: tuple[str, ...] = ()
     series: str = ""
     others: tuple[tuple[str, Numbers], ...] = ()
+    finding: str = ""
 
 
 Panel = CurvePanel | BarPanel | MatrixPanel | PlanePanel

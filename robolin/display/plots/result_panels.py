@@ -11,7 +11,7 @@ import numpy as np
 from robolin.analysis.identify.identification_result import Identification
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
-from robolin.core.choices import is_swept
+from robolin.core.choices import base_verb, is_swept
 from robolin.core.quantity_table import entry_units, joint_unit, slides_in, unit_of
 from robolin.core.result import Array, Result
 from robolin.display.plots.panels import (
@@ -33,11 +33,15 @@ from robolin.display.plots.panels import (
     joint_bounds,
     motion_scales,
 )
+from robolin.display.terminal.screen import VERDICTS, screen_of, short_names
+from robolin.display.terminal.shown_rows import summarized
 from robolin.errors import UsageError
 from robolin.queries.question import answering_verb
 from robolin.queries.verbs import VERBS
 
 _CURVES_TOGETHER = 8
+# with more inputs, a plot shows each position and its own effort
+_FEW_INPUTS = 3
 # above this number, joints share panels, without limits
 _OWN_PANELS = 12
 _SLICES = 12
@@ -66,6 +70,8 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
     names = tuple(only) or (verb and verb.default_plot_arrays) or available
     axis = _Axis(result)
     chosen = [array for array in result.arrays if array.name in names]
+    if not only:
+        chosen = _main_first(chosen, result)
     if not only and RESIDUAL in result and result.compared is None:
         return tuple(_residual_panels(result, axis))
     panels = tuple(
@@ -98,6 +104,19 @@ def _residual_panels(result: Result, axis: _Axis) -> Iterator[CurvePanel]:
 def _without_scalars(arrays: Sequence[Array]) -> Iterator[Array]:
     """Arrays of one state with more than one number; all arrays along a motion."""
     yield from (array for array in arrays if array.rank or array.batch is not None)
+
+
+def _main_first(arrays: Sequence[Array], result: Result) -> list[Array]:
+    """The arrays in the order of the terminal; vectors of zeros next to others are left out."""
+    first = screen_of(result).first
+    rank = {name: i for i, name in enumerate(first)}
+    ordered = sorted(arrays, key=lambda array: rank.get(array.name, len(rank)))
+    shown = [
+        array
+        for array in ordered
+        if array.batch is not None or array.rank != 1 or array.values.any() or array.name in rank
+    ]
+    return shown or ordered
 
 
 class _Axis:
@@ -190,8 +209,10 @@ def _bounds_of_options(
 def _of_one_state(array: Array, result: Result) -> Iterator[Panel]:
     title, rounding = array.name, _rounding(array, result)
     if array.rank == 1 and array.values.dtype.kind == "c":
-        names = _dominating_joints(array, result)
-        yield PlanePanel(title, array.unit, array.values, rounding=rounding, names=names)
+        names, finding = _dominating_joints(array, result), _verdict(array, result)
+        yield PlanePanel(
+            title, array.unit, array.values, rounding=rounding, names=names, finding=finding
+        )
     elif array.rank == 1:
         bounds = _bounds(array, result)
         yield BarPanel(title, array.unit, array.labels[0], array.values, bounds, rounding)
@@ -207,7 +228,17 @@ def _dominating_joints(array: Array, result: Result) -> tuple[str, ...]:
     parts = np.nan_to_num(np.abs(shapes.values))
     if parts.shape[0] != len(array.values):
         return ()
-    return tuple(shapes.labels[1][i] for i in parts.argmax(axis=-1))
+    short = short_names(result.joints)
+    return tuple(short.of(shapes.labels[1][i]) for i in parts.argmax(axis=-1))
+
+
+def _verdict(array: Array, result: Result) -> str:
+    """The verdict about poles, as on a terminal, and the legend of the joints."""
+    verb = base_verb(result.verb)
+    if array.name != "poles" or result.compared is not None or verb not in VERDICTS:
+        return ""
+    legend = short_names(result.joints).legend if "mode_shape" in result else ""
+    return "; ".join(filter(None, [VERDICTS[verb](result, summarized(result)), legend]))
 
 
 def _slices(title: str, array: Array, values: Numbers, rounding: Rounding) -> Iterator[Panel]:
@@ -273,23 +304,41 @@ def _curves(
 
 
 def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]:
-    """Response of each output to each input: magnitude and phase, or a curve over time."""
+    """Responses to each input, or of many joints to their own inputs; complex ones in dB and °."""
     outputs, inputs = array.labels
-    for i, name in enumerate(inputs):
-        values = array.values[:, :, i]
-        title = f"{array.name}, from {name}"
-        for first in range(0, len(outputs), _CURVES_TOGETHER):
+    own = [f"{name.partition('/')[0]}/position" for name in inputs]
+    if len(inputs) > _FEW_INPUTS and {*own} <= {*outputs}:
+        pairs = [(outputs.index(name), i) for i, name in enumerate(own)]
+        values = np.stack([array.values[:, i, j] for i, j in pairs], axis=1)
+        groups = [("each position to its own effort", tuple(own), values)]
+    else:
+        groups = [
+            (f"from {name}", tuple(outputs), array.values[:, :, j]) for j, name in enumerate(inputs)
+        ]
+    for words, names, values in groups:
+        title = f"{array.name}, {words}"
+        for first in range(0, len(names), _CURVES_TOGETHER):
             part = slice(first, first + _CURVES_TOGETHER)
-            shown, names = values[:, part], outputs[part]
-            if values.dtype.kind != "c":
-                yield _curves(title, array, axis, names, shown, rounding=rounding)
-                continue
-            # a response of 0 has no decibels
-            sizes = np.abs(shown)
-            decibels = 20.0 * np.log10(np.where(sizes > 0.0, sizes, np.nan))
-            yield _curves(f"{title}, magnitude", array, axis, names, decibels, unit=DECIBELS)
-            phase = np.degrees(np.unwrap(np.angle(shown), axis=0))
-            yield _curves(f"{title}, phase", array, axis, names, phase, unit=DEGREES)
+            yield from _response_curves(title, array, axis, names[part], values[:, part], rounding)
+
+
+def _response_curves(
+    title: str,
+    array: Array,
+    axis: _Axis,
+    names: Sequence[str],
+    values: Numbers,
+    rounding: Rounding,
+) -> Iterator[Panel]:
+    if values.dtype.kind != "c":
+        yield _curves(title, array, axis, names, values, rounding=rounding)
+        return
+    # a response of 0 has no decibels
+    sizes = np.abs(values)
+    decibels = 20.0 * np.log10(np.where(sizes > 0.0, sizes, np.nan))
+    yield _curves(f"{title}, magnitude", array, axis, names, decibels, unit=DECIBELS)
+    phase = np.degrees(np.unwrap(np.angle(values), axis=0))
+    yield _curves(f"{title}, phase", array, axis, names, phase, unit=DEGREES)
 
 
 def _gains(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]:

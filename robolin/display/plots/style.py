@@ -113,7 +113,10 @@ STYLES: dict[str, PlotStyle] = {
     ),
     # column widths of IEEE journals, with text of at least 7 pt when printed
     "paper": replace(LIGHT, panel=(2.3, 1.75), plane=3.3, widths=(3.5, 7.16)),
-    "presentation": replace(LIGHT, settings=_LARGE, text=1.65, panel=(5.6, 3.6), plane=6.4),
+    **dict.fromkeys(
+        ("slides", "presentation"),
+        replace(LIGHT, settings=_LARGE, text=1.65, panel=(5.6, 3.6), plane=6.4),
+    ),
 }
 
 

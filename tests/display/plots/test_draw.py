@@ -119,6 +119,60 @@ def test_magnitude_stands_above_phase() -> None:
         assert above.get_shared_x_axes().joined(above, below)
 
 
+def test_a_motion_has_a_row_per_joint_and_a_column_per_quantity() -> None:
+    """The joint nearest to a limit is in the first row."""
+    arm = robolin.load("panda")
+    states = robolin.States(q="home")
+    motion = robolin.answer(arm, robolin.Question("simulate", duration=0.02, dt=0.01), states)
+    titles = [axes.get_title(loc="left") for axes in figure_of(motion).axes]
+    rows = [titles[i : i + 3] for i in range(0, len(titles), 3)]
+    assert len(rows) == 7
+    for row in rows:
+        assert [title.partition(", ")[0] for title in row] == ["q", "qd", "tau"]
+        assert len({title.partition(", ")[2] for title in row}) == 1
+
+
+def test_many_inputs_are_drawn_with_their_own_positions() -> None:
+    """A Bode plot of seven joints has two panels of seven curves; of two joints all pairs."""
+    for name, panels, curves in (("panda", 2, 7), ("two-link", 4, 4)):
+        question = robolin.Question("response", frequencies="1:10:5")
+        figure = figure_of(robolin.answer(robolin.load(name), question))
+        assert len(figure.axes) == panels
+        assert all(len(axes.get_lines()) == curves for axes in figure.axes)
+
+
+def test_poles_have_a_verdict_and_short_names() -> None:
+    """The line under the title is the verdict of the terminal with the legend of the joints."""
+    poles = robolin.answer(robolin.load("panda"), "poles", robolin.States(q="home"))
+    figure = figure_of(poles)
+    assert "4 of 14 poles unstable, fastest grows at 5.849 1/s" in figure.get_suptitle()
+    assert "j1..j7 = panda_joint1..panda_joint7" in figure.get_suptitle()
+    assert any(text.get_text() == "j6" for text in figure.axes[0].texts)
+
+
+def test_the_main_array_is_first_and_zeros_are_left_out() -> None:
+    """The accelerations at rest have no panel next to the derivatives."""
+    result = robolin.answer(robolin.load("panda"), "linearize-forward", robolin.States(q="home"))
+    titles = [panel.title for panel in panels_of(result)]
+    assert titles == ["dqdd_dq", "dqdd_dtau", "dqdd_dqd"]
+    assert [panel.title for panel in panels_of(result, ["qdd"])] == ["qdd"]
+
+
+def test_a_legend_fits_the_figure() -> None:
+    """Long names take several lines of the legend."""
+    motion = robolin.answer(
+        robolin.load("panda"),
+        robolin.Question("simulate", duration=0.05, dt=0.01),
+        robolin.States(q="home"),
+    )
+    figure = figure_of(motion - motion, ["tau"])
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0.0
+    assert box.x1 <= figure.bbox.width
+
+
 def test_panels_of_one_unit_share_a_scale() -> None:
     """The joint nearest to its limit comes first, and all torques have the same scale."""
     still = robolin.answer(robolin.load("panda"), "inverse")
