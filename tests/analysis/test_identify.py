@@ -166,7 +166,7 @@ def test_a_joint_that_moves_in_one_block_only(seed: int) -> None:
         value, deviation = found.value(f"elbow/{name}")
         assert deviation < 0.05
         assert abs(value - true) < 4.0 * deviation
-    (note,) = (each for each in found.notes if "alone determines" in each)
+    (note,) = (each for each in found.notes if "only one short part of the recordings" in each)
     assert "elbow/damping" in note
     assert "shoulder" not in note
 

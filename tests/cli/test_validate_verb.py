@@ -149,15 +149,23 @@ def test_a_baseline_has_no_errors(folder: Path) -> None:
     assert not (folder / "known.json").exists()
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "findings": [1]}'])
-def test_a_damaged_baseline_is_rejected(folder: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a baseline"),
+        ("[]", "the version of the baseline is not supported"),
+        ('{"format": 2}', "the version of the baseline is not supported"),
+        ('{"format": 1, "findings": [1]}', "not a baseline"),
+    ],
+)
+def test_a_damaged_baseline_is_rejected(folder: Path, text: str, message: str) -> None:
     """An invalid baseline is not taken for an empty one."""
     (folder / "known.json").write_text(text)
     (folder / "robolin.toml").write_text('[validate]\nbaseline = "known.json"\n')
     ran = robolin("validate", "one.urdf")
 
     assert ran.code == 3
-    assert "not a baseline" in ran.err
+    assert message in ran.err
 
 
 def test_github_annotations_have_file_line_and_level(folder: Path) -> None:

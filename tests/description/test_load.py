@@ -475,7 +475,7 @@ def test_a_revision_of_git_is_read(tmp_path, monkeypatch):
     path.with_suffix(".xacro").write_text("<robot/>")
     for words in (["add", "."], [*user, "commit", "-q", "-m", "second"]):
         run(["git", *words], check=True)
-    with pytest.raises(RobolinError, match="may include others"):
+    with pytest.raises(RobolinError, match="may include other files"):
         load("HEAD:arm.xacro")
 
 

@@ -200,7 +200,7 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
 def test_a_plane_has_right_handed_axes(axis: tuple[float, float, float]) -> None:
     """x and y of a planar joint span the plane across its axis, and x rotates to y about it."""
     joint = JointEntry("cart", "planar", "ground", "wagon", SourceLocation(""), axis=axis)
-    x, y, normal = (np.array(part.axis) for part in joints_of_group(joint, "planar", HERE, {}))
+    x, y, normal = (np.array(part.axis) for part in joints_of_group(joint, "planar", HERE, {}, {}))
     assert np.abs(np.cross(x, y) - normal).max() <= 1e-15
     assert np.abs(np.cross(y, normal) - x).max() <= 1e-15
     assert gap(normal, np.array(axis) / np.linalg.norm(axis)) <= 1e-15

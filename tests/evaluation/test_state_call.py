@@ -107,7 +107,7 @@ def test_an_unsupported_interpreter_uses_the_fallback(monkeypatch: pytest.Monkey
     assert call_table.fallback_reason.__wrapped__() == call_table.fallback_reason()
     for name, value, why in (
         ("SUPPORTED_MINORS", (), "was not tested"),
-        ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "hides functions"),
+        ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "does not export the required functions"),
         ("_arrays_are_as_expected", lambda: False, "another memory layout"),
     ):
         with monkeypatch.context() as patch:
