@@ -40,6 +40,8 @@ from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
 from robolin.queries.simulate_start import read_with_notes, require_increasing_time
 
+# entry of the contract with the cost after each iteration
+COST_BY_ITERATION = "cost by iteration"
 # errors of the simulated motion at its end that are worth a warning, in m and rad
 _LARGEST_REPLAY_ERROR = {"m": 0.005, "rad": 0.02}
 
@@ -83,7 +85,9 @@ def answer_optimize(context: QueryContext) -> Result:
     lines = summary_lines(motion, ranges)
     for name, text in lines.items():
         context.settings.notify("summary", f"{name}: {text}")
-    result = context.result(motion_arrays(motion), lines, files, motion.time)
+    # of the augmented cost, which rises when a penalty does
+    history = {COST_BY_ITERATION: ", ".join(f"{cost:.6g}" for cost in motion.costs)}
+    result = context.result(motion_arrays(motion), {**lines, **history}, files, motion.time)
     # the control law depends on the method, so the result names the one that was used
     options = {**result.options, "method": motion.method}
     return replace(result, options=options)

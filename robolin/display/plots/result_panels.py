@@ -77,6 +77,8 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
     panels = tuple(
         panel for array in _without_scalars(chosen) for panel in _panels(array, result, axis)
     )
+    if not only and result.verb == "optimize" and result.compared is None:
+        panels += tuple(_cost_panel(result))
     if len(panels) > MOST_PANELS:
         hint = f"choose arrays with --only NAME or plot(NAME): {', '.join(available)}"
         raise UsageError(f"a plot has at most {MOST_PANELS} panels, got {len(panels)}", hint=hint)
@@ -349,6 +351,18 @@ def _gains(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]:
         for part in (slice(0, half), slice(half, None)):
             values = array.values[:, i, part]
             yield _curves(f"K, {name}", array, axis, states[part], values, rounding=rounding)
+
+
+def _cost_panel(result: Result) -> Iterator[CurvePanel]:
+    """Cost of an optimal motion after each iteration, if the result has it."""
+    from robolin.queries.planning_answers import COST_BY_ITERATION
+
+    text = str(result.contract.get(COST_BY_ITERATION, ""))
+    costs = np.array([float(each) for each in text.split(",") if each.strip()])
+    if len(costs) > 1:
+        curve = Curve("cost", np.arange(float(len(costs))), costs)
+        is_positive = bool((costs > 0.0).all())
+        yield CurvePanel("cost", "iteration", "1", (curve,), log_y=is_positive)
 
 
 def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:

@@ -56,7 +56,9 @@ SCREENS: dict[str, Screen] = {
     "poles": Screen("poles", ("poles", "frequency", "damping", "decay", "stability")),
     "lqr": Screen("LQR gains", ("K", "poles")),
     "response": Screen("response of the linear model"),
-    "optimize": Screen("optimal motion", ("q",), frozenset({"goal", "method", "cost"})),
+    "optimize": Screen(
+        "optimal motion", ("q",), frozenset({"goal", "method", "cost", "cost by iteration"})
+    ),
     "simulate": Screen("simulated motion", ("q", "qd", "tau"), brief=frozenset({"integrator"})),
 }
 _PLAIN_SCREEN = Screen("")

@@ -255,3 +255,15 @@ def test_an_optimal_motion_has_the_limits_that_were_used(arm: robolin.Arm) -> No
     assert upper(max_effort="3") == [3.0] * arm.n
     assert np.isinf(upper(ignore_limits=True)).all()
     assert np.isinf(upper(max_effort=f"{arm.joint_names[0]}=3")).all()
+
+
+def test_optimal_motions_show_the_cost_by_iteration() -> None:
+    """The result has the costs of `robolin.optimize`, and its plot ends with their curve."""
+    arm = robolin.load("two-link")
+    question = robolin.Question("optimize", goal="1,-0.5", duration=1.0, dt=0.02)
+    *_, panel = panels_of(robolin.answer(arm, question))
+    assert isinstance(panel, CurvePanel)
+    found = robolin.optimize(arm, [1.0, -0.5], duration=1.0, dt=0.02)
+    assert (panel.title, panel.x_label) == ("cost", "iteration")
+    np.testing.assert_allclose(panel.curves[0].y, found.costs, rtol=1e-5)
+    assert panel.curves[0].x.tolist() == list(range(len(found.costs)))
