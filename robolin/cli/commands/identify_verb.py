@@ -108,8 +108,8 @@ _OWN = [
         "-o --output FILE",
         OUTPUT,
         "Write the corrected robot file\n"
-        "It has the format of ARM (URDF, SDF, MJCF or YAML) and differs only in values: comments, "
-        "order and meshes stay. A xacro file is expanded to URDF.",
+        "The file has the format of ARM (URDF, SDF, MJCF or YAML) and differs only in values; "
+        "comments, order and meshes do not change. A xacro file is expanded to URDF.",
         into="path",
     ),
     flag("--npz FILE", OUTPUT, "Write values and covariance", into="npz"),

@@ -19,8 +19,8 @@ _FLAGS = [
         _OPTIONS,
         {
             "--goal JOINTS|FRAME=POSE": "Final positions, or the pose of a link\n"
-            "JOINTS as for --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the axes of the root "
-            "link.",
+            "JOINTS has the same form as --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the "
+            "axes of the root link.",
             "--hold": "Stay at the initial positions",
             "--follow FILE": "Follow the motion of a file\n"
             f"Columns are time, positions and, if available, velocities of a "
@@ -42,7 +42,7 @@ _FLAGS = [
         _OPTIONS,
         {
             "--ignore-limits": "Ignore the limits of the file",
-            "--limit-scale S": "Factor of velocity and effort limits (default 1)",
+            "--limit-scale S": "Factor for the velocity and effort limits (default 1)",
             "--max-effort VALUES": "Effort limits, instead of the limits in the file [N m or N]",
             "--max-speed VALUES": "Velocity limits, instead of the limits in the file",
         },

@@ -44,7 +44,7 @@ def batch_command(command: str) -> None:
 
 
 _STATUS_FLAGS = [
-    flag("--thorough", METHOD, "Read all numbers of all parts"),
+    flag("--thorough", METHOD, "Read and verify all numbers of all parts"),
     flag("--shards N", METHOD, "Show which of N shards are unfinished", minimum=1),
 ]
 

@@ -143,7 +143,7 @@ CLOCK = flags(
     {
         "--duration S": "Duration [s]",
         "--dt S": "Step [s] (default 0.001)\n"
-        "With rk4 and euler the integration step, otherwise the time between rows.",
+        "For rk4 and euler, this is the integration step; otherwise, the time between rows.",
         "--rtol R": "Relative tolerance; enables adaptive steps\nRequires SciPy.",
         "--atol A": "Absolute tolerance (default: the value of --rtol)",
         "--integrator NAME": "Integrator (default rk4; dop853 with a tolerance)\n"

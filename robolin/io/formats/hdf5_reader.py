@@ -53,7 +53,7 @@ def _h5py(file: str) -> Any:
     try:
         return import_module("h5py")
     except ImportError:
-        hint = "pip install h5py (robolin[hdf5]), or store the recording as NPZ"
+        hint = "pip install h5py, or store the recording as NPZ"
         raise RobolinError("HDF5 files require the package h5py", where=file, hint=hint) from None
 
 
