@@ -59,7 +59,7 @@ _CHANGES = "perturb perturb-torque parameter payload-change"
 _ALL_CHANGES = "the option includes all perturbations; remove the other options"
 
 _ROBOT_FILES, _CONTROLLED = "Robot files", "Control and simulation"
-_RESULTS, _DEPLOYMENT = "Results", "Deployment"
+_RESULTS = "Results and deployment"
 
 _DYNAMICS = (
     Verb(
@@ -435,8 +435,8 @@ _OTHERS = (
     Verb("plan", "", "Plan a command over many recordings.", path="batch plan"),
     Verb("status", "", "Show which parts of a batch are complete.", path="batch status"),
     Verb("merge", "", "Merge the parts of a batch into one result.", path="batch merge"),
-    Verb("generate", _DEPLOYMENT, "Generate C or WebAssembly code for a robot."),
-    Verb("bench", _DEPLOYMENT, "Measure states per second; count operations."),
+    Verb("generate", _RESULTS, "Generate C or WebAssembly code for a robot."),
+    Verb("bench", _RESULTS, "Measure states per second; count operations."),
     Verb("count", "", "Count the operations of an algorithm.", path="bench counts"),
     Verb("completion", "", "Print a script for shell completion."),
     Verb("help", "", "Show the help page of a topic or a command."),
