@@ -31,7 +31,7 @@ STEPS = (
     ("engine/", "computing"),
     ("evaluation/", "computing"),
     ("api/", "computing"),
-    ("io/provenance_writer.py:Digests", "SHA-256 of every array"),
+    ("io/provenance.py:Digests", "SHA-256 of every array"),
     ("io/formats/npz_writer.py:crc", "CRC-32 of every member"),
     ("io/formats/npz_writer.py", "copying bytes to the file system"),
     ("io/formats/csv_writer.py", "writing: numbers into digits"),

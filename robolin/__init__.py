@@ -119,7 +119,6 @@ if TYPE_CHECKING:
     from robolin.control.controllability import Reachability as Reachability
     from robolin.control.estimator import Estimator as Estimator
     from robolin.control.estimator import kalman as kalman
-    from robolin.control.frequency_response import TimeResponse as TimeResponse
     from robolin.control.linear_model import state_space as state_space
     from robolin.control.optimization.inverse_kinematics import (
         InverseKinematics as InverseKinematics,
@@ -134,6 +133,7 @@ if TYPE_CHECKING:
     from robolin.control.regulator import Regulator as Regulator
     from robolin.control.regulator import lqr as lqr
     from robolin.control.regulator import place_poles as place_poles
+    from robolin.control.responses import TimeResponse as TimeResponse
     from robolin.control.retiming import RetimedMotion as RetimedMotion
     from robolin.control.retiming import retime as retime
     from robolin.control.simulation.controllers import PoseControl as PoseControl
@@ -245,7 +245,7 @@ _PUBLIC = {
     "robolin.control.regulator": "PlacedPoles Regulator lqr place_poles",
     "robolin.control.retiming": "RetimedMotion retime",
     "robolin.control.state_space": "StateSpace",
-    "robolin.control.frequency_response": "TimeResponse",
+    "robolin.control.responses": "TimeResponse",
     "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",
     "robolin.control.trim": "Trim trim",
     "robolin.description.load": "from_urdfpy load",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pytest
 
     from robolin.core.arm import Arm
-    from robolin.io.provenance_reader import ArrayMeta
+    from robolin.io.provenance import ArrayMeta
 
 __all__ = ["assert_matches"]
 

@@ -43,8 +43,8 @@ from robolin.io.format_table import (
     trajectory_formats,
     uncompressed_name,
 )
-from robolin.io.provenance_writer import to_json_types
-from robolin.io.stores.objects import list_objects
+from robolin.io.object_stores import list_objects
+from robolin.io.provenance import to_json_types
 from robolin.io.table_file import digest_of
 from robolin.io.trajectories.open_table import TEXT_ENDINGS, is_other_programs
 from robolin.io.trajectories.read_options import RowSlice

@@ -33,10 +33,17 @@ from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import as_file_error
 from robolin.io.format_table import FORMATS, format_named, require_outputs_are_no_inputs
 from robolin.io.locations import FileLocation, content, exists, local_copy, make_folder, write_file
-from robolin.io.provenance_reader import Meta, are_options, is_size, matches, open_bytes
-from robolin.io.provenance_writer import meta_digest, with_checksum
+from robolin.io.object_stores import StorePath, list_objects, open_object
+from robolin.io.provenance import (
+    Meta,
+    are_options,
+    is_size,
+    matches,
+    meta_digest,
+    open_bytes,
+    with_checksum,
+)
 from robolin.io.stored import open_stored
-from robolin.io.stores.objects import StorePath, list_objects, open_object
 from robolin.queries.request import Request
 
 PLAN, COMPLETE = "_plan.json", "_robolin.json"

@@ -21,10 +21,10 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
 from robolin.core.result import Result
 from robolin.errors import RobolinError, raise_all
+from robolin.io import object_stores
 from robolin.io.format_table import file_stamp, is_stored, location_of, split_files, split_part
 from robolin.io.formats.row_index import RowIndex, counted_by_lines, index_plain_text
-from robolin.io.provenance_reader import is_size, matches
-from robolin.io.stores import objects
+from robolin.io.provenance import is_size, matches
 from robolin.io.table_file import INTEGER_COLUMN, FileIndex, RowOffset, digest_of
 from robolin.io.trajectories.open_table import (
     is_other_programs,
@@ -250,7 +250,7 @@ def surveyed_recording(
 def _counted(path: str, every: int | None, first: int, known: RowIndex, header: bool) -> RowIndex:
     """Row index of a text; for other recordings the known one."""
     if is_stored(path):
-        known = replace(known, digest=objects.require_exists(path).text)
+        known = replace(known, digest=object_stores.require_exists(path).text)
     if not is_text(path) or (is_stored(path) and every is None):
         return known
     index = _text(path, every, first, header)
@@ -288,7 +288,7 @@ def recording_changed(path: str) -> RobolinError:
 def _stamp(path: str) -> tuple[int, str]:
     """Size and stamp of a file, or of all files in a folder."""
     if is_stored(path):
-        version = objects.stat(path)
+        version = object_stores.stat(path)
         return (version.size, version.etag) if version else (-1, "")
     location, stats = Path(location_of(path)), _stats(path)
     if not stats:
@@ -326,7 +326,7 @@ def _wait_for_next_tick(path: str) -> None:
 
 def _digest(path: str, joints: Sequence[str], header: bool) -> str:
     if is_stored(path):
-        return objects.require_exists(path).text
+        return object_stores.require_exists(path).text
     if is_other_programs(path):
         with open_table(path, path, joints, rules=ReadOptions(header=header)) as table:
             return table.digest()

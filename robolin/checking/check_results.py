@@ -43,7 +43,7 @@ from robolin.io.format_table import (
     split_files,
     split_part,
 )
-from robolin.io.provenance_writer import to_json_types
+from robolin.io.provenance import to_json_types
 from robolin.io.stored import open_stored, require_holdable
 from robolin.queries.option_specs import STATES_OPTION
 from robolin.queries.question import answering_verb

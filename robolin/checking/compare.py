@@ -28,8 +28,7 @@ from robolin.core.natural_scales import contract_gravity, natural_scales
 from robolin.core.quantity_table import entry_units, same_unit, slides_in, unit_of
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import close_generator, prefetch
-from robolin.io.provenance_reader import ArrayMeta, Blocks
-from robolin.io.provenance_writer import to_json_types
+from robolin.io.provenance import ArrayMeta, Blocks, to_json_types
 from robolin.io.stored import StoredFile
 from robolin.queries.values import POINT
 from robolin.queries.verbs import VERBS

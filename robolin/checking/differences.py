@@ -16,7 +16,7 @@ from robolin.core.arrays import Floats, Mask, Numbers, kind_of, require_real
 from robolin.core.choices import base_verb
 from robolin.core.natural_scales import ROUNDING, NaturalScales
 from robolin.errors import UsageError
-from robolin.io.provenance_reader import ArrayMeta
+from robolin.io.provenance import ArrayMeta
 from robolin.queries.verbs import VERBS
 
 # key for all arrays without a tolerance of their own

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from robolin.codegen.c_files import CProgram, header_text, prefix_for, source_text
+from robolin.codegen.c_files import CProgram, check_text, header_text, prefix_for, source_text
 from robolin.codegen.c_function import ArmData, CFunction, loop_function, straight_function
-from robolin.codegen.c_test_file import check_text
 from robolin.codegen.extra_files import mex_text, plugin_description, plugin_source, require_ros2
 from robolin.codegen.fmu_files import fmu_archives, is_marked_archive, require_fmu
 from robolin.codegen.functions import ChosenQuestion, chosen_questions

@@ -10,9 +10,8 @@ import numpy as np
 from robolin.control.regulator import Regulator
 from robolin.control.riccati import require_scipy
 from robolin.control.simulation.feedback_control import FeedbackControl, driven_joints
-from robolin.control.simulation.reference import reference_of
-from robolin.control.simulation.running_cost import ON_TIME
-from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
+from robolin.control.simulation.simulated_motion import ON_TIME, FeedbackCost, Simulation
+from robolin.control.simulation.torques import reference_of
 from robolin.control.state_space import StateSpace
 from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.core.arm import Arm

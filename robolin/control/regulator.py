@@ -169,7 +169,7 @@ class Regulator(DisplayMixin):
             >>> regulator.sampled_motion([np.pi, 0.001], samples=5, steps=2).q.shape
             (6, 2)
         """
-        from robolin.control.discretize import sampled_motion
+        from robolin.control.responses import sampled_motion
 
         return sampled_motion(self, q, qd, samples=samples, steps=steps)
 

@@ -19,8 +19,8 @@ from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.control.controllability import Reachability
-    from robolin.control.frequency_response import TimeResponse
     from robolin.control.poles import Poles
+    from robolin.control.responses import TimeResponse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +153,7 @@ class StateSpace(DisplayMixin):
             >>> bool(np.allclose(model.A @ X + X @ model.A.T, -model.B @ model.B.T))
             True
         """
-        from robolin.control.frequency_response import gramian
+        from robolin.control.responses import gramian
 
         return gramian(self, kind)
 
@@ -178,7 +178,7 @@ class StateSpace(DisplayMixin):
             >>> bool(np.allclose(one.A @ one.A, two.A))
             True
         """
-        from robolin.control.discretize import discretize
+        from robolin.control.responses import discretize
 
         return discretize(self, dt, method)
 
@@ -202,7 +202,7 @@ class StateSpace(DisplayMixin):
             >>> bool(np.allclose(model.frequency_response([0.0, 1.0])[0], still))
             True
         """
-        from robolin.control.frequency_response import frequency_response
+        from robolin.control.responses import frequency_response
 
         return frequency_response(self, omega)
 
@@ -226,7 +226,7 @@ class StateSpace(DisplayMixin):
             array([[ 0.0056, -0.012 ],
                    [-0.012 ,  0.0406]])
         """
-        from robolin.control.frequency_response import step_response
+        from robolin.control.responses import step_response
 
         return step_response(self, duration, rows)
 
@@ -250,7 +250,7 @@ class StateSpace(DisplayMixin):
             >>> bool(np.allclose(model.impulse_response(1.0).y[0], model.C @ model.B))
             True
         """
-        from robolin.control.frequency_response import impulse_response
+        from robolin.control.responses import impulse_response
 
         return impulse_response(self, duration, rows)
 

@@ -23,7 +23,7 @@ from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.core.result import ResultStream
-    from robolin.io.provenance_reader import Meta
+    from robolin.io.provenance import Meta
     from robolin.io.stored import StoredFile
     from robolin.io.table_file import TableFile, TableSource
 
@@ -135,10 +135,10 @@ FORMATS: dict[str, Format] = {
 # them as a TableFile, within a `with`
 RECORDINGS: dict[str, str] = {
     **dict.fromkeys(("bag", "mcap", "db3"), "robolin.io.formats.bag_reader:open_bag"),
-    "npy": "robolin.io.formats.npy_reader:open_npy",
+    "npy": "robolin.io.formats.array_readers:open_npy",
     "mat": "robolin.io.formats.mat_reader:open_mat_recording",
-    **dict.fromkeys(("arrow", "feather"), "robolin.io.formats.arrow_reader:open_arrow"),
-    **dict.fromkeys(("h5", "hdf5"), "robolin.io.formats.hdf5_reader:open_hdf5"),
+    **dict.fromkeys(("arrow", "feather"), "robolin.io.formats.array_readers:open_arrow"),
+    **dict.fromkeys(("h5", "hdf5"), "robolin.io.formats.array_readers:open_hdf5"),
 }
 
 # folders that are recordings: a function of the path that recognizes one, and its opener

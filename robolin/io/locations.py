@@ -1,18 +1,23 @@
-"""Files on a disk or objects in an object store, each complete or absent."""
+"""Files on a disk or objects in an object store, each complete or absent.
+
+Polars reports every damaged page on standard error before robolin reports the damaged file, so
+messages of native libraries are held back.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
 from robolin.errors import FileError
+from robolin.io import object_stores
 from robolin.io.atomic import as_file_error, atomic_write, remove_leftovers, temporary_folder
 from robolin.io.format_table import base_name, is_stored, with_companion
-from robolin.io.stores import objects
-from robolin.io.stores.objects import StorePath
+from robolin.io.object_stores import StorePath
 
 FileLocation = Path | StorePath
 
@@ -25,7 +30,7 @@ def parse_location(text: str) -> FileLocation:
 def exists(location: FileLocation) -> bool:
     """Return whether the file or object exists."""
     if isinstance(location, StorePath):
-        return objects.stat(str(location)) is not None
+        return object_stores.stat(str(location)) is not None
     try:
         return location.exists()
     except OSError as error:
@@ -35,14 +40,14 @@ def exists(location: FileLocation) -> bool:
 def size_of(location: FileLocation) -> int:
     """Size of a file in bytes."""
     if isinstance(location, StorePath):
-        return objects.require_exists(str(location)).size
+        return object_stores.require_exists(str(location)).size
     return location.stat().st_size
 
 
 def content(location: FileLocation) -> bytes | None:
     """The bytes of a small file, None if it does not exist."""
     if isinstance(location, StorePath):
-        return objects.content(str(location))
+        return object_stores.content(str(location))
     try:
         return location.read_bytes()
     except FileNotFoundError:
@@ -58,7 +63,7 @@ def _unread(location: Path, error: OSError) -> FileError:
 def write_file(location: FileLocation, data: bytes) -> None:
     """Replace the content of a file atomically."""
     if isinstance(location, StorePath):
-        objects.put(str(location), data)
+        object_stores.put(str(location), data)
         return
     with atomic_write(location) as stream:
         stream.write(data)
@@ -83,9 +88,9 @@ def local_copy(location: FileLocation) -> Iterator[Path]:
     with temporary_folder(Path(tempfile.gettempdir())) as folder:
         for name in with_companion(location.name):
             url = f"{str(location)[: -len(location.name)]}{name}"
-            if name == location.name or objects.stat(url):
+            if name == location.name or object_stores.stat(url):
                 with as_file_error(folder / name):
-                    objects.download(url, folder / name)
+                    object_stores.download(url, folder / name)
         yield folder / location.name
 
 
@@ -101,7 +106,7 @@ def local_target(location: FileLocation) -> Iterator[Path]:
     with temporary_folder(Path(tempfile.gettempdir())) as folder:
         yield folder / location.name
         for name in reversed(with_companion(location.name)):
-            objects.put(f"{str(location)[: -len(location.name)]}{name}", folder / name)
+            object_stores.put(f"{str(location)[: -len(location.name)]}{name}", folder / name)
 
 
 def shared_name(path: str) -> str:
@@ -126,3 +131,33 @@ def shared_text(text: str, paths: Iterable[str], name: Callable[[str], str] = sh
         if os.sep in path or "/" in path:
             text = text.replace(path, name(path))
     return text
+
+
+STANDARD_ERROR = 2
+# True in a command, whose own messages use another file descriptor; a program that uses the
+# library keeps its standard error
+_own_messages_separate = False
+
+
+def separate_own_messages() -> None:
+    """Use a separate descriptor for robolin's messages, so that library output can be closed."""
+    global _own_messages_separate
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None and sys.stderr.fileno() == STANDARD_ERROR:
+            encoding, errors = sys.stderr.encoding, sys.stderr.errors
+            sys.stderr = os.fdopen(os.dup(STANDARD_ERROR), "w", 1, encoding, errors)
+            _own_messages_separate = True
+
+
+def mute_native_stderr() -> None:
+    """Discard what libraries print on standard error, if robolin's own messages do not use it."""
+    if _own_messages_separate:
+        with suppress(OSError):
+            discard_output(STANDARD_ERROR)
+
+
+def discard_output(descriptor: int) -> None:
+    """Redirect a file descriptor to the null device."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

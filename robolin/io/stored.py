@@ -16,7 +16,7 @@ from robolin.core.notebook import DisplayMixin
 from robolin.core.result import Footer, Result, ResultStream, require_finite
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan
-from robolin.io.provenance_reader import (
+from robolin.io.provenance import (
     ArrayMeta,
     Blocks,
     Meta,

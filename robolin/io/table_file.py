@@ -156,7 +156,7 @@ class TableSource:
         """A second stream of the file's bytes from their beginning."""
         if not is_stored(self.path):
             return open(self.path, "rb")
-        from robolin.io.stores.objects import open_object
+        from robolin.io.object_stores import open_object
 
         return open_object(self.path)
 

@@ -21,8 +21,7 @@ from robolin.core.result import Result
 from robolin.description.inspection import DescribedArm, in_words
 from robolin.description.inspection import differences as figure_differences
 from robolin.errors import RobolinError, UsageError
-from robolin.io.provenance_reader import open_bytes
-from robolin.io.provenance_writer import to_json_types
+from robolin.io.provenance import open_bytes, to_json_types
 from robolin.io.stored import open_stored
 from robolin.queries.answer import concat_parts
 from robolin.queries.lqr_answer import effort_weights, state_weights

@@ -51,8 +51,7 @@ from robolin.queries.values import accelerations_text
 if TYPE_CHECKING:
     from robolin.control.simulation.controllers import Law
     from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
-    from robolin.control.simulation.reference import Prescription
-    from robolin.control.simulation.torques import Push
+    from robolin.control.simulation.torques import Prescription, Push
     from robolin.core.arm import Arm
     from robolin.queries.simulate_start import ReferenceTrajectory
 
@@ -286,7 +285,7 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
 
 def prescription_from_options(question: Question, arm: Arm) -> Prescription | None:
     """Return the prescribed joints and their typed accelerations; None without --prescribe."""
-    from robolin.control.simulation.reference import Prescription
+    from robolin.control.simulation.torques import Prescription
     from robolin.evaluation.prescribed_joints import prescribed_joints
 
     named, text = question.text("prescribe"), question.text("qdd")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robolin.control.simulation.reference import Prescription, ReferenceMotion
+from robolin.control.simulation.torques import Prescription, ReferenceMotion
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Mask
 from robolin.core.configuration import difference, integrate

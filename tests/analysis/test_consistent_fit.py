@@ -7,13 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robolin.analysis.identify.consistent_fit import ConvexFit, prior_weight, solve_consistent
-from robolin.analysis.identify.pseudo_inertia import (
+from robolin.analysis.identify.consistent_fit import (
     BASIS,
+    ConvexFit,
     is_possible,
     linear_from_pseudo,
     prior_of,
+    prior_weight,
     pseudo_inertia,
+    solve_consistent,
 )
 from robolin.core.arm_parameters import linear_values
 from tests.robots import random_body

@@ -11,8 +11,8 @@ import pytest
 import robolin
 from robolin.analysis.identify import conditioning
 from robolin.analysis.identify import recording as recordings_module
+from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.data_checks import unexplained_joints
-from robolin.analysis.identify.pseudo_inertia import is_possible
 from robolin.analysis.identify.recording import Recording, without_spikes
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Inertia

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from robolin.errors import FileError
+from robolin.io import object_stores
 from robolin.io.locations import StorePath, content
-from robolin.io.stores import objects
 from tests.batch.hub_server import REPOSITORY, running_hub
 from tests.batch.sample_recordings import write_recordings
 from tests.batch.test_stores import _as_parquet
@@ -112,7 +112,7 @@ def test_parts_in_other_stores(
     """Merged parts in a bucket equal the result without parts; damaged parts are reported."""
     bucket = request.getfixturevalue(store)
     for path in logs.rglob("*.*"):
-        objects.put(f"{bucket}/{path.relative_to(logs).as_posix()}", path)
+        object_stores.put(f"{bucket}/{path.relative_to(logs).as_posix()}", path)
     ask = [*ASKED, "--trajectory", f"{bucket}/run_*/*", "--trajectory", f"{bucket}/c.npz"]
     into = ["-o", f"{bucket}/out", "--part-rows", "100", "--resume"]
     for number, code in ((2, 1), (1, 0)):
@@ -121,17 +121,17 @@ def test_parts_in_other_stores(
         assert robolin("status", f"{bucket}/out").code == code
     first = f"{bucket}/out/part-00000.parquet"
     right = content(StorePath(first)) or b""
-    objects.put(first, right[:-40])
+    object_stores.put(first, right[:-40])
     assert "1 damaged" in robolin("status", f"{bucket}/out").out
     assert "1 part written, 3 skipped" in robolin(*ask, *into).err
     assert content(StorePath(first)) == right
     assert robolin("merge", f"{bucket}/out", "-o", tmp_path / "merged.npz").code == 0
     assert robolin(*ask, "-o", tmp_path / "plain.npz").code == 0
     assert (tmp_path / "merged.npz").read_bytes() == (tmp_path / "plain.npz").read_bytes()
-    version = objects.require_exists(f"{bucket}/c.npz")
-    objects.put(f"{bucket}/c.npz", b"another")
+    version = object_stores.require_exists(f"{bucket}/c.npz")
+    object_stores.put(f"{bucket}/c.npz", b"another")
     with pytest.raises(FileError, match="changed while"):
-        objects.bytes_between(f"{bucket}/c.npz", version, 0, 4)
+        object_stores.bytes_between(f"{bucket}/c.npz", version, 0, 4)
     for name, message in (("fleet/none.csv", "no such object"), ("none/*.csv", "no such bucket")):
         refused = robolin(*ASKED, "--trajectory", f"{bucket[:5]}{name}")
         assert (refused.code, message in refused.err) == (4, True), refused.err

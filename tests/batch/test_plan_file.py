@@ -28,7 +28,7 @@ from robolin.batch.parts_folder import (
     read_plan,
 )
 from robolin.errors import RobolinError
-from robolin.io.provenance_writer import with_checksum
+from robolin.io.provenance import with_checksum
 from robolin.io.trajectories.read import open_trajectory
 from robolin.io.trajectories.read_options import ReadOptions
 from tests.batch.sample_recordings import all_recordings, make_plan, make_request, write_recordings

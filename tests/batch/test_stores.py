@@ -17,10 +17,10 @@ import pytest
 
 from robolin.batch.batch_plan import _matches, recordings
 from robolin.errors import FileError, RobolinError
+from robolin.io import object_stores
 from robolin.io.locations import StorePath, content
+from robolin.io.object_stores import store_error
 from robolin.io.stored import read_result
-from robolin.io.stores import objects
-from robolin.io.stores.objects import store_error
 from tests.batch.sample_recordings import SIZES, write_recordings
 from tests.cli.command import robolin
 
@@ -58,7 +58,7 @@ def logs(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_recordings(folder)
     _as_parquet(folder / "run_2" / "a.csv")
     for path in folder.rglob("*.*"):
-        objects.put(f"s3://logs/{path.relative_to(folder).as_posix()}", path)
+        object_stores.put(f"s3://logs/{path.relative_to(folder).as_posix()}", path)
     return folder
 
 
@@ -71,7 +71,9 @@ def _as_parquet(path: Path) -> None:
 
 
 def _parts() -> dict[str, bytes]:
-    return {url: content(StorePath(url)) or b"" for url in objects.list_objects(f"{OUT}/part-")}
+    return {
+        url: content(StorePath(url)) or b"" for url in object_stores.list_objects(f"{OUT}/part-")
+    }
 
 
 def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
     for name, values in local.arrays.items():
         np.testing.assert_array_equal(merged.arrays[name], values)
     # an object stored in one request has one hash, not that of pieces
-    assert all("-" not in objects.require_exists(url).etag for url in _parts())
+    assert all("-" not in object_stores.require_exists(url).etag for url in _parts())
     assert not list(Path(tempfile.gettempdir()).glob(".robolin-*.part/part-*"))
 
 
@@ -102,8 +104,8 @@ def test_damaged_parts_are_computed_again(logs: Path) -> None:
     assert robolin(*ask, "50").code == 0
     right = _parts()
     first, second, third = right
-    objects.put(first, right[first][:-40])
-    objects.put(second, right[third])
+    object_stores.put(first, right[first][:-40])
+    object_stores.put(second, right[third])
     seen = robolin("status", OUT)
     assert seen.code == 1
     assert "1 done, 1 damaged, 1 of another plan" in seen.out
@@ -118,13 +120,13 @@ def test_a_recording_that_is_replaced_is_named(logs: Path) -> None:
     url = "s3://logs/run_1/b.csv"
     ask = [*COMMAND, "--trajectory", "s3://logs/run_1/*", "-o", f"{OUT}/"]
     assert robolin(*ask).code == 0
-    version = objects.require_exists(url)
-    objects.put(url, logs / "run_1" / "a.csv")
+    version = object_stores.require_exists(url)
+    object_stores.put(url, logs / "run_1" / "a.csv")
     assert "'b.csv' was changed" in robolin(*ask, "--resume").err
     with pytest.raises(FileError, match="changed while"):
-        objects.bytes_between(url, version, 0, 10)
+        object_stores.bytes_between(url, version, 0, 10)
     with pytest.raises(RobolinError, match="changed while"):
-        objects.require_same_version(url, version)
+        object_stores.require_same_version(url, version)
 
 
 def test_errors_of_a_store_are_reported(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

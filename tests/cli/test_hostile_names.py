@@ -12,7 +12,7 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.io.provenance_writer import with_checksum
+from robolin.io.provenance import with_checksum
 from robolin.queries.verbs import VERBS
 from tests.cli.command import CommandRun, robolin, run_ok
 

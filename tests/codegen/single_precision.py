@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 import robolin
-from robolin.codegen.c_test_file import LARGEST_ERROR
+from robolin.codegen.c_files import LARGEST_ERROR
 from robolin.codegen.functions import chosen_question
 from robolin.codegen.single_precision import largest_error_of, random_states
 from robolin.core.arm import Arm

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import robolin
-from robolin.codegen.c_test_file import LARGEST_ERROR
+from robolin.codegen.c_files import LARGEST_ERROR
 from robolin.codegen.functions import QUESTIONS, chosen_question
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.control.discretize import exponential
+from robolin.control.responses import exponential
 from tests.control.octave import octave
 from tests.robots import random_states
 

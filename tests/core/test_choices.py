@@ -2,7 +2,7 @@
 
 import pytest
 
-from robolin.control import discretize
+from robolin.control import responses
 from robolin.control.simulation import schedule
 from robolin.core import choices
 from robolin.display.plots import draw_panels as draw
@@ -14,7 +14,7 @@ TABLES = [
     (choices.REFERENCES, matrix_answers._AXES),
     (choices.LOOP_METHODS, loop_linear_algebra.LOOP_SOLVERS),
     (choices.LOOP_METHODS, loop_answer.TITLES),
-    (choices.DISCRETIZATIONS, discretize.DISCRETIZERS),
+    (choices.DISCRETIZATIONS, responses.DISCRETIZERS),
     (choices.INTEGRATORS, schedule.INTEGRATOR_NAMES),
     (choices.STATE_FORMS, simulate_result._VELOCITIES),
     (choices.TIME_UNITS, trajectory.PER_SECOND),

@@ -12,7 +12,7 @@ import pytest
 
 import robolin
 from robolin.core.former_names import _PHRASES, FORMER_OPTIONS, with_current_names
-from robolin.io.provenance_writer import meta_digest
+from robolin.io.provenance import meta_digest
 from robolin.queries.question import Question
 from tests.cli.command import robolin as command_line
 from tests.cli.command import run_ok

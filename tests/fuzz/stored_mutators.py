@@ -18,7 +18,7 @@ from robolin.io.formats.parquet_writer import (
     checksum_excluding,
     checksum_offset,
 )
-from robolin.io.provenance_writer import with_checksum
+from robolin.io.provenance import with_checksum
 from tests.fuzz.mutators import any_bytes, tree
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from robolin.core.result import Array, Result, stream_of_one_part
-from robolin.io.provenance_writer import Digests
+from robolin.io.provenance import Digests
 
 JOINTS = ("shoulder", "arm/elbow.x", 'wrist_1,"a"')
 AWKWARD = (0.0, -0.0, 5e-324, 1.7976931348623157e308, 1 / 3, -1e-5, 2.5e-9, 1e16, 0.1 + 0.2)

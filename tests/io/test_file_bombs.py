@@ -16,7 +16,7 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError
-from robolin.io.provenance_writer import with_checksum
+from robolin.io.provenance import with_checksum
 from robolin.io.trajectories.read import read_trajectory
 from tests.cli.command import robolin as command
 from tests.cli.command import run_ok

@@ -16,8 +16,7 @@ from robolin.core.result import ResultStream
 from robolin.core.summary import table_columns
 from robolin.io.atomic import atomic_write
 from robolin.io.format_table import FORMATS, Format, extensions, trajectory_formats
-from robolin.io.provenance_reader import corrupt_file_error, open_bytes, require_intact
-from robolin.io.provenance_writer import Digests
+from robolin.io.provenance import Digests, corrupt_file_error, open_bytes, require_intact
 from robolin.io.stored import StoredFile, read_result
 from robolin.io.table_file import (
     ReadRequest,

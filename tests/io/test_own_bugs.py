@@ -9,7 +9,7 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.io import provenance_reader
+from robolin.io import provenance
 from robolin.io.format_table import FORMATS
 from robolin.io.formats import npz_reader, parquet_reader
 from tests.cli.command import robolin as command
@@ -31,7 +31,7 @@ def test_a_bug_while_a_result_is_read(
     assert command("forward", "two-link", "-o", path).code == 0
     assert command("check", path).code == 0
     monkeypatch.setattr(_broken, "error", error, raising=False)
-    monkeypatch.setattr(provenance_reader, "stored_values", _broken)
+    monkeypatch.setattr(provenance, "stored_values", _broken)
     ran = command("check", path)
     assert ran.code == 70
     assert f"this is a bug in robolin: {error.__name__}" in ran.err

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robolin.core.result import Footer, ResultStream, stream_of_one_part
-from robolin.display.terminal.shown_rows import spread_rows
+from robolin.display.terminal.show import spread_rows
 from robolin.display.terminal.table import render_table
 from robolin.errors import FileError
 from robolin.io.formats import csv_writer

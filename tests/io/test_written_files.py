@@ -121,7 +121,7 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, form, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("robolin.io.provenance_writer.Digests.meta", interrupted)
+    monkeypatch.setattr("robolin.io.provenance.Digests.meta", interrupted)
     with pytest.raises(KeyboardInterrupt):
         WRITERS[form](stream_of_one_part(sample(3)), tmp_path / f"r.{form}")
     assert list(tmp_path.iterdir()) == []

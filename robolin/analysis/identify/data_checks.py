@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from robolin.analysis.identification import RANK_BELOW, identifiable, random_motions
+from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.design_rows import (
     PAYLOAD,
     DesignRows,
     ParameterList,
     without_friction,
 )
-from robolin.analysis.identify.deviations import Uncertainty
-from robolin.analysis.identify.pseudo_inertia import is_possible
+from robolin.analysis.identify.identification_result import Uncertainty
 from robolin.analysis.identify.recording import Recording
 from robolin.analysis.identify.stages import MOVING_SPEED, Score
 from robolin.core.arm import Arm

@@ -16,7 +16,7 @@ from robolin.analysis.identify.conditioning import (
     smooth_rows,
     stacked,
 )
-from robolin.analysis.identify.consistent_fit import ConvexFit, prior_weight
+from robolin.analysis.identify.consistent_fit import ConvexFit, ball_parameters, prior_weight
 from robolin.analysis.identify.data_checks import (
     excitation_notes,
     load_text,
@@ -35,14 +35,16 @@ from robolin.analysis.identify.design_rows import (
     parameter_list,
     without_known_torques,
 )
-from robolin.analysis.identify.deviations import BlockSums, Prior, Uncertainty, uncertainty
 from robolin.analysis.identify.identification_result import (
+    BlockSums,
     Identification,
+    Prior,
     Stage,
+    Uncertainty,
     arm_velocities,
     corrected_arm,
+    uncertainty,
 )
-from robolin.analysis.identify.pseudo_inertia import ball_parameters
 from robolin.analysis.identify.recording import Recording, SmoothRows, checked_recording
 from robolin.analysis.identify.stages import (
     FitWeights,

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.analysis.identify.consistent_fit import ConvexFit, solve_consistent
+from robolin.analysis.identify.consistent_fit import ConvexFit, prior_of, solve_consistent
 from robolin.analysis.identify.design_rows import DesignRows, ParameterList
-from robolin.analysis.identify.pseudo_inertia import prior_of
 from robolin.analysis.identify.recording import ROBUST
 from robolin.core.arrays import Floats, Mask
 

@@ -44,7 +44,7 @@ from robolin.cli.report import (
 from robolin.core.text import pluralize, printable, printable_json
 from robolin.core.text_parsing import parse_names
 from robolin.description.model import Finding
-from robolin.display.report.shared_findings import shared_finding
+from robolin.display.report.provenance_section import shared_finding
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
 if TYPE_CHECKING:

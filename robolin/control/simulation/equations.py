@@ -9,8 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from robolin.control.simulation.feedback_control import StateFeedback
-from robolin.control.simulation.reference import PrescribedMotion
-from robolin.control.simulation.torques import EffortLimits, Torque
+from robolin.control.simulation.torques import EffortLimits, PrescribedMotion, Torque
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import STATE_FORMS, StateForm

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.simulation.reference import reference_of
+from robolin.control.simulation.torques import reference_of
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.configuration import change_between

@@ -14,9 +14,13 @@ from robolin.control.simulation.equations import Equations
 from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.control.simulation.integrators import FixedSteps, Look, Repair, adapted_steps
 from robolin.control.simulation.rollout import rollout_of
-from robolin.control.simulation.running_cost import IntegralsAt, RunningCost
 from robolin.control.simulation.schedule import Schedule
-from robolin.control.simulation.simulated_motion import FeedbackCost, RecordedRates
+from robolin.control.simulation.simulated_motion import (
+    FeedbackCost,
+    IntegralsAt,
+    RecordedRates,
+    RunningCost,
+)
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats, nonfinite_input_rows
 from robolin.core.quantity_table import joint_unit

@@ -18,16 +18,15 @@ from robolin.control.simulation.feedback_control import (
     TrackingController,
 )
 from robolin.control.simulation.integrators import FixedSteps, Look
-from robolin.control.simulation.reference import ReferenceMotion
-from robolin.control.simulation.running_cost import RunningCost
 from robolin.control.simulation.schedule import Schedule
-from robolin.control.simulation.simulated_motion import RecordedRates
+from robolin.control.simulation.simulated_motion import RecordedRates, RunningCost
 from robolin.control.simulation.torques import (
     ConstantTorque,
     FunctionTorque,
     HoldingTorque,
     InterpolatedTorque,
     Push,
+    ReferenceMotion,
     Torque,
 )
 from robolin.core.arrays import AnyArray, as_joint_array

@@ -25,22 +25,24 @@ from robolin.control.simulation.integration import (
     require_short_steps,
 )
 from robolin.control.simulation.integrators import ZeroOrderHold, fitting_schedule, steps_between
-from robolin.control.simulation.reference import (
-    AnyAcceleration,
-    PrescribedMotion,
-    Prescription,
-    prescribed_motion,
-    prescription,
-)
-from robolin.control.simulation.running_cost import RunningCost
 from robolin.control.simulation.schedule import Schedule, scheduled
-from robolin.control.simulation.simulated_motion import Simulation, observed_motion, stacked_motions
+from robolin.control.simulation.simulated_motion import (
+    RunningCost,
+    Simulation,
+    observed_motion,
+    stacked_motions,
+)
 from robolin.control.simulation.torques import (
+    AnyAcceleration,
     AnyTorque,
     EffortLimits,
     HoldingTorque,
+    PrescribedMotion,
+    Prescription,
     TorqueTable,
     effort_limits,
+    prescribed_motion,
+    prescription,
     torque_of,
 )
 from robolin.core.arm import Arm

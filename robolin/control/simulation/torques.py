@@ -1,9 +1,9 @@
-"""Torques as functions of time and state."""
+"""Inputs of a simulation: torques of time and state, and the reference of a controller."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -16,12 +16,21 @@ from robolin.core.arrays import (
     JointValues,
     Mask,
     as_joint_array,
+    joint_arrays,
     require_same_rows,
+    require_sound,
     seconds_of,
 )
+from robolin.core.configuration import difference, has_groups, integrate
 from robolin.core.notebook import DisplayMixin
-from robolin.errors import RobolinError
+from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
+from robolin.evaluation.prescribed_joints import (
+    JointsNamed,
+    prescribed_accelerations,
+    prescribed_joints,
+    require_prescribed_inputs,
+)
 
 # t in s, q and q̇ of shape (..., n)
 TorqueFunction = Callable[[float, Floats, Floats], ArrayLike]
@@ -189,3 +198,148 @@ def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:
         message = f"time: must increase from row {row + 1} to row {row + 2}: "
         raise RobolinError(f"{message}{time[row]:g} s, then {time[row + 1]:g} s")
     return InterpolatedTorque(time, values)
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceMotion:
+    """Arrays by name, constant or (rows, …) at times (rows,); 'q' takes the shortest rotation."""
+
+    arm: Arm
+    time: Floats | None
+    arrays: dict[str, Floats]
+
+    def at(self, t: float) -> dict[str, Floats]:
+        """Interpolate the arrays at time t; outside the range, use the nearest row."""
+        if self.time is None:
+            return self.arrays
+        after = int(np.searchsorted(self.time, t, side="right"))
+        if after == 0 or after == len(self.time):
+            row = min(after, len(self.time) - 1)
+            return {name: array[row] for name, array in self.arrays.items()}
+        start, stop = self.time[after - 1], self.time[after]
+        share = (t - start) / (stop - start)
+        arrays = {
+            name: (1.0 - share) * array[after - 1] + share * array[after]
+            for name, array in self.arrays.items()
+        }
+        if "q" in arrays and has_groups(self.arm):
+            before, later = self.arrays["q"][after - 1], self.arrays["q"][after]
+            arrays["q"] = integrate(self.arm, before, share * difference(self.arm, before, later))
+        return arrays
+
+
+def reference_of(
+    arm: Arm,
+    time: ArrayLike | None,
+    motion: dict[str, JointValues],
+    matrices: dict[str, Floats] | None = None,
+) -> ReferenceMotion:
+    """Build a reference from joint values (n,) or (rows, n), and matrices with as many rows."""
+    require_same_rows(motion, vectors={"time": time})
+    arrays = joint_arrays(arm, motion)
+    shapes = dict.fromkeys(arrays, (arm.n,))
+    for name, matrix in (matrices or {}).items():
+        arrays[name], shapes[name] = matrix, matrix.shape[-2:]
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise RobolinError(f"the controller's {name} must be finite")
+    if time is None:
+        for name, array in arrays.items():
+            if array.shape != shapes[name]:
+                hint = "give time for a reference of several rows"
+                raise RobolinError(f"{name}: has shape {array.shape}", hint=hint)
+        return ReferenceMotion(arm, None, arrays)
+    times = seconds_of(time)
+    if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all():
+        raise RobolinError("the controller's time must be a row of increasing numbers")
+    for name, array in arrays.items():
+        if array.ndim > len(shapes[name]) and len(array) != len(times):
+            raise RobolinError(f"{name}: has {len(array)} rows, but time has {len(times)}")
+        arrays[name] = np.broadcast_to(array, (len(times), *shapes[name]))
+    return ReferenceMotion(arm, times, arrays)
+
+
+# constant accelerations, or a function of t in s
+AnyAcceleration = JointValues | Callable[[float], JointValues]
+
+
+@dataclass(frozen=True)
+class Prescription:
+    """Prescribed joints and their acceleration: q̈ constant, or a function of time.
+
+    origin: source of q̈, for messages
+    """
+
+    joints: JointsNamed
+    qdd: AnyAcceleration = 0.0
+    origin: str = "given"
+
+
+@dataclass(frozen=True, eq=False)
+class PrescribedMotion:
+    """A prescription on an arm; `driven` (n,) is 1 at coordinates of prescribed joints, else 0."""
+
+    arm: Arm
+    driven: Floats
+    qdd: AnyAcceleration
+    run_options: RunOptions
+    # the integrator requests torques first and then the accelerations computed with them
+    _latest: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
+        """q̈ at time t: as prescribed, or from the torques."""
+        if self._latest.get("tau") is not tau:
+            self.torques(t, q, qd, tau)
+        return self._latest["qdd"]
+
+    def torques(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
+        """The torques; those of prescribed joints are the torques that their motion requires."""
+        inputs = {
+            "q": q,
+            "qd": qd,
+            "tau": tau,
+            "qdd": self._prescribed_accelerations(t),
+            "prescribed": self.driven,
+        }
+        self._latest.update(evaluate(self.arm, "forward-prescribed", inputs, **self.run_options))
+        return self._latest["tau"]
+
+    def _prescribed_accelerations(self, t: float) -> Floats:
+        if not callable(self.qdd):
+            return as_joint_array(self.arm, "qdd", self.qdd)
+        return _checked_accelerations(self.arm, self.driven, self.qdd(t))
+
+
+def _checked_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
+    """Check accelerations (n,) at one time; only prescribed joints may have them."""
+    accelerations = prescribed_accelerations(arm, driven, qdd)
+    if accelerations.ndim != 1:
+        hint = "give one acceleration per joint, or a function of time that returns them"
+        raise UsageError(f"has shape {accelerations.shape}", where="qdd", hint=hint)
+    require_sound(arm, {"qdd": accelerations})
+    require_prescribed_inputs(arm, driven, accelerations, np.zeros(arm.n))
+    return accelerations
+
+
+def prescribed_motion(
+    arm: Arm, request: Prescription | None, tau: object, run_options: RunOptions
+) -> PrescribedMotion | None:
+    """Apply a prescription to this arm and check it against a constant torque."""
+    if request is None:
+        return None
+    driven = prescribed_joints(arm, request.joints)
+    if isinstance(tau, np.ndarray):
+        require_prescribed_inputs(arm, driven, np.zeros(arm.n), tau)
+    if not callable(request.qdd):
+        _checked_accelerations(arm, driven, request.qdd)
+    return PrescribedMotion(arm, driven, request.qdd, run_options)
+
+
+def prescription(prescribe: JointsNamed | None, qdd: AnyAcceleration | None) -> Prescription | None:
+    """Prescription from the keywords `prescribe` and `qdd`."""
+    if prescribe is None:
+        if qdd is not None:
+            hint = "name the prescribed joints with prescribe="
+            raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
+        return None
+    return Prescription(prescribe, 0.0 if qdd is None else qdd)

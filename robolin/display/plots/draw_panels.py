@@ -139,7 +139,7 @@ def drawn_panels(
     own_scales: scale every panel by itself instead of all panels of one unit together
     """
     _require_matplotlib()
-    from robolin.display.plots.notebook_figure import NotebookFigure
+    from robolin.display.plots.style import NotebookFigure
 
     panels, columns = _arranged(panels)
     columns, width, height = _fitted(panels, columns, style)

@@ -1,10 +1,15 @@
-"""Styles of plots: colours that are safe for colour blindness, text sizes and panel sizes."""
+"""Styles of plots: colours that are safe for colour blindness, text sizes and panel sizes.
+
+A notebook shows a plot without any setup.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from robolin.core.choices import PLOT_STYLES
 from robolin.core.text import did_you_mean, printable
@@ -145,3 +150,15 @@ def name_ticks(axis: Any, names: tuple[str, ...], style: PlotStyle, rotation: fl
     ticks = range(0, len(names), step)
     axis.set_ticks(list(ticks), [text_of_name(names[i]) for i in ticks])
     axis.set_tick_params(labelsize=7 * style.text, labelrotation=rotation)
+
+
+class NotebookFigure(Figure):
+    """Plot with a PNG representation.
+
+    Notebooks show plots of matplotlib only after `%matplotlib` or an import of pyplot.
+    """
+
+    def _repr_png_(self) -> bytes:
+        from robolin.display.plots.draw_panels import picture_bytes
+
+        return picture_bytes(self, "png")

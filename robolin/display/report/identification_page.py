@@ -7,8 +7,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from robolin.analysis.identify.deviations import ALONE, BY_FILE
-from robolin.analysis.identify.identification_result import Identification
+from robolin.analysis.identify.identification_result import ALONE, BY_FILE, Identification
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK
 from robolin.core.arrays import Floats
@@ -29,8 +28,7 @@ from robolin.display.report.page_markup import (
     shown_name,
     table,
 )
-from robolin.display.report.report_page import Section, assembled_page
-from robolin.display.report.summary_section import KeyNumber, number_cards
+from robolin.display.report.report_page import KeyNumber, Section, assembled_page, number_cards
 
 _OF_JOINT = ("damping", "friction", "armature", "offset")
 _LEVELS = 5

@@ -1,8 +1,12 @@
-"""Report sections with model assumptions, findings, verification and model changes."""
+"""Report sections with model assumptions, findings, verification and model changes.
+
+Findings have no absolute paths, because documents leave this machine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -27,9 +31,9 @@ from robolin.display.report.page_markup import (
     table,
 )
 from robolin.display.report.reported_arm import ReportedArm
-from robolin.display.report.shared_findings import shared_finding
 from robolin.errors import RobolinError
 from robolin.io.format_table import base_name
+from robolin.io.locations import shared_name, shared_text
 
 _MOST_FINDINGS = 200
 
@@ -159,3 +163,14 @@ def _torques(first: ReportedArm, second: ReportedArm) -> Iterator[tuple[str, ...
             distinguishing_digits(*pair) if change else (figure_cell(pair[0]), figure_cell(pair[1]))
         )
         yield shown_name(joint.name), str(row + 1), *text, unit, f"{change:+.3g}", share
+
+
+def shared_finding(finding: Finding, name: Callable[[str], str] = shared_name) -> Finding:
+    """The finding with another name for its file, also in its message and hint."""
+    location = finding.location
+    return replace(
+        finding,
+        location=replace(location, file=name(location.file)),
+        message=shared_text(finding.message, [location.file], name),
+        hint=shared_text(finding.hint, [location.file], name),
+    )

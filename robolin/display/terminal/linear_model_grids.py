@@ -15,7 +15,7 @@ from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.numbers import matrix_texts
 from robolin.display.terminal.result_grids import Formatting, row_corner, shown_row_names
 from robolin.display.terminal.screen import units_by_kind
-from robolin.display.terminal.shown_rows import shown_stability
+from robolin.display.terminal.show import shown_stability
 
 _STABILITY = {1: "stable", 0: "marginal", -1: "unstable"}
 # a longer list of poles begins with the least stable ones

@@ -17,7 +17,7 @@ from robolin.core.result import Array, Result
 from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.numbers import matrix_texts, vector_texts
 from robolin.display.terminal.screen import is_plain, state_blocks
-from robolin.display.terminal.shown_rows import RowSummary
+from robolin.display.terminal.show import RowSummary
 
 _MATRIX_ROWS = 2
 # array with the frequency of each row

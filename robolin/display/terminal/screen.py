@@ -14,7 +14,7 @@ from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import OR, PER
 from robolin.core.result import Array, Result
 from robolin.core.text import TIE, join_and, pluralize
-from robolin.display.terminal.shown_rows import RowSummary, shown_stability
+from robolin.display.terminal.show import RowSummary, shown_stability
 
 _POINT = ("q", "qd", "qdd", "tau")
 

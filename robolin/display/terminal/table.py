@@ -39,7 +39,7 @@ from robolin.display.terminal.screen import (
     short_names,
     shortened,
 )
-from robolin.display.terminal.shown_rows import RowSummary, summarized
+from robolin.display.terminal.show import RowSummary, summarized
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -50,7 +50,7 @@ from robolin.io.table_file import (
 )
 
 if TYPE_CHECKING:
-    from robolin.io.provenance_reader import Meta
+    from robolin.io.provenance import Meta
     from robolin.io.stored import StoredFile
 
 T = TypeVar("T")
@@ -357,7 +357,7 @@ def open_csv(path: Path) -> Iterator[StoredFile]:
     # import here: a trajectory has no provenance
     from robolin.io.atomic import folder_lock, is_stream
     from robolin.io.format_table import FORMATS
-    from robolin.io.provenance_reader import open_bytes
+    from robolin.io.provenance import open_bytes
     from robolin.io.stored import stored_table
 
     where = str(path)
@@ -373,7 +373,7 @@ def open_csv(path: Path) -> Iterator[StoredFile]:
 
 
 def _provenance(companion: Path) -> Meta:
-    from robolin.io.provenance_reader import open_bytes, provenance
+    from robolin.io.provenance import open_bytes, provenance
 
     try:
         with open_bytes(companion) as text:

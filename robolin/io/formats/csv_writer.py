@@ -36,7 +36,7 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
             write_csv_to(result, table)
         return
     from robolin.io.formats.json_writer import dumps_indented
-    from robolin.io.provenance_writer import Digests
+    from robolin.io.provenance import Digests
 
     # readers reject a new companion of an old table, which an interruption may leave
     with atomic_write_all([FORMATS["csv"].companion_path(path), path]) as (companion, table):

@@ -30,16 +30,16 @@ from robolin.core.text import printable_json
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import RobolinError
 from robolin.io.atomic import atomic_write
-from robolin.io.provenance_reader import (
+from robolin.io.provenance import (
     ArrayMeta,
     Blocks,
+    Digests,
     Meta,
     corrupt_file_error,
     entries_of,
     open_bytes,
     require_intact,
 )
-from robolin.io.provenance_writer import Digests
 from robolin.io.stored import StoredFile
 
 _HELD_IN_MEMORY = 1 << 24

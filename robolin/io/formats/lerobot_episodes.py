@@ -23,8 +23,8 @@ from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.parquet_reader import damaged_parquet, validated_footer
-from robolin.io.library_messages import mute_native_stderr
-from robolin.io.provenance_reader import matches
+from robolin.io.locations import mute_native_stderr
+from robolin.io.provenance import matches
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,

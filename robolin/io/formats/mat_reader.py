@@ -59,7 +59,7 @@ def open_mat_recording(
     with ExitStack() as opened:
         stream = opened.enter_context(open(location, "rb"))
         if stream.read(_HEADER).startswith(b"MATLAB 7.3"):
-            from robolin.io.formats.hdf5_reader import open_hdf5
+            from robolin.io.formats.array_readers import open_hdf5
 
             yield opened.enter_context(open_hdf5(location, part, file, joints))
             return

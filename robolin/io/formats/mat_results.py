@@ -15,14 +15,14 @@ from robolin.core.arrays import Numbers, stored_values
 from robolin.core.result import Result, ResultStream
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import atomic_write
-from robolin.io.provenance_reader import (
+from robolin.io.provenance import (
     ArrayMeta,
     Blocks,
+    Digests,
     corrupt_file_error,
     open_bytes,
     provenance,
 )
-from robolin.io.provenance_writer import Digests
 from robolin.io.stored import StoredFile
 
 META = "meta"

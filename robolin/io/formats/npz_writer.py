@@ -26,7 +26,7 @@ from robolin.core.result import Result, ResultStream
 from robolin.core.threads import SMALL_RESULT, after_short_answer, prefetch
 from robolin.errors import FileError
 from robolin.io.atomic import atomic_write, is_stream
-from robolin.io.provenance_writer import Digests
+from robolin.io.provenance import Digests
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -18,8 +18,8 @@ from robolin.io.formats.parquet_footer import (
     read_footer,
     require_pages,
 )
-from robolin.io.library_messages import mute_native_stderr
-from robolin.io.stores.objects import known_problem, polars_options
+from robolin.io.locations import mute_native_stderr
+from robolin.io.object_stores import known_problem, polars_options
 from robolin.io.table_file import (
     ReadRequest,
     TableBlock,

@@ -31,8 +31,7 @@ from robolin.core.threads import (
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import atomic_write, is_stream
 from robolin.io.formats.parquet_reader import parquet_table, validated_footer
-from robolin.io.provenance_reader import Meta, corrupt_file_error, open_bytes, provenance
-from robolin.io.provenance_writer import Digests
+from robolin.io.provenance import Digests, Meta, corrupt_file_error, open_bytes, provenance
 from robolin.io.stored import StoredFile, stored_table
 from robolin.io.table_file import TableSource, require_polars
 

@@ -18,7 +18,7 @@ from robolin.core.arrays import NumberKind, Numbers
 from robolin.errors import RobolinError
 from robolin.io.formats.npz_reader import ARCHIVE_ERRORS
 from robolin.io.formats.npz_writer import ZipMember, directory, local_header
-from robolin.io.provenance_reader import (
+from robolin.io.provenance import (
     ArrayMeta,
     Blocks,
     corrupt_file_error,

@@ -95,15 +95,17 @@ def _stored_table(
     path: str, file: str, joints: Sequence[str], known: FileIndex | None, header: bool
 ) -> Iterator[TableFile]:
     """Open an object in a store, and check that it is not replaced while it is read."""
+    from robolin.io import object_stores
     from robolin.io.locations import local_copy
-    from robolin.io.stores import objects
-    from robolin.io.stores.objects import StorePath
+    from robolin.io.object_stores import StorePath
 
-    form, version = _format(path), objects.require_exists(path)
+    form, version = _format(path), object_stores.require_exists(path)
     _require_text_without_header(form, header, file)
     known = known or FileIndex(version.text)
     with ExitStack() as stack:
-        if FORMATS[form].read_in_parts and (FORMATS[form].text or objects.is_read_by_polars(path)):
+        if FORMATS[form].read_in_parts and (
+            FORMATS[form].text or object_stores.is_read_by_polars(path)
+        ):
             stream, regular, _ = stack.enter_context(_opened(path, file, form, header))
             source = TableSource(stream, path, file, regular, joints, known, header=header)
             yield _table(form, source)
@@ -112,7 +114,7 @@ def _stored_table(
             here = stack.enter_context(local_copy(StorePath(path)))
             stream = stack.enter_context(open(here, "rb"))
             yield _table(form, TableSource(stream, str(here), file, True, joints, known))
-    objects.require_same_version(path, version)
+    object_stores.require_same_version(path, version)
 
 
 def _require_no_folder(location: str, file: str) -> None:
@@ -177,7 +179,7 @@ def _format(path: str) -> str:
 
 def _object(path: str) -> BinaryIO:
     """Open an object in a store; imported late, because files do not need the store packages."""
-    from robolin.io.stores.objects import open_object
+    from robolin.io.object_stores import open_object
 
     return open_object(path)
 

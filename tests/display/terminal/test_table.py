@@ -12,7 +12,7 @@ from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.core.summary import only_arrays
 from robolin.display.terminal.numbers import aligned
 from robolin.display.terminal.screen import short_names
-from robolin.display.terminal.shown_rows import spread_rows
+from robolin.display.terminal.show import spread_rows
 from robolin.display.terminal.table import render_table
 
 

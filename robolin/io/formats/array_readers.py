@@ -1,0 +1,196 @@
+"""Readers of recordings in NPY, HDF5 and Arrow files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robolin.core.text import did_you_mean
+from robolin.errors import RobolinError, UsageError
+from robolin.io.formats.array_table import StoredArray, array_in_memory, arrays_table, with_rows
+from robolin.io.formats.npz_reader import ARCHIVE_ERRORS
+from robolin.io.formats.parquet_reader import PolarsRows, polars_table
+from robolin.io.locations import mute_native_stderr
+from robolin.io.table_file import (
+    TableFile,
+    TableSource,
+    digest_of,
+    reject_decompression_bomb,
+    require_polars,
+)
+
+_MAGIC = b"\x93NUMPY"
+_HINT = "store numbers of shape (rows, columns): numpy.save(file, array)"
+
+
+@contextmanager
+def open_npy(location: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
+    """The columns of an array: by index, or by the names of its fields."""
+    if part:
+        hint = f"use {location}"
+        raise RobolinError("an NPY file has no parts", where=file, hint=hint)
+    with open(location, "rb") as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            hint = "name an archive FILE.npz; write an array with numpy.save(file, array)"
+            raise RobolinError("not an NPY file", where=file, hint=hint)
+        try:
+            # mapped: memory use does not depend on the number of rows
+            values = np.load(location, mmap_mode="r", allow_pickle=False)
+        except (*ARCHIVE_ERRORS, OverflowError, TypeError) as error:
+            raise RobolinError("not an NPY file, or damaged", where=file, hint=_HINT) from error
+        arrays = _arrays(values, file)
+        table = arrays_table(arrays, len(values), file, lambda: digest_of(stream))
+        if values.dtype.names is None:
+            table = replace(table, names=[str(i) for i in range(len(table.names))], numbered=True)
+        yield table
+
+
+def _arrays(values: npt.NDArray[Any], file: str) -> list[StoredArray]:
+    """The fields of a structured array, or the array itself."""
+    if values.dtype.names is not None and values.ndim == 1:
+        arrays = [array_in_memory(name, values[name]) for name in values.dtype.names]
+        arrays = [each for each in arrays if each.is_numeric and len(each.shape) <= 2]
+    else:
+        arrays = [array_in_memory("column", values)]
+    if not len(values.shape) or not all(
+        each.is_numeric and len(each.shape) in (1, 2) for each in arrays
+    ):
+        message = f"must be an array of numbers with rows, got {values.dtype} {values.shape}"
+        raise RobolinError(message, where=file, hint=_HINT)
+    if not (len(values) and arrays):
+        raise RobolinError("no rows", where=file, hint=_HINT)
+    return arrays
+
+
+_MOST_DATASETS = 10_000
+_LARGEST_RATIO = 500
+# what h5py raises for damaged files
+_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError)
+
+
+@contextmanager
+def open_hdf5(location: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
+    """The datasets of a file, or of the group `part`, as a table."""
+    h5py = _h5py(file)
+    with ExitStack() as opened:
+        stream = opened.enter_context(open(location, "rb"))
+        try:
+            root = opened.enter_context(h5py.File(location, "r"))
+            group = root[part] if part and part in root else root
+            named: dict[str, Any] = {}
+            group.visititems(lambda name, each: _collect(named, name, each, h5py))
+            if part and (group is root or not isinstance(group, h5py.Group)):
+                groups: list[str] = []
+                root.visit(groups.append)
+                raise UsageError(
+                    f"no group '{part}'", where=file, hint=did_you_mean(part, groups[:100])
+                )
+            arrays = [_stored(name, each, file) for name, each in named.items()]
+        except _ERRORS as error:
+            raise _damaged(file) from error
+        arrays_with_rows, rows, unused = with_rows(arrays, joints, file)
+        size = stream.seek(0, 2)
+        numbers = 8 * sum(prod(each.shape) for each in arrays_with_rows)
+        reject_decompression_bomb(numbers, size, _LARGEST_RATIO, file)
+        yield arrays_table(arrays_with_rows, rows, file, lambda: digest_of(stream), unused)
+
+
+def _h5py(file: str) -> Any:
+    try:
+        return import_module("h5py")
+    except ImportError:
+        hint = "pip install h5py, or store the recording as NPZ"
+        raise RobolinError("HDF5 files require the package h5py", where=file, hint=hint) from None
+
+
+def _collect(named: dict[str, Any], name: str | bytes, each: Any, h5py: Any) -> None:
+    """Keep a dataset whose numbers are in the file itself; names may be in any encoding."""
+    name = name if isinstance(name, str) else name.decode(errors="replace")
+    if not isinstance(each, h5py.Dataset) or each.is_virtual or each.external:
+        return
+    if len(named) >= _MOST_DATASETS:
+        raise ValueError("too many datasets")
+    if each.dtype.kind in "iuf" and each.ndim in (1, 2) and 0 not in each.shape:
+        named[name] = each
+
+
+def _stored(name: str, dataset: Any, file: str) -> StoredArray:
+    def read(first: int, stop: int) -> npt.NDArray[Any]:
+        return _numbers(dataset, np.s_[first:stop], file)
+
+    def across(first: int, stop: int) -> npt.NDArray[Any]:
+        return _numbers(dataset, np.s_[:, first:stop], file).T
+
+    return StoredArray(name, tuple(dataset.shape), dataset.dtype, read, across)
+
+
+def _numbers(dataset: Any, rows: Any, file: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(dataset[rows])
+    except _ERRORS as error:
+        raise _damaged(file) from error
+
+
+def _damaged(file: str) -> RobolinError:
+    hint = "write the file again, or use CSV, NPZ or Parquet"
+    return RobolinError("not an HDF5 file, or damaged", where=file, hint=hint)
+
+
+_ARROW_MAGIC = b"ARROW1"
+_LARGEST_ARROW_RATIO = 1000
+
+
+@contextmanager
+def open_arrow(location: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
+    """The columns of an Arrow file."""
+    if part:
+        raise RobolinError("an Arrow file has no parts", where=file, hint=f"use {location}")
+    with open(location, "rb") as stream:
+        begin = stream.read(len(_ARROW_MAGIC))
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - len(_ARROW_MAGIC), 0))
+        if begin != _ARROW_MAGIC or stream.read() != _ARROW_MAGIC:
+            raise damaged_arrow(file)
+        source = TableSource(stream, location, file, joints=joints)
+        yield polars_table(ArrowRows(source), source)
+
+
+class ArrowRows(PolarsRows):
+    """The rows of an Arrow file; no rows are read yet."""
+
+    def __init__(self, source: TableSource) -> None:
+        require_polars(source.file)
+        mute_native_stderr()
+        import polars
+
+        try:
+            lazy = polars.scan_ipc(
+                source.path, glob=False, hive_partitioning=False, credential_provider=None
+            )
+            super().__init__(source, lazy)
+        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+            raise damaged_arrow(source.file) from error
+
+    def require_sound(self, chosen: list[str], rows: range) -> None:
+        """Reject a file that decompresses to far more than its size."""
+        size = os.fstat(self.source.stream.fileno()).st_size
+        reject_decompression_bomb(
+            8 * self.count * len(chosen), size, _LARGEST_ARROW_RATIO, self.source.file
+        )
+
+    def damaged(self, error: BaseException | None = None) -> RobolinError:
+        return damaged_arrow(self.source.file)
+
+
+def damaged_arrow(file: str) -> RobolinError:
+    """The error for a file that polars cannot read."""
+    hint = "write it as an Arrow IPC file, for example polars.DataFrame.write_ipc, or use Parquet"
+    return RobolinError("not an Arrow IPC file, or damaged", where=file, hint=hint)

@@ -1,1 +1,0 @@
-"""Object stores (`s3://bucket/key` and others): look up, read in ranges and write objects."""
