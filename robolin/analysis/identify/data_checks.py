@@ -14,7 +14,7 @@ from robolin.analysis.identify.design_rows import (
     ParameterList,
     without_friction,
 )
-from robolin.analysis.identify.identification_result import Uncertainty
+from robolin.analysis.identify.deviations import Uncertainty
 from robolin.analysis.identify.recording import Recording
 from robolin.analysis.identify.stages import MOVING_SPEED, Score
 from robolin.core.arm import Arm

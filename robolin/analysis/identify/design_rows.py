@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from robolin.analysis.identification import regressor
-from robolin.analysis.identify.identification_result import BlockSums
+from robolin.analysis.identify.deviations import BlockSums
 from robolin.analysis.identify.recording import FilterKernel, SmoothRows, filter_kernel
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK, OF_SPRING, parameters

@@ -35,15 +35,12 @@ from robolin.analysis.identify.design_rows import (
     parameter_list,
     without_known_torques,
 )
+from robolin.analysis.identify.deviations import BlockSums, Prior, Uncertainty, uncertainty
 from robolin.analysis.identify.identification_result import (
-    BlockSums,
     Identification,
-    Prior,
     Stage,
-    Uncertainty,
     arm_velocities,
     corrected_arm,
-    uncertainty,
 )
 from robolin.analysis.identify.recording import Recording, SmoothRows, checked_recording
 from robolin.analysis.identify.stages import (

@@ -7,7 +7,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from robolin.analysis.identify.identification_result import ALONE, BY_FILE, Identification
+from robolin.analysis.identify.deviations import ALONE, BY_FILE
+from robolin.analysis.identify.identification_result import Identification
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK
 from robolin.core.arrays import Floats
