@@ -1,6 +1,6 @@
 """Write a result to a pipe or a terminal in a suitable format.
 
-Of a long result, a table shows some rows and the extremes of all of them.
+A table shows some rows of a long result and the extremes of all of them.
 """
 
 from __future__ import annotations
