@@ -18,8 +18,6 @@ from robolin import __version__
 from robolin.control.poles import STABLE, UNSTABLE
 from robolin.core.text import pluralize
 from robolin.display.report.arm_section import shape
-from robolin.display.report.limits_section import limits_section
-from robolin.display.report.live_section import live_section
 from robolin.display.report.limits_section import (
     Utilization,
     limits_section,
@@ -31,6 +29,7 @@ from robolin.display.report.limits_section import (
     verdict_class,
     with_time,
 )
+from robolin.display.report.live_section import live_section
 from robolin.display.report.motion_section import model_section, motion_section
 from robolin.display.report.page_markup import (
     PageNumbers,
