@@ -34,7 +34,7 @@ from robolin.display.plots.panels import (
     motion_scales,
 )
 from robolin.display.terminal.screen import VERDICTS, screen_of, short_names
-from robolin.display.terminal.shown_rows import summarized
+from robolin.display.terminal.show import summarized
 from robolin.errors import UsageError
 from robolin.queries.question import answering_verb
 from robolin.queries.verbs import VERBS
