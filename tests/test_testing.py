@@ -135,7 +135,7 @@ WRONG = {
     "name": ({"größe": [1.0]}, "'größe' is not a valid array name"),
     "rows": (
         {"time": [0.0, 1.0], "x": [1.0, 2.0, 3.0]},
-        r"'x' must have the batch shape .*, got \(3,\)",
+        r"'x' must have batch shape .*, got \(3,\)",
     ),
     "batches": (
         {"tau": np.zeros((3, 2)), "time": [0.0, 1.0]},
