@@ -103,7 +103,7 @@ def sharing(figures: Figures) -> Lines:
     part = figures["sharing"]
     count = part["cores"]
     header = (
-        f"Panda, {count} cores / one", "threads", "quickest calls",
+        f"Panda, speedup of {count} cores", "threads", "quickest calls",
         "arithmetic in registers", "quickest calls", "processes",
     )  # fmt: skip
     cells = (
@@ -185,7 +185,7 @@ def _share(ratio: float) -> str:
 def peak(figures: Figures) -> Lines:
     part = figures["peak"]
     header = (
-        "command", "operations per state", "µs/state", "fresh memory alone, µs/state",
+        "command", "operations per state", "µs/state", "allocation only, µs/state",
         "GFLOP/s", f"share of {part['peak gflops']:.1f} GFLOP/s",
     )  # fmt: skip
     cells = (
@@ -377,7 +377,7 @@ def end_to_end(figures: Figures) -> Lines:
     header = (
         f"{part['rows']:,} rows", "robolin", "rows/s", "peak memory", "output",
         "script" if part["script rows"] == part["rows"] else "script, extended",
-        "its peak memory", "script / robolin",
+        "peak memory of the script", "script / robolin",
     )  # fmt: skip
     cells = (
         (
@@ -439,7 +439,7 @@ def models(figures: Figures) -> Lines:
         )
         for name, entry in figures["models"]["answers"].items()
     )
-    return rows_of(("stored of every row", "rows", *times, "peak memory"), cells)
+    return rows_of(("stored arrays", "rows", *times, "peak memory"), cells)
 
 
 def reports(figures: Figures) -> Lines:
