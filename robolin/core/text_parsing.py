@@ -35,6 +35,8 @@ SWEPT_FORMS = {
     "friction-velocity": r"(?P<before>)(?P<values>[^=]*,[^=]*)(?P<behind>)",
 }
 HOLD_TORQUE = "hold"
+# more values are not repeated in a hint
+_FEW_JOINTS = 12
 KEEP_ONE = "keep only one of these values"
 
 Vector3 = tuple[float, float, float]
@@ -170,6 +172,13 @@ def _require_new(typed: FlagText, name: str, existing: Mapping[str, Any]) -> Non
 # values per joint
 
 
+def _repeated(items: Sequence[str], joints: int) -> str:
+    """End of a hint for one value: the text of the same value for all joints."""
+    if len(items) != 1 or joints > _FEW_JOINTS:
+        return ""
+    return f"; write {','.join([items[0].strip()] * joints)} for the same value on all joints"
+
+
 def parse_per_joint(
     typed: FlagText, arm: Arm, angular: bool, positions: bool = False
 ) -> list[float]:
@@ -188,7 +197,7 @@ def parse_per_joint(
             raise typed.wrong(
                 f"{pluralize(len(parsed), 'value')}, but '{arm.name}' has "
                 f"{pluralize(arm.n, 'joint')}",
-                f"joint order: {', '.join(arm.joint_names)}",
+                f"joint order: {', '.join(arm.joint_names)}{_repeated(items, arm.n)}",
             )
     elif all(named):
         entries = parse_named_numbers(typed.flag, (typed.text,))

@@ -37,6 +37,7 @@ COMMANDS: dict[tuple[str, ...], int] = {
     ("response", "panda", *POSE, "--frequencies", "1:10:3"): 20,
     ("excite", "panda", "--max-acceleration", "5,5,5,5,5,5,5", "--iterations", "5"): 40,
     ("optimize", "panda", *POSE, "--goal", "0.2,-0.5,0,-2,0,1.6,0.8", "--duration", "1"): 40,
+    ("retime", "panda", "--trajectory", "MOTION"): 40,
     ("simulate", "panda", *POSE, "--duration", "0.02", "--dt", "0.002"): 50,
     # many joints leave their limits: two warnings follow the numbers
     ("simulate", "panda", *POSE, "--duration", "1", "--dt", "0.01"): 30,
@@ -158,8 +159,9 @@ def test_a_long_list_in_a_note_ends_with_a_number(monkeypatch: pytest.MonkeyPatc
     """Items that do not fit the line are counted; a note without a list is complete."""
     monkeypatch.setattr(output_flags, "message_width", lambda: 60)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    listed = "arm: values are ignored: 1 on 8 joints; 2 on 9 joints; 3 on 9 joints"
-    expected = "arm: values are ignored: 1 on 8 joints; 2 more"
+    items = [f"{i} on 8 joints" for i in range(9)]
+    listed = f"arm: values are ignored: {'; '.join(items)}"
+    expected = "arm: values are ignored: 0 on 8 joints; 8 more"
     assert output_flags.short_note("note", listed) == expected
     sentence = "arm: the frame of this result is the last link; its tip, which is far, has no name"
     assert output_flags.short_note("note", sentence) == sentence

@@ -36,6 +36,10 @@ REDUCED = {
         *("two-link", "--max-velocity", "2,2", "--max-acceleration", "5,5"),
         *("--duration", "2", "--iterations", "5"),
     ),
+    "retime": (
+        *("two-link", "--trajectory", "MOTION"),
+        *("--max-velocity", "2,2", "--max-acceleration", "5,5"),
+    ),
     "sweep": (
         "inverse",
         "two-link",

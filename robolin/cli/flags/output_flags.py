@@ -230,13 +230,13 @@ def wrapped_lines(kind: str, text: str) -> int:
 
 
 def short_note(kind: str, text: str) -> str:
-    """A note whose list fits one line of a terminal, with the number of omitted items.
+    """A note of at most two lines of a terminal; of a longer list, one line and a number.
 
     --assumptions has the whole list.
     """
 
     room = message_width() - len(f"{kind}: ")
-    if len(text) <= room or sys.stderr is None or not sys.stderr.isatty():
+    if wrapped_lines(kind, text) <= 2 or sys.stderr is None or not sys.stderr.isatty():
         return text
     # ROBOT: WHAT: LIST; other notes are sentences
     head, colon, items = text.rpartition(": ")

@@ -269,6 +269,9 @@ def _times(result: Result, rows: RowSummary) -> tuple[str, ...]:
     if result.time.dtype.kind == "M":
         return tuple(format_datetimes(result.time[:count]))
     times = result.time[:count].tolist()
+    short = [str(t) if isinstance(t, int) else f"{t:.6g}" for t in times]
+    if len({*short}) == len({*times}):
+        return tuple(short)
     return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in times)
 
 

@@ -59,6 +59,7 @@ SCREENS: dict[str, Screen] = {
     "optimize": Screen(
         "optimal motion", ("q",), frozenset({"goal", "method", "cost", "cost by iteration"})
     ),
+    "retime": Screen("fastest motion along the path", ("q", "qd", "tau")),
     "simulate": Screen("simulated motion", ("q", "qd", "tau"), brief=frozenset({"integrator"})),
 }
 _PLAIN_SCREEN = Screen("")
