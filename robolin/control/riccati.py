@@ -241,15 +241,31 @@ def riccati(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solution:
 
 
 def _solution(A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool) -> Solution:
+    many = [part[None] for part in weights]
+    K, residual, _ = gains_of(A[None], B[None], Weights(*many), P[None], discrete)
+    return Solution(K[0], P, float(residual[0]))
+
+
+def gains_of(
+    A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool
+) -> tuple[Floats, Floats, Floats]:
+    """K (rows, m, N), relative residuals (rows,), and what is left of the equations."""
     Q, R, N = weights
-    inner = R + B.T @ P @ B if discrete else R
-    right = B.T @ P @ A + N.T if discrete else B.T @ P + N.T
-    K = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
-    linear_terms = [A.T @ P @ A, -P] if discrete else [A.T @ P, P @ A]
-    terms = [*linear_terms, -K.T @ inner @ K, Q]
-    left = np.abs(terms[0] + terms[1] + terms[2] + terms[3]).max()
-    largest = max(np.abs(term).max() for term in terms)
-    return Solution(K, P, float(left / largest) if largest > 0.0 else 0.0)
+    At, Bt, Nt = (np.swapaxes(X, -1, -2) for X in (A, B, N))
+    inner = R + Bt @ P @ B if discrete else R
+    right = Bt @ P @ A + Nt if discrete else Bt @ P + Nt
+    K: Floats = np.linalg.solve(inner, right).astype(np.float64, copy=False)
+    linear_terms = [At @ P @ A, -P] if discrete else [At @ P, P @ A]
+    terms = [*linear_terms, -np.swapaxes(K, -1, -2) @ inner @ K, Q]
+    left: Floats = terms[0] + terms[1] + terms[2] + terms[3]
+    largest = np.max([largest_entry(term) for term in terms], axis=0)
+    return K, largest_entry(left) / np.where(largest > 0.0, largest, 1.0), left
+
+
+def largest_entry(X: Floats) -> Floats:
+    """Largest magnitude (rows,) of an entry."""
+    largest: Floats = np.abs(X).max(axis=(-2, -1))
+    return largest
 
 
 DOUBLINGS = 60
@@ -270,15 +286,28 @@ def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
 
 def discrete_lyapunov(A: Floats, W: Floats) -> Floats:
     """Solve Aᵀ X A - X + W = 0 by X = Σ (Aᵀ)ᵏ W Aᵏ, doubling the terms in every step."""
-    X, power = W.copy(), A.copy()
     with np.errstate(all="ignore"):
-        for _ in range(DOUBLINGS):
-            more = power.T @ X @ power
-            X = X + more
-            if np.abs(more).max() <= 1e-17 * np.abs(X).max():
-                return 0.5 * (X + X.T)
-            power = power @ power
-    raise RobolinError("the closed loop is not stable: the sum over all samples does not converge")
+        X, unfinished = doubled_sum(A[None], W[None], 1e-17)
+    if unfinished:
+        raise RobolinError(
+            "the closed loop is not stable: the sum over all samples does not converge"
+        )
+    symmetric: Floats = 0.5 * (X[0] + X[0].T)
+    return symmetric
+
+
+def doubled_sum(power: Floats, X: Floats, tolerance: float) -> tuple[Floats, bool]:
+    """Σ (Fᵀ)ᵏ X Fᵏ of matrices (rows, N, N), and whether one did not converge."""
+    active = np.ones(len(X), dtype=bool)
+    for _ in range(DOUBLINGS):
+        more = np.swapaxes(power, -1, -2) @ X @ power
+        X = np.where(active[:, None, None], X + more, X)
+        # a sum that is not finite is not waited for
+        active &= largest_entry(more) > tolerance * largest_entry(X)
+        if not active.any():
+            break
+        power = power @ power
+    return X, bool(active.any() or not np.isfinite(X).all())
 
 
 @contextmanager

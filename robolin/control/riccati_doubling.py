@@ -18,6 +18,9 @@ from robolin.control.riccati import (
     DOUBLINGS,
     REFINEMENT_STEPS,
     Weights,
+    doubled_sum,
+    gains_of,
+    largest_entry,
     require_scipy,
     riccati,
 )
@@ -91,7 +94,7 @@ def _doubled(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Floats:
         A = A @ after
         H = np.where(active[:, None, None], H + more, H)
         # a model that is not finite has no solution and is not waited for
-        active &= _largest(more) > 1e-16 * _largest(H)
+        active &= largest_entry(more) > 1e-16 * largest_entry(H)
         if not active.any():
             break
     return H
@@ -139,19 +142,7 @@ def _solutions(
     A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool
 ) -> tuple[Solutions, Floats]:
     """K, P and relative residuals, and what is left of the equation."""
-    Q, R, N = weights
-    from_left = _transposed(A if discrete else B) @ P
-    inner = R + _transposed(B) @ P @ B if discrete else R
-    right = (_transposed(B) @ P @ A if discrete else from_left) + _transposed(N)
-    K: Floats = np.linalg.solve(inner, right).astype(np.float64, copy=False)
-    if discrete:
-        linear_terms = [from_left @ A, -P]
-    else:
-        linear_terms = [_transposed(A) @ P, P @ A]
-    terms = [*linear_terms, -_transposed(K) @ inner @ K, Q]
-    left = terms[0] + terms[1] + terms[2] + terms[3]
-    largest = np.max([_largest(term) for term in terms], axis=0)
-    residual = _largest(left) / np.where(largest > 0.0, largest, 1.0)
+    K, residual, left = gains_of(A, B, weights, P, discrete)
     return Solutions(K, P, residual), left
 
 
@@ -166,15 +157,7 @@ def _error_of_lyapunov(F: Floats, W: Floats, discrete: bool) -> Floats:
         shift = np.exp(np.linalg.slogdet(F)[1] / F.shape[-1])[:, None, None]
         inverse = np.linalg.inv(F - shift * one)
         power, X = one + 2.0 * shift * inverse, 2.0 * shift * _transposed(inverse) @ W @ inverse
-    active = np.ones(len(F), dtype=bool)
-    for _ in range(DOUBLINGS):
-        more = _transposed(power) @ X @ power
-        X = np.where(active[:, None, None], X + more, X)
-        active &= _largest(more) > _CORRECTION * _largest(X)
-        if not active.any():
-            break
-        power = power @ power
-    return _symmetric(X)
+    return _symmetric(doubled_sum(power, X, _CORRECTION)[0])
 
 
 def _transposed(X: Floats) -> Floats:
@@ -184,9 +167,3 @@ def _transposed(X: Floats) -> Floats:
 def _symmetric(X: Floats) -> Floats:
     symmetric: Floats = 0.5 * (X + np.swapaxes(X, -1, -2))
     return symmetric
-
-
-def _largest(X: Floats) -> Floats:
-    """Largest magnitude (rows,) of an entry."""
-    largest: Floats = np.abs(X).max(axis=(-2, -1))
-    return largest
