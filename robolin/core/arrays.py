@@ -75,7 +75,7 @@ def require_tree(arm: Arm, question: str) -> None:
             f"{question} supports kinematic trees only; this robot has closed loops: {names}",
             where=arm.source,
             hint="add --open-loops (open_loops=True) to ignore the loop constraints; forward, "
-            "linearize-forward and simulate support them",
+            "linearize-forward and simulate support loops",
         )
 
 

@@ -100,7 +100,7 @@ LINEAR_MODEL_FLAGS = [
             "q, qd, qdd, tau, JOINT/position, FRAME, FRAME/velocity, FRAME/vx, ...",
             "--reference": "Axes of frame outputs",
             "--dt S": "Sample time [s]: return a discrete-time model",
-            "--discretize": "Discretization of --dt\n"
+            "--discretize": "Discretization method for --dt\n"
             "zoh: zero-order hold; foh: first-order hold; tustin: bilinear transform; euler: "
             "forward Euler.",
         },

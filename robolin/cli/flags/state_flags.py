@@ -178,7 +178,7 @@ READING_FLAGS = [
             "Then select columns by index, counted from 0: "
             "--columns position=1:7,velocity=7:13,time=0.",
             "--join": "Join rows of a.csv+b.csv by row or by time (default row)\n"
-            "By time, values are linear interpolations at the times of the first file.",
+            "With time, values are interpolated linearly at the times of the first file.",
             "--torque-constants VALUES": "Effort per motor current [N m/A or N/A]\n"
             "The currents are in the columns JOINT/current, or in the columns of --columns "
             "current=PATTERN.",
