@@ -61,6 +61,15 @@ def motion_text(robots: tuple[str, ...], kinds: tuple[str, ...], rows: int = 40)
     return "\n".join(lines) + "\n"
 
 
+def path_text(robots: tuple[str, ...]) -> str:
+    """A path of all joints of these robots, near the middle of their limits."""
+    joints = [link.joint for robot in robots for link in load(robot).links]
+    middles = [((j.limits.lower or 0.0) + (j.limits.upper or 0.0)) / 2.0 for j in joints]
+    lines = [",".join(f"{joint.name}/position" for joint in joints)]
+    lines += [",".join(f"{middle + 0.01 * row:.2f}" for middle in middles) for row in range(10)]
+    return "\n".join(lines) + "\n"
+
+
 def write_recording(path: Path, payload: float) -> None:
     """Measured efforts of the new robot, with friction, noise and a payload, at 50 Hz for 8 s."""
     arm = robolin.load("arm-new.urdf", payload=[("tool0", payload)])
@@ -89,6 +98,7 @@ def prepare() -> None:
     for name in ("motion.csv", "m.csv", "rec.csv"):
         Path(name).write_text(motion_text(("arm.urdf", "ur5"), (*states, "effort")))
     Path("miss.csv").write_text(motion_text(("arm.urdf",), states))
+    Path("path.csv").write_text(path_text(("panda", "ur5", "arm.urdf")))
     Path("states.csv").write_text(motion_text(("ur5",), states))
     for name in ("log.csv", "free.csv", "load.csv", "fit/a.csv", "test/b.csv"):
         write_recording(Path(name), 0.7 if name == "load.csv" else 0.0)
