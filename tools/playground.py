@@ -14,6 +14,7 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names
 from robolin.queries.states import States
+from tools.operators_page import operators_page
 
 ROWS, DURATION = 201, 2.0
 
@@ -55,3 +56,5 @@ def write_playground(site: Path) -> Iterator[str]:
             arm, states=motion_states(arm), path=path, verify_states=0, notify=lambda *_: None
         )
         yield name
+    (folder / "operators.html").write_text(operators_page(), "utf-8")
+    yield "operators"
