@@ -36,8 +36,10 @@ from robolin.errors import RobolinError, UsageError
 
 # points per interval at which limits are checked
 FINER = 10
-# repetitions with tighter limits, and the part of a limit that is kept free for round-off
-_REPEATS, _SPARE = 30, 1e-9
+# solutions with corrected losses, which are not affine in ṡ², and then with tighter limits
+_CORRECTIONS, _REPEATS = 1, 30
+# limits are tightened by this multiple of the excess, and by this part of the limit for round-off
+_TIGHTER, _SPARE = 1.1, 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,8 +145,8 @@ def retime(
     fine = _FineGrid.of(path)
     _require_positions(arm, fine, limits.ranges)
     problem = _Problem.of(arm, path, fine, limits)
-    x, problem, repeats = _within_limits(problem)
-    return _motion(problem, x, repeats, dt)
+    x, problem, repeats, used = _within_limits(problem)
+    return replace(_motion(problem, x, dt), used=used, repeats=repeats)
 
 
 def _points(arm: Arm, q: JointValues) -> Floats:
@@ -311,24 +313,26 @@ def _has_losses(arm: Arm) -> bool:
     return friction or (arm.damping and any(joint.damping for joint in joints))
 
 
-def _within_limits(problem: _Problem) -> tuple[Floats, _Problem, int]:
+def _within_limits(problem: _Problem) -> tuple[Floats, _Problem, int, Floats]:
     """Solve, check between the points, and repeat with tighter limits where one is exceeded."""
-    losses = _has_losses(problem.arm)
-    for repeats in range(_REPEATS):
+    corrections = _CORRECTIONS if _has_losses(problem.arm) else 0
+    for repeats in range(-corrections, _REPEATS):
         try:
             x = squared_speeds(problem)
         except NoSpeedError as error:
             raise _impossible(problem, error) from None
-        excess, shift = _excess(problem, x)
-        tighter = [np.maximum(each, 0.0) for each in excess]
-        if not any(each.any() for each in tighter):
-            return x, problem, repeats
+        samples = _samples(problem, x)
+        if repeats < 0:
+            problem = replace(problem, shift=_losses(problem, samples))
+            continue
+        below, above, fast = _excess(problem, samples)
+        if not (below.any() or above.any() or fast.any()):
+            return x, problem, repeats, _used(problem, samples)
         problem = replace(
             problem,
-            shift=shift if losses else problem.shift,
-            lower=problem.lower + tighter[0],
-            upper=problem.upper - tighter[1],
-            speed=problem.speed - tighter[2],
+            lower=problem.lower + below,
+            upper=problem.upper - above,
+            speed=problem.speed - fast,
         )
     raise RobolinError(
         f"the limits are still exceeded after {_REPEATS} repetitions",
@@ -337,43 +341,56 @@ def _within_limits(problem: _Problem) -> tuple[Floats, _Problem, int]:
     )
 
 
-def _excess(problem: _Problem, x: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
-    """Largest values beyond the limits in every interval, and the new correction of c."""
-    n, intervals = problem.arm.n, len(x) - 1
-    qd, qdd, tau, u, fine_x = _samples(problem, x)
-    parts = (intervals, FINER + 1, -1)
-    values = np.hstack([tau, qdd]).reshape(parts)
-    ranges, most = problem.limits.ranges, problem.limits.acceleration
-    lower = np.concatenate([ranges.tau_lower, -most])
-    upper = np.concatenate([ranges.tau_upper, most])
-    # a little more than the excess: round-off must not keep the loop running
-    spare = _SPARE * np.where(np.isfinite(upper), np.abs(upper), 0.0)
-    above = (values - upper).max(axis=1)
-    below = (lower - values).max(axis=1)
-    fast = np.abs(qd).reshape(parts).max(axis=1) - ranges.qd_upper
-    spare_speed = _SPARE * np.where(np.isfinite(ranges.qd_upper), ranges.qd_upper, 0.0)
-    excess = (
-        np.where(below > 0.0, below + spare, 0.0),
-        np.where(above > 0.0, above + spare, 0.0),
-        np.where(fast > 0.0, fast + spare_speed, 0.0),
-    )
-    u, fine_x = u.reshape(intervals, -1), fine_x.reshape(intervals, -1)
-    shift = np.zeros_like(problem.shift)
-    for end, point in ((0, slice(None, -1)), (1, slice(1, None))):
-        k = -end
-        affine = problem.a[point] * u[:, [k]] + problem.b[point] * fine_x[:, [k]] + problem.c[point]
-        shift[end, :, :n] = (values[:, k] - affine)[:, :n]
-    return excess, shift
-
-
-def _samples(problem: _Problem, x: Floats) -> tuple[Floats, ...]:
+@dataclass(frozen=True)
+class _Samples:
     """Velocities, accelerations, torques, s̈ and ṡ² at ten times as many points."""
+
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+    u: Floats
+    x: Floats
+
+
+def _samples(problem: _Problem, x: Floats) -> _Samples:
     fine, s = problem.fine, problem.path.s
     u = (np.diff(x) / (2.0 * np.diff(s)))[fine.index]
     x = x[fine.index] + fine.share * np.diff(x)[fine.index]
     qd = fine.slope * np.sqrt(x)[:, None]
     qdd = fine.slope * u[:, None] + fine.bend * x[:, None]
-    return qd, qdd, inverse(problem.arm, fine.q, qd, qdd), u, x
+    return _Samples(qd, qdd, inverse(problem.arm, fine.q, qd, qdd), u, x)
+
+
+def _excess(problem: _Problem, samples: _Samples) -> tuple[Floats, Floats, Floats]:
+    """Change of the lower, upper and velocity limits of every interval; 0 within them."""
+    parts = (len(problem.path.s) - 1, FINER + 1, -1)
+    ranges, most = problem.limits.ranges, problem.limits.acceleration
+    largest, least = (
+        np.hstack([take(each.reshape(parts), axis=1) for each in (samples.tau, samples.qdd)])
+        for take in (np.max, np.min)
+    )
+    above = largest - np.concatenate([ranges.tau_upper, most])
+    below = np.concatenate([ranges.tau_lower, -most]) - least
+    fast = np.abs(samples.qd).reshape(parts).max(axis=1) - ranges.qd_upper
+    sizes = np.concatenate([np.abs(ranges.tau_upper), most])
+    return _tightening(below, sizes), _tightening(above, sizes), _tightening(fast, ranges.qd_upper)
+
+
+def _tightening(excess: Floats, limit: Floats) -> Floats:
+    spare = _SPARE * np.where(np.isfinite(limit), limit, 0.0)
+    return np.where(excess > 0.0, _TIGHTER * excess + spare, 0.0)
+
+
+def _losses(problem: _Problem, samples: _Samples) -> Floats:
+    """Torques at both ends of every interval that are not affine in s̈ and ṡ²."""
+    n, intervals = problem.arm.n, len(problem.path.s) - 1
+    tau = samples.tau.reshape(intervals, FINER + 1, n)
+    u, x = (each.reshape(intervals, -1) for each in (samples.u, samples.x))
+    shift = np.zeros_like(problem.shift)
+    for end, point in ((0, slice(None, -1)), (1, slice(1, None))):
+        a, b, c = (each[point, :n] for each in (problem.a, problem.b, problem.c))
+        shift[end, :, :n] = tau[:, -end] - (a * u[:, [-end]] + b * x[:, [-end]] + c)
+    return shift
 
 
 def _impossible(problem: _Problem, error: NoSpeedError) -> RobolinError:
@@ -392,7 +409,7 @@ def _impossible(problem: _Problem, error: NoSpeedError) -> RobolinError:
     return RobolinError(text, where=where, hint="change the path, or set --max-effort")
 
 
-def _motion(problem: _Problem, x: Floats, repeats: int, dt: float | None) -> RetimedMotion:
+def _motion(problem: _Problem, x: Floats, dt: float | None) -> RetimedMotion:
     """Rows at the points of the path, or at equal times."""
     s, speed = problem.path.s, np.sqrt(x)
     times = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (speed[1:] + speed[:-1]))])
@@ -412,12 +429,12 @@ def _motion(problem: _Problem, x: Floats, repeats: int, dt: float | None) -> Ret
     # adding 0 turns -0.0 into 0.0
     qd, qdd = slope * rate[:, None] + 0.0, slope * u[:, None] + bend * (rate * rate)[:, None]
     tau = inverse(problem.arm, q, qd, qdd)
-    return RetimedMotion(at, q, qd, qdd, tau, where, _used(problem, x), repeats)
+    return RetimedMotion(at, q, qd, qdd, tau, where, np.zeros((3, problem.arm.n)), 0)
 
 
-def _used(problem: _Problem, x: Floats) -> Floats:
+def _used(problem: _Problem, samples: _Samples) -> Floats:
     """Largest used fraction of every limit, between the points too."""
-    qd, qdd, tau, _, _ = _samples(problem, x)
+    qd, qdd, tau = samples.qd, samples.qdd, samples.tau
     ranges = problem.limits.ranges
     efforts = np.maximum(tau / ranges.tau_upper, tau / ranges.tau_lower)
     shares = (np.abs(qd) / ranges.qd_upper, np.abs(qdd) / problem.limits.acceleration, efforts)

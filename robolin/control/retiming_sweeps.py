@@ -93,10 +93,8 @@ def _speed_limits(problem: SpeedProblem) -> Floats:
     """Largest ṡ² at every point by the velocity limits of both neighbouring intervals."""
     with np.errstate(divide="ignore"):
         size = np.abs(problem.slope)
-        left, right = (
-            (problem.speed / size[1:]).min(axis=1),
-            (problem.speed / size[:-1]).min(axis=1),
-        )
+        left = (problem.speed / size[1:]).min(axis=1)
+        right = (problem.speed / size[:-1]).min(axis=1)
     most = np.minimum(np.append(np.inf, left), np.append(right, np.inf))
     limited: Floats = np.minimum(most * most, _UNLIMITED)
     return limited
@@ -136,15 +134,17 @@ BoundLines = list[list[tuple[float, float]]]
 def _on_envelope(
     start: Floats, slope: Floats, least: Floats, most: Floats, sign: float
 ) -> BoundLines:
-    """BoundLines that are the largest (sign 1) or smallest somewhere between both ends."""
+    """Lines that are the largest (sign 1) or smallest somewhere between both ends."""
     first, last = sign * (start + slope * least[:, None]), sign * (start + slope * most[:, None])
     order = np.argsort(-first, axis=1, kind="stable")
     first, last = np.take_along_axis(first, order, 1), np.take_along_axis(last, order, 1)
     best = np.maximum.accumulate(last, axis=1)
     kept = np.isfinite(first)
     kept[:, 1:] &= last[:, 1:] > best[:, :-1]
-    pairs = np.stack([np.take_along_axis(each, order, 1) for each in (start, slope)], axis=2)
-    return [[(p[0], p[1]) for p in row[k].tolist()] for row, k in zip(pairs, kept, strict=True)]
+    values = (np.take_along_axis(each, order, 1)[kept].tolist() for each in (start, slope))
+    pairs = list(zip(*values, strict=True))
+    ends = [0, *np.cumsum(kept.sum(axis=1)).tolist()]
+    return [pairs[i:j] for i, j in pairwise(ends)]
 
 
 def _sweeps(
@@ -168,7 +168,10 @@ def _sweeps(
     x = [0.0] * (count + 1)
     for i in range(count):
         h, here = step[i], x[i]
-        u = min((start + slope * here for start, slope in highs[i]), default=_UNLIMITED)
+        u = _UNLIMITED
+        for start, slope in highs[i]:
+            bound = start + slope * here
+            u = bound if bound < u else u
         x[i + 1] = max(0.0, slow[i + 1], min(here + h * u, fast[i + 1]))
     if max(x) >= 0.99 * _UNLIMITED:
         raise NoSpeedError(None)
