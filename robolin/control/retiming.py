@@ -36,10 +36,12 @@ from robolin.errors import RobolinError, UsageError
 
 # points per interval at which limits are checked
 FINER = 10
-# solutions with corrected losses, which are not affine in ṡ², and then with tighter limits
-_CORRECTIONS, _REPEATS = 1, 30
+# solutions at most: one without losses, which are not affine in ṡ², others with tighter limits
+_REPEATS = 30
+# losses below this part of the range of a limit hardly change the motion
+_SMALL_LOSS = 0.01
 # limits are tightened by this multiple of the excess, and by this part of the limit for round-off
-_TIGHTER, _SPARE = 1.1, 1e-9
+_TIGHTER, _SPARE = 1.5, 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -315,19 +317,22 @@ def _has_losses(arm: Arm) -> bool:
 
 def _within_limits(problem: _Problem) -> tuple[Floats, _Problem, int, Floats]:
     """Solve, check between the points, and repeat with tighter limits where one is exceeded."""
-    corrections = _CORRECTIONS if _has_losses(problem.arm) else 0
-    for repeats in range(-corrections, _REPEATS):
+    corrected, tightened = not _has_losses(problem.arm), 0
+    for _ in range(_REPEATS):
         try:
             x = squared_speeds(problem)
         except NoSpeedError as error:
             raise _impossible(problem, error) from None
         samples = _samples(problem, x)
-        if repeats < 0:
-            problem = replace(problem, shift=_losses(problem, samples))
-            continue
+        if not corrected:
+            corrected, shift = True, _losses(problem, samples)
+            if (np.abs(shift) > _SMALL_LOSS * (problem.upper - problem.lower)).any():
+                problem = replace(problem, shift=shift)
+                continue
         below, above, fast = _excess(problem, samples)
         if not (below.any() or above.any() or fast.any()):
-            return x, problem, repeats, _used(problem, samples)
+            return x, problem, tightened, _used(problem, samples)
+        tightened += 1
         problem = replace(
             problem,
             lower=problem.lower + below,

@@ -57,32 +57,38 @@ class SpeedProblem(Protocol):
 def squared_speeds(problem: SpeedProblem) -> Floats:
     """The sweeps: largest ṡ² at every point, from rest to rest."""
     step = 2.0 * problem.steps
-    low, high = _lines(problem, step)
-    most = _speed_limits(problem)
-    least = np.zeros(len(step))
-    _clip_to_feasible(low, high, least, most)
+    most, least = _speed_limits(problem), np.zeros(len(step))
+    low, high = _lines(problem, step, most)
+    if low[0].size:
+        _clip_to_feasible(low, high, least, most)
     lines = [_on_envelope(*low, least, most[:-1], 1.0), _on_envelope(*high, least, most[:-1], -1.0)]
     return _sweeps(step.tolist(), lines, least.tolist(), most.tolist())
 
 
-def _lines(problem: SpeedProblem, step: Floats) -> tuple[tuple[Floats, Floats], ...]:
-    """Bounds of u as lines v₀ + v₁ x, (N, 4n) each: lower and upper ones, infinite if unused."""
-    rows = []
+def _lines(problem: SpeedProblem, step: Floats, most: Floats) -> tuple[tuple[Floats, Floats], ...]:
+    """Bounds of u as lines v₀ + v₁ x, (N, 2k) each: lower and upper ones, infinite if unused.
+
+    A quantity that does not depend on u limits x itself, in `most`.
+    """
+    used = np.isfinite(problem.lower).any(axis=0) | np.isfinite(problem.upper).any(axis=0)
+    lower, upper = problem.lower[:, used], problem.upper[:, used]
+    lows, highs, slopes = [], [], []
     for end, point in ((0, slice(None, -1)), (1, slice(1, None))):
-        b = problem.b[point]
-        a = problem.a[point] + (step[:, None] * b if end else 0.0)
-        c = problem.c[point] + problem.shift[end]
-        rows += [(a, b, problem.upper - c), (-a, -b, c - problem.lower)]
-    a, b, rest = (np.hstack(each) for each in zip(*rows, strict=True))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        start, slope = rest / a, -b / a
-    used = np.isfinite(start) & np.isfinite(slope)
-    low = used & (a < 0.0)
-    high = used & (a > 0.0)
-    return (
-        (np.where(low, start, -np.inf), np.where(low, slope, 0.0)),
-        (np.where(high, start, np.inf), np.where(high, slope, 0.0)),
-    )
+        b = problem.b[point, used]
+        a = problem.a[point, used] + (step[:, None] * b if end else 0.0)
+        c = problem.c[point, used] + problem.shift[end][:, used]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends, slope = ((lower - c) / a, (upper - c) / a), -b / a
+            alone = np.where(b > 0.0, upper - c, lower - c) / b
+        fine = np.isfinite(slope)
+        most[:-1] = np.minimum(
+            most[:-1], np.where(fine | (b == 0.0), np.inf, alone).min(axis=1, initial=np.inf)
+        )
+        lows.append(np.where(fine, np.minimum(*ends), -np.inf))
+        highs.append(np.where(fine, np.maximum(*ends), np.inf))
+        slopes.append(np.where(fine, slope, 0.0))
+    slope = np.hstack(slopes)
+    return (np.hstack(lows), slope), (np.hstack(highs), slope)
 
 
 # larger than every ṡ²: a path without limits
@@ -112,7 +118,7 @@ def _clip_to_feasible(
     from both sides reach the interval in which it is not positive.
     """
     for x, side in ((most[:-1], 1.0), (least, -1.0)):
-        for _ in range(low[0].shape[1]):
+        for _ in range(2 * low[0].shape[1] + 2):
             below, above = low[0] + low[1] * x[:, None], high[0] + high[1] * x[:, None]
             i, j = below.argmax(axis=1)[:, None], above.argmin(axis=1)[:, None]
             gap = (np.take_along_axis(below, i, 1) - np.take_along_axis(above, j, 1))[:, 0]

@@ -97,7 +97,8 @@ def test_no_limit_is_exceeded_between_the_rows(seed: int, acceleration: float | 
     if acceleration is not None:
         assert np.abs(qdd).max() <= acceleration * (1.0 + 1e-7)
     assert motion.used.max() <= 1.0
-    assert motion.used.max() >= 1.0 - 1e-6
+    # limits are tightened by 1.5 times the excess, which is below 1e-4 on these paths
+    assert motion.used.max() >= 1.0 - 1e-4
 
 
 def test_losses_are_part_of_the_torques() -> None:
