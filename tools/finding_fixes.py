@@ -6,6 +6,7 @@ FIXES = {
     "armature-twice": "Keep `armature`, or keep `rotor_inertia` with `gear_ratio`, not both.",
     "axis-not-unit": "Write the scaled axis that the hint shows.",
     "bad-text": "Type the name again; an invisible character may have been pasted with it.",
+    "comment-hyphens": "Replace `--` in the comment by one hyphen.",
     "cycle": "Remove the joint that closes the loop. In YAML, close the loop under `loops:`.",
     "duplicate-element": "Keep the correct element and delete the other element.",
     "duplicate-joint": "Rename one of them. This often happens after a part was copied.",

@@ -10,6 +10,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "A joint has an armature and also a rotor inertia with a gear ratio.",
     ),
     "bad-text": ("error", "A name or text is blank or has unprintable characters."),
+    "comment-hyphens": ("warning", "A comment contains two hyphens, which XML does not allow."),
     "cycle": (
         "error",
         "Joints connect links in a closed loop; the joints of a robot file form a tree.",

@@ -7,15 +7,37 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from robolin.description.model import Finding, SourceLocation
 from robolin.errors import RobolinError
 
 _ATTRIBUTE = re.compile(rb"\s+([^\s=/>]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _TAG_END = re.compile(rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 _ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([\w.-]+)")
+_COMMENT = re.compile(rb"<!--(.*?)(?:-->|\Z)", re.DOTALL)
 # names of the entries of a rotational inertia, in the order of `Inertia.rotary`
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 _TWO_BYTES = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+
+
+def without_dashes(text: bytes) -> bytes:
+    """The text with blanks for the hyphens in comments that contain two of them in a row.
+
+    XML does not allow them, but the parsers of ROS, Gazebo and MuJoCo do.  Offsets stay the same.
+    """
+
+    def blanked(comment: re.Match[bytes]) -> bytes:
+        inside = comment[1]
+        wrong = b"--" in inside + b"-"
+        return comment[0].replace(inside, inside.replace(b"-", b" "), 1) if wrong else comment[0]
+
+    return _COMMENT.sub(blanked, text)
+
+
+def hyphens_in_comment(source: str, line: int) -> Finding:
+    """The warning about a comment that `without_dashes` changes."""
+    message, hint = "a comment contains --", "remove it: other programs may reject the file"
+    return Finding("comment-hyphens", "warning", SourceLocation(source, line), message, hint)
 
 
 @dataclass(slots=True)
@@ -196,7 +218,7 @@ def _tree(text: bytes, shown: str) -> XmlNode:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = characters
     try:
-        parser.Parse(text[shift:], True)
+        parser.Parse(without_dashes(text[shift:]), True)
     except expat.ExpatError as error:
         raise RobolinError(f"is not valid XML: {error}", where=shown) from error
     return roots[0]

@@ -18,6 +18,7 @@ from xml.parsers import expat
 from robolin.core.arm import Vector3
 from robolin.core.text import quote_value, resembled
 from robolin.description.model import MOST_KINDS, Finding, Level, SourceLocation
+from robolin.description.xml_edits import hyphens_in_comment, without_dashes
 
 LARGEST_FILE = 32 * 2**20
 MOST_ELEMENTS = 100_000
@@ -35,7 +36,6 @@ _HINTS = {
     expat.errors.XML_ERROR_MISPLACED_XML_PI: "remove everything before <?xml …?>",
     expat.errors.XML_ERROR_UNDEFINED_ENTITY: "use only &amp; &lt; &gt; &quot; &apos;",
 }
-
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
@@ -167,6 +167,10 @@ def parse_xml(
     except _RefusedError as refused:
         return None, [refused.finding]
     except expat.ExpatError as error:
+        if (repaired := without_dashes(data)) != data:
+            root, more = parse_xml(repaired, source, longest_text)
+            warning = hyphens_in_comment(source, builder.lines_before + error.lineno)
+            return root, [warning, *more] if root else more
         return None, [_malformed(error, builder, text)]
     except (LookupError, ValueError):  # from Python's side of expat: an encoding it cannot use
         message = "the encoding in <?xml …?> is unknown"
@@ -255,6 +259,9 @@ class Notes:
     def error(self, what: str, element: Element, message: str, hint: str = "") -> None:
         self.add(what, "error", element, message, hint)
 
+    def unexpanded(self, element: Element, what: str) -> None:
+        self.error("xacro-unexpanded", element, f"{what} is unexpanded xacro", XACRO_HINT)
+
     def ignore(self, what: str) -> None:
         self.ignored[what] += 1
 
@@ -280,16 +287,14 @@ def children(
 
 def _same_element(one: Element, other: Element) -> bool:
     """Return True if two elements have equal attributes and children, ignoring white space."""
+    words, others = (
+        {name: value.split() for name, value in each.attributes.items()} for each in (one, other)
+    )
     return (
-        one.tag == other.tag
+        (one.tag, words) == (other.tag, others)
         and len(one.children) == len(other.children)
-        and _words(one) == _words(other)
         and all(map(_same_element, one.children, other.children))
     )
-
-
-def _words(element: Element) -> dict[str, list[str]]:
-    return {name: value.split() for name, value in element.attributes.items()}
 
 
 def check_attributes(element: Element, owner: str, known: Sequence[str], notes: Notes) -> None:
@@ -354,7 +359,7 @@ def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name")
     elif not name.strip():
         notes.error("name-empty", element, what, hint)
     elif _XACRO.search(name):
-        _unexpanded(element, f"{owner}: {attribute} {quote_value(name)}", notes)
+        notes.unexpanded(element, f"{owner}: {attribute} {quote_value(name)}")
     else:
         return name
     return ""
@@ -410,7 +415,7 @@ def number_words(text: str, what: str, element: Element, notes: Notes) -> list[f
     what: name of the value in messages
     """
     if _XACRO.search(text):
-        _unexpanded(element, what, notes)
+        notes.unexpanded(element, what)
         return None
     values = []
     for match in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
@@ -436,14 +441,10 @@ def finite_number(text: str, what: str, element: Element, notes: Notes) -> float
         hint = "write a finite number; omit a limit that is unknown"
         notes.error("number-not-finite", element, f"{what} is not finite", hint)
     elif _XACRO.search(text):
-        _unexpanded(element, what, notes)
+        notes.unexpanded(element, what)
     else:
         hint = "write a decimal number such as 0.25 or 2.5e-1, in SI units"
         if "," in text:
             hint = "separate numbers by spaces and use a decimal point, no commas"
         notes.error("number-malformed", element, f"{what} is not a number", hint)
     return None
-
-
-def _unexpanded(element: Element, what: str, notes: Notes) -> None:
-    notes.error("xacro-unexpanded", element, f"{what} is unexpanded xacro", XACRO_HINT)

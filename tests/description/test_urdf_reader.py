@@ -20,6 +20,7 @@ from robolin.core.arm_parts import (
 )
 from robolin.description.model import Description, JointEntry, SourceLocation
 from robolin.description.urdf.urdf_reader import ignored_by_others, read_urdf
+from robolin.description.xml_tree import parse_xml
 from tests.description.bad_urdf import A, B, C, between, inertial, joint, robot
 from tests.published import FILES, needs_published_files
 
@@ -412,3 +413,22 @@ def test_parts_that_other_programs_ignore_are_noted() -> None:
     ]
     pinocchio = pytest.importorskip("pinocchio", reason="the peer pinocchio is not installed")
     assert pinocchio.buildModelFromXML(LINKS).nv == 2
+
+
+def test_hyphens_in_a_comment_are_a_warning():
+    """urdfdom and libsdformat read comments with --, which XML does not allow."""
+    text = (
+        b'\n<?xml version="1.0"?>\n<robot name="r"><!-- a -->\n'
+        b'<!-- run --this <!-- --->\n<link name="a-b"/>\n</robot>'
+    )
+    root, findings = parse_xml(text, "a.urdf")
+    assert root is not None
+    assert [child.attributes["name"] for child in root.children] == ["a-b"]
+    assert [(each.id, each.location.line) for each in findings] == [
+        ("comment-hyphens", 4),
+        ("space-before-xml", 1),
+    ]
+    # another mistake is still the error, at its line
+    broken, (finding,) = parse_xml(text.replace(b"</robot>", b"</rob>"), "a.urdf")
+    assert (broken, finding.id, finding.location.line) == (None, "xml-malformed", 6)
+    assert parse_xml(b"<!--" * 200_000, "a.urdf")[0] is None
