@@ -602,7 +602,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         counted=("linearize-inverse", "adjoint sweeps"),
     ),
     "hessian-inverse": Algorithm(
-        "inverse.hessian_inverse:hessian_inverse",
+        "inverse.gradient_inverse:hessian_inverse",
         (*_MOTION, "tau_weights", "dq", "dqd", "dqdd"),
         {f"d{name}": shape for name, shape in _GRADIENT_OF_MOTION.items()},
         "differentiated adjoint sweeps, O(n)",

@@ -19,7 +19,7 @@ from robolin.core.arrays import (
 from robolin.dynamics.algebra.chain import Scalars, Slots
 from robolin.dynamics.algebra.inertias import gyroscopic, half_of, outer_half, times_half
 from robolin.dynamics.algebra.vectors import ZERO3, add, force_cross, scale, sub
-from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
+from robolin.dynamics.diagonal.diagonal_tables import articulated_rates
 from robolin.dynamics.links.link_motion import NominalTerms, Velocities, nominal_terms, velocities
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import at_rest, parameters_of

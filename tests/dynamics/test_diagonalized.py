@@ -18,7 +18,7 @@ from robolin.core.arm import Arm
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.inertias import articulated_times
 from robolin.dynamics.algebra.vectors import dot
-from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
+from robolin.dynamics.diagonal.diagonal_tables import articulated_rates
 from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 from robolin.engine.direct import DirectChain

@@ -11,8 +11,8 @@ import numpy as np
 
 import robolin
 from robolin.dynamics.algebra.vectors import force_cross, motion_cross
-from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
-from robolin.dynamics.frames.tip_frame import at_point
+from robolin.dynamics.forward.linearization_terms import articulated_gyroscopics
+from robolin.dynamics.frames.frame_motion import at_point
 from robolin.dynamics.links.link_motion import motion
 from robolin.engine.direct import DirectChain
 from tests.dynamics.loop_free import Q, S

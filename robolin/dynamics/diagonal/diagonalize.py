@@ -12,8 +12,9 @@ from robolin.dynamics.algebra.chain import Chain, Scalars
 from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
 from robolin.dynamics.algebra.scalar import sqrt
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
-from robolin.dynamics.diagonal.diagonal_rates import articulated_rates, coriolis_of_groups
 from robolin.dynamics.diagonal.diagonal_tables import (
+    articulated_rates,
+    coriolis_of_groups,
     effort_to_epsilon,
     epsilon_to_effort,
     gravity_effort,

@@ -8,11 +8,13 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
 from robolin.dynamics.algebra.inertias import articulated_times, rigid_times
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
-from robolin.dynamics.diagonal.diagonal_rates import articulated_rates, own_rate, rates_in_bodies
 from robolin.dynamics.diagonal.diagonal_tables import (
+    articulated_rates,
     epsilon_to_effort,
     gravity_effort,
     nu_to_velocity,
+    own_rate,
+    rates_in_bodies,
     velocity_to_nu,
 )
 from robolin.dynamics.diagonal.diagonalize import root_of_D

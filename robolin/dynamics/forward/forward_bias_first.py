@@ -9,7 +9,7 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Column, Slots
 from robolin.dynamics.algebra.inertias import rigid_times
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, scale, sub
-from robolin.dynamics.frames.tip_frame import at_point, out_spatial, tip_frame
+from robolin.dynamics.frames.frame_motion import at_point, out_spatial, tip_frame
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
 from robolin.dynamics.links.link_motion import Motion, base_acceleration, motion, velocities

@@ -28,8 +28,7 @@ from robolin.dynamics.algebra.small_matrices import (
     transposed,
 )
 from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
-from robolin.dynamics.forward.constraint_forces import transmitted
-from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
+from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque, transmitted
 from robolin.dynamics.links.link_motion import base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external

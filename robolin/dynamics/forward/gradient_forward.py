@@ -11,8 +11,11 @@ from collections.abc import Callable
 
 from robolin.dynamics.algebra.chain import Chain, Column
 from robolin.dynamics.forward.conventional import factored_mass_matrix
-from robolin.dynamics.inverse.gradient_inverse import MotionGradient, torque_gradient
-from robolin.dynamics.inverse.hessian_inverse import gradient_change
+from robolin.dynamics.inverse.gradient_inverse import (
+    MotionGradient,
+    gradient_change,
+    torque_gradient,
+)
 from robolin.dynamics.inverse.linearize_inverse import perturbed_torques
 from robolin.dynamics.links.link_motion import nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics

@@ -11,9 +11,11 @@ from robolin.dynamics.algebra.inertias import (
     times_half,
 )
 from robolin.dynamics.algebra.vectors import add, angular, dot, scale, sub, twice
-from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
-from robolin.dynamics.forward.fixed_loads import correct_for_fixed_loads
 from robolin.dynamics.forward.forward_dynamics import nominal
+from robolin.dynamics.forward.linearization_terms import (
+    articulated_gyroscopics,
+    correct_for_fixed_loads,
+)
 from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_torques import friction_slopes, with_stiffness

@@ -12,9 +12,12 @@ from typing import NamedTuple
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
 from robolin.dynamics.algebra.inertias import half_times, outer_half, times_half
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, scale, sub, twice
-from robolin.dynamics.forward.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
-from robolin.dynamics.forward.fixed_loads import correct_for_fixed_loads
 from robolin.dynamics.forward.forward_dynamics import nominal
+from robolin.dynamics.forward.linearization_terms import (
+    Gyroscopics,
+    articulated_gyroscopics,
+    correct_for_fixed_loads,
+)
 from robolin.dynamics.links.group_rotors import correct_for_rotors
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_torques import friction_slopes, with_stiffness

@@ -11,8 +11,8 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain
 from robolin.dynamics.algebra.inertias import articulated_times, gyroscopic_times
 from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
-from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.forward.conventional import factored_mass_matrix
+from robolin.dynamics.forward.linearization_terms import articulated_gyroscopics
 from robolin.dynamics.inverse.linearize_inverse import perturbed_torques
 from robolin.dynamics.links.groups import same_joint_terms, without_same_joint
 from robolin.dynamics.links.joint_torques import conserving_changes, friction_slope

@@ -8,8 +8,13 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, LinkNumber
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import add, cross, motion_cross, sub
-from robolin.dynamics.frames.frame_motion import motion_at_tip, motion_without_gravity
-from robolin.dynamics.frames.tip_frame import TipFrame, at_point, tip_frame
+from robolin.dynamics.frames.frame_motion import (
+    TipFrame,
+    at_point,
+    motion_at_tip,
+    motion_without_gravity,
+    tip_frame,
+)
 from robolin.dynamics.links.link_motion import Motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 

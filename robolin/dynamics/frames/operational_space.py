@@ -20,7 +20,7 @@ from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale, sub
 from robolin.dynamics.forward.conventional import accelerations_conventional
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
-from robolin.dynamics.frames.tip_frame import (
+from robolin.dynamics.frames.frame_motion import (
     TipFrame,
     at_point,
     classical,

@@ -1,6 +1,7 @@
-"""Gradient of weighted torques λ*τ by position, velocity and acceleration, O(n).
+"""Gradient of weighted torques λ*τ by position, velocity and acceleration, and its change, O(n).
 
 The transpose of Algorithm 1: its sweeps run in the opposite order, and no matrix is formed.
+Δ is the change that an observer on the link sees, as in dynamics/links/motion_changes.py.
 """
 
 from __future__ import annotations
@@ -8,14 +9,40 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, Scalars, Sink, Slots
-from robolin.dynamics.algebra.inertias import gyroscopic_transpose_times, rigid_times
+from robolin.dynamics.algebra.inertias import (
+    gyroscopic,
+    gyroscopic_times,
+    gyroscopic_transpose_times,
+    rigid_times,
+)
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.dynamics.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
+from robolin.dynamics.algebra.vectors import (
+    ZERO6,
+    add,
+    angular,
+    cross,
+    dot,
+    force_cross,
+    motion_cross,
+    scale,
+    twice,
+)
 from robolin.dynamics.links.group_rotors import add_weighted_rotor_slopes
-from robolin.dynamics.links.joint_torques import friction_slope, with_stiffness
-from robolin.dynamics.links.link_motion import NominalTerms, nominal_terms
+from robolin.dynamics.links.joint_torques import friction_curvature, friction_slope, with_stiffness
+from robolin.dynamics.links.link_motion import Motion, NominalTerms, motion, nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
-from robolin.dynamics.links.loads import nonfollower_correction
+from robolin.dynamics.links.loads import (
+    apply_nonfollower_correction,
+    excess_turns,
+    nonfollower_correction,
+    nonfollower_curvature,
+)
+from robolin.dynamics.links.motion_changes import (
+    Changes,
+    Direction,
+    HingeChanges,
+    perturbed_motion,
+)
 
 
 def gradient_inverse(chain: Chain) -> None:
@@ -95,3 +122,88 @@ def _subtract_loads_that_do_not_turn(chain: Chain, links: Links, W: Slots, into:
             for c in chain.path_of(load.link):
                 excess: Scalar = dot(W[load.link], nonfollower_correction(load, links, links.H[c]))
                 into.add((c,), -excess)
+
+
+def hessian_inverse(chain: Chain) -> None:
+    """Change of 𝓜 λ, A_D* λ and B_D* λ for δq, δq̇ and δq̈, with constant weights."""
+    links = forward_kinematics(chain)
+    into = MotionGradient(*map(chain.result, ("dgradient_qdd", "dgradient_qd", "dgradient_q")))
+    along = Direction(*map(chain.input, ("dq", "dqd", "dqdd")))
+    gradient_change(chain, links, chain.input("tau_weights"), along, into)
+
+
+def gradient_change(
+    chain: Chain, links: Links, weights: Scalars, along: Direction, into: MotionGradient
+) -> None:
+    """Differentiate `torque_gradient` line by line.
+
+    tip to base   Δy(k) = M ΔW + Σ [Δy + S[T] y](k-1)     Δu(k) = 2 ΔM̂* W + 2 M̂* ΔW + Σ […](k-1)
+    """
+    qd, qdd = chain.input("qd"), chain.input("qdd")
+    one, moving = nominal_terms(chain, links, qdd), motion(chain, links, qd, qdd)
+    adjoint = adjoint_sweeps(chain, links, one, weights)
+    delta = perturbed_motion(chain, links, one, moving, adjoint.W, along)
+    df = _perturbed_forces(chain, links, one, moving, delta, along.dq)
+
+    changes = HingeChanges(chain, links, one, moving, delta)
+    sums_y, sums_u = chain.child_sums(6), chain.child_sums(3)
+    for k in chain.tip_to_base():
+        H, M, (W, y, u) = links.H[k], links.M[k], (each[k] for each in adjoint)
+
+        # momenta of the weights, seen from link k
+        turned = gyroscopic_transpose_times(gyroscopic(M, delta.V[k]), W)
+        dy = add(sums_y[k], rigid_times(M, delta.W[k]))
+        du = add(turned, gyroscopic_transpose_times(one.Mhat[k], delta.W[k]))
+        du = add(sums_u[k], twice(du))
+        T = delta.T[k]
+        sums_y.add_to_parent(k, add(dy, force_cross(T, y)))
+        sums_u.add_to_parent(k, add(du, cross(angular(T), u)))
+
+        # products of two factors: change one, then the other
+        dHd, dPd, dHdd, dW_parent, W_parent = changes(k, adjoint.W)
+        into.qdd.put((k,), dot(H, dy))
+
+        by_qd = dot(twice(dHd), y) + dot(twice(one.Hd[k]), dy) + dot(angular(H), du)
+        bend = friction_curvature(chain, k, qd[k])
+        if bend is not None:
+            by_qd = by_qd + bend * along.dqd[k] * weights[k]
+        into.qd.put((k,), by_qd)
+
+        by_q = dot(dHdd, y) + dot(one.Hdd[k], dy)
+        by_q = by_q + (dot(angular(dPd), u) + dot(angular(one.Pd[k]), du))
+        turning = dot(dW_parent, force_cross(H, one.f[k])) + dot(W_parent, force_cross(H, df[k]))
+        into.q.put((k,), by_q + turning)
+
+    _subtract_changes_of_loads(chain, links, adjoint, delta, into)
+    add_weighted_rotor_slopes(chain, links, weights, along.dqd, into.qd)
+
+
+def _perturbed_forces(
+    chain: Chain, links: Links, one: NominalTerms, moving: Motion, delta: Changes, dq: Scalars
+) -> Slots:
+    """Δf(k) = M z + 2 M̂ ΔV + Σ [Δf + S[T] f](k-1), with M z = M (Δa + V x ΔV)."""
+    df, sums, excess = chain.slots(6), chain.child_sums(6), excess_turns(chain, links, dq)
+    for k in chain.tip_to_base():
+        z = add(delta.alpha[k], motion_cross(moving.V[k], delta.V[k]))
+        gyro = gyroscopic_times(one.Mhat[k], twice(angular(delta.V[k])))
+        own = add(rigid_times(links.M[k], z), gyro)
+        df[k] = apply_nonfollower_correction(excess, k, add(sums[k], own))
+        sums.add_to_parent(k, add(df[k], force_cross(delta.T[k], one.f[k])))
+    return df
+
+
+def _subtract_changes_of_loads(
+    chain: Chain, links: Links, adjoint: Adjoint, delta: Changes, into: MotionGradient
+) -> None:
+    """Change of W(link)* nonfollower_correction(H*(c)), seen from the world."""
+    for load in chain.loads:
+        if load.model == "follower":
+            continue
+        W, s = adjoint.W[load.link], delta.s[load.link]
+        dW = add(delta.W[load.link], motion_cross(s, W))
+        for c in chain.path_of(load.link):
+            H = links.H[c]
+            body = chain.groups.joint_body(c) if chain.groups else c
+            dH = motion_cross(delta.s[body], H)
+            excess, change = nonfollower_curvature(load, links, s, H, dH)
+            into.q.add((c,), -(dot(dW, excess) + dot(W, change)))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from robolin.dynamics.algebra.chain import Chain, Closure, Slots
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate_rotation, scale, sub
-from robolin.dynamics.frames.tip_frame import TipFrame, at_point, classical, placed_frame
+from robolin.dynamics.frames.frame_motion import TipFrame, at_point, classical, placed_frame
 from robolin.dynamics.links.link_motion import Motion, bias_motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 

@@ -6,8 +6,12 @@ from robolin.dynamics.algebra.chain import Chain, Closure, LinkNumber
 from robolin.dynamics.algebra.scalar import Vector, where
 from robolin.dynamics.algebra.vectors import ZERO3, cross
 from robolin.dynamics.frames.frame_derivatives import classical_changes, spatial_changes
-from robolin.dynamics.frames.frame_motion import motion_at_tip, motion_without_gravity
-from robolin.dynamics.frames.tip_frame import TipFrame, at_point
+from robolin.dynamics.frames.frame_motion import (
+    TipFrame,
+    at_point,
+    motion_at_tip,
+    motion_without_gravity,
+)
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.loops.closures import Ends, added_to_rows, closure_ends, in_rows, row_count
 

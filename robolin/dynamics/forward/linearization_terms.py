@@ -1,4 +1,8 @@
-"""Articulated gyroscopic matrices P̂ and derived terms, shared by Algorithms 5 and 6."""
+"""Terms of linearized forward dynamics, shared by Algorithms 5 and 6.
+
+Articulated gyroscopic matrices P̂ and derived terms, and the contribution of dead and world loads
+to ∂q̈/∂q.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,11 @@ from robolin.dynamics.algebra.inertias import (
     outer_half,
     times_half,
 )
-from robolin.dynamics.algebra.vectors import add, angular, force_cross, scale, sub, twice
+from robolin.dynamics.algebra.vectors import add, angular, dot, force_cross, scale, sub, twice
 from robolin.dynamics.links.link_motion import NominalTerms, doubled
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+from robolin.dynamics.links.loads import nonfollower_correction
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, apply_inverse_mass
 
 
 class Gyroscopics(NamedTuple):
@@ -58,3 +63,22 @@ def articulated_gyroscopics(
         )
 
     return Gyroscopics(Ghat, YA, YB, Hd2, Pd2)
+
+
+def correct_for_fixed_loads(chain: Chain, links: Links, art: Articulated) -> None:
+    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) nonfollower_correction(H*(c))]; a, c from the load to the base."""
+    dqdd_dq = chain.result("dqdd_dq")
+    for load in chain.loads:
+        if load.model == "follower":
+            continue
+        for c in chain.path_of(load.link):
+            # load correction for a motion of hinge c, on every hinge inboard of the load
+            excess = nonfollower_correction(load, links, links.H[c])
+            push = chain.zeros()
+            for a in chain.path_of(load.link):
+                push[a] = dot(links.H[a], excess)
+
+            # accelerates the arm the other way
+            relief = apply_inverse_mass(chain, links, art, push)
+            for k in chain.tip_to_base():
+                dqdd_dq.add((k, c), relief[k])
