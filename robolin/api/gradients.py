@@ -243,7 +243,7 @@ def gradient_forward(
         >>> (robolin.linearize_forward(arm, q).dqdd_dq.T @ weights).round(4)
         array([-3.4034, -3.0455])
     """
-    options = run_options(method, engine, jobs, None)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {**_forward_state(arm, q, qd, tau, options), "qdd_weights": weights}
     return _of_state(arm, "gradient-forward", values, options)
 
@@ -294,7 +294,7 @@ def hessian_vector_forward(
         >>> change.gradient_q.round(4)
         array([0.    , 0.9235])
     """
-    options = run_options(method, engine, jobs, None)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {**_forward_state(arm, q, qd, tau, options), "qdd_weights": weights}
     values |= {"dq": dq, "dqd": dqd, "dtau": dtau}
     return _of_state(arm, "hessian-forward", values, options)
@@ -343,7 +343,7 @@ def hessian_forward(
         >>> bool(np.allclose(hessian, hessian.T))
         True
     """
-    options = run_options(method, engine, jobs, None)
+    options = run_options(method, engine, jobs, dtype=dtype)
     values = {**_forward_state(arm, q, qd, tau, options), "qdd_weights": weights}
     return _matrix(arm, "hessian-forward", values, ("q", "qd", "tau"), options)
 

@@ -66,6 +66,9 @@ def evaluate_with_operating_point(
         # the callback ran on no thread
         arrays = joint_arrays(arm, values)
         copy(arrays, batch_of(arrays))
+    if options.get("dtype") == "float32":
+        # the state in the precision in which it was used
+        point = {name: values.astype(np.float32) for name, values in point.items()}
     return results, point
 
 

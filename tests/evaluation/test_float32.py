@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,30 @@ def test_bits_do_not_depend_on_the_number_of_lanes(width: int) -> None:
     expected = robolin.linearize_forward(arm, *_states(arm, 37), dtype="float32", engine="python")
     np.testing.assert_array_equal(arrays["dqdd_dq"], expected.dqdd_dq)
     assert not status.any()
+
+
+TYPED = [
+    name
+    for name in robolin.__all__
+    if inspect.isfunction(function := getattr(robolin, name))
+    and "dtype" in inspect.signature(function).parameters
+]
+
+
+@for_each("name", TYPED)
+def test_every_function_with_the_argument_uses_it(name: str) -> None:
+    """All arrays of a result have the requested type."""
+    function, values = getattr(robolin, name), np.array([0.1, 0.2])
+    parameters = inspect.signature(function).parameters.items()
+    needed = [key for key, each in parameters if each.default is inspect.Parameter.empty]
+    state = {key: robolin.load("two-link") if key == "arm" else values for key in needed}
+    for dtype in ("float32", "float64"):
+        result = function(**state, dtype=dtype)
+        fields = getattr(result, "__dataclass_fields__", None) or getattr(result, "_fields", ())
+        several = result if type(result) is tuple else [getattr(result, each) for each in fields]
+        parts = [result] if isinstance(result, np.ndarray) else several
+        types = {part.dtype for part in parts if isinstance(part, np.ndarray)}
+        assert types == {np.dtype(dtype)}
 
 
 def test_one_state_and_shapes_of_batches() -> None:
