@@ -43,6 +43,7 @@ ALLOWED = {
         ),
         "codegen": "core dynamics engine errors evaluation io",
         "torch": "analysis api core errors",
+        "jax": "api core engine errors",
     }.items()
 }
 # modules that need no NumPy: descriptions are plain numbers, algorithms run on any scalar
@@ -59,8 +60,8 @@ NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
 
 # the public function and its algorithm may have the same name
 SAME_FUNCTION = {"api", "analysis", "dynamics"}
-# functions of the public modules `robolin.tables` and `robolin.cluster`
-PUBLIC_MODULE_NAMES = {"compute"}
+# functions of the public modules `robolin.torch`, `robolin.jax` and of clusters
+PUBLIC_MODULE_NAMES = {"compute", "function"}
 # names that every module for a separate process has
 WORKER_NAMES = {"BOUNDS", "prepare", "reply"}
 

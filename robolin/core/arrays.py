@@ -160,7 +160,7 @@ def reject_tensor(name: str, value: object) -> None:
     if library == "jax" and "Tracer" in kind.__name__:
         raise UsageError(
             f"{name}: must be a NumPy array, got a traced array of JAX",
-            hint="call robolin outside of jit, grad and vmap, or through jax.pure_callback",
+            hint="use robolin.jax.function(arm, 'forward') inside of jit, grad and vmap",
         )
 
 
