@@ -35,7 +35,7 @@ def test_two_stored_results_side_by_side() -> None:
         run_ok("inverse", "two-link", "--payload", f"tip:{load}", "-o", name)
     run_ok("report", "a.npz", "b.npz")
     page = Path("report.html").read_text("utf-8")
-    assert "Different entries" in page
+    assert "Entries that differ" in page
     assert "shoulder/effort" in page
 
 

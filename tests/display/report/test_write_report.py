@@ -35,7 +35,7 @@ def test_stored_results_are_compared(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("one.npz", "other.npz")]
     for q, file in zip(([0.3, -0.7], [0.2, -0.7]), files, strict=True):
         robolin.write(robolin.answer(arm, "inverse", robolin.States(q=q)), file)
-    assert "Different entries" in robolin.report(*files)
+    assert "Entries that differ" in robolin.report(*files)
 
 
 def test_invalid_requests_are_rejected(tmp_path: Path) -> None:
