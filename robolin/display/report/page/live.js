@@ -4,7 +4,7 @@ const LIVE_SPAN = 100;
 
 class Live {
   constructor(box, live, drawn) {
-    Object.assign(this, { box, live, drawn, n: live.limits.length, later: null, slowest: 0 });
+    Object.assign(this, { box, live, drawn, n: live.limits.length, later: null, slowest: 0, designs: 0 });
     this.q = live.start.slice();
     this.state = null;
     this.view = null;
@@ -114,9 +114,10 @@ class Live {
         this.respond(loop);
       }
     }
-    // the first call, which the browser has not compiled yet, counts half
+    // the browser compiles the first calls, so they do not count
     const taken = performance.now() - started;
-    this.slowest = Math.min(taken, 0.5 * (this.slowest + taken));
+    this.designs += 1;
+    if (this.designs > 10) this.slowest = Math.min(taken, 0.5 * (this.slowest + taken));
   }
 
   // from an offset of one joint, until the slowest pole has decayed to 1 %
