@@ -183,7 +183,9 @@ def _differentiable(arm: Arm, dynamics: _Function, verb: str) -> Callable[..., J
         changes = bend(*rows, weights, *directions)
         return jacobians(*state), tuple(changes[f"dgradient_{name}"] for name in dynamics.inputs)
 
-    return evaluate
+    # its type is known only where JAX is installed
+    differentiable: Callable[..., Any] = evaluate
+    return differentiable
 
 
 def _call(arm: Arm, verb: str) -> Callable[..., dict[str, JaxArray]]:
