@@ -227,7 +227,8 @@ def stored_arguments(path: str, settings: CheckSettings) -> list[str]:
         return inside if Path(inside).exists() or glob.glob(inside) else name
 
     arguments = [settings.inputs.model or found(command["arm"])]
-    for name, value in command["options"].items():
+    # results without this option held out the end of each recording
+    for name, value in {"holdout": ["0.3"], **command["options"]}.items():
         if isinstance(value, bool):
             arguments += [f"--{name}"] if value else [f"--no-{name}"]
             continue

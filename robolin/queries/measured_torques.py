@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from robolin.analysis.external_torque import (
     contact_thresholds,
     coulomb_torque,
 )
-from robolin.analysis.identify.recording import Recording
+from robolin.analysis.identify.recording import RowStore, StoredRecording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.quantity_table import unit_of
@@ -139,43 +139,37 @@ def read_recording(
     flags: Mapping[str, Any],
     scale: Floats,
     notify: Callable[[str], None],
-) -> Recording:
+) -> StoredRecording:
     """Read positions, torques and time, and velocities and accelerations if the file has them.
 
     flags: how to read the file, by flag name
     scale: factors (n,) of the torques
     """
     rules, file = read_options_from(arm, flags), display_name(path)
+    first: Numbers | None = None
+    names: tuple[str, ...] = ()
+    store, moves = RowStore(0), False
     with open_trajectory(path, arm.joint_names, ("q", "tau"), ("qd", "qdd"), rules) as stream:
         for note in stream.notes:
             notify(f"{file}: {note}")
-        stamps, columns = _all_rows(stream.chunks(gaps=True))
-        stamps = require_clock(stamps, stream.time_unit, file)
-        time = seconds_since(stamps, stream.time_unit, stamps[:1])
-    qd, qdd = columns.get("qd"), columns.get("qdd")
-    if qd is not None and not ((qd != 0.0) & ~np.isnan(qd)).any():
+        for chunk in stream.chunks(gaps=True):
+            stamps = require_clock(chunk.time, stream.time_unit, file)
+            if first is None:
+                first = stamps[:1]
+                names = tuple(n for n in ("q", "tau", "qd", "qdd") if n in chunk.columns)
+                store = RowStore(1 + arm.n * len(names))
+            tables = {name: chunk.columns[name] for name in names}
+            tables["tau"] = tables["tau"] * scale
+            store.append(seconds_since(stamps, stream.time_unit, first), *tables.values())
+            if (qd := tables.get("qd")) is not None and not moves:
+                moves = bool(((qd != 0.0) & ~np.isnan(qd)).any())
+    if "qd" in names and not moves:
         raise RobolinError(
             "all velocities are 0",
             where=file,
             hint="remove the column of velocities to differentiate positions",
         )
-    tau = columns["tau"]
-    tau *= scale
-    return Recording(time, columns["q"], tau, qd, qdd, file)
-
-
-def _all_rows(chunks: Iterable[Chunk]) -> tuple[Numbers | None, dict[str, Floats]]:
-    """Stamps and columns of all chunks, in memory twice for one column at a time only."""
-    stamps: list[Numbers] = []
-    parts: dict[str, list[Floats]] = {}
-    for chunk in chunks:
-        if chunk.time is not None:
-            stamps.append(chunk.time)
-        for name, values in chunk.columns.items():
-            # a chunk may be a view of a table with other columns
-            parts.setdefault(name, []).append(np.array(values, dtype=np.float64))
-    columns = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
-    return np.concatenate(stamps) if stamps else None, columns
+    return StoredRecording(file, store, names, arm.n, 0, store.rows)
 
 
 def recording_readers(
@@ -184,6 +178,6 @@ def recording_readers(
     flags: Mapping[str, Any],
     scale: Floats,
     notify: Callable[[str], None],
-) -> list[Callable[[], Recording]]:
+) -> list[Callable[[], StoredRecording]]:
     """Functions that read one recording each, all with the same options."""
     return [partial(read_recording, arm, path, flags, scale, notify) for path in paths]

@@ -50,9 +50,10 @@ def recorded(
     noise: float = 0.0,
     lag: float = 0.0,
     exact: bool = False,
+    start: float = 0.0,
 ) -> Recording:
     """A recording of the excitation; exact ones have accelerations."""
-    time = np.arange(0.0, seconds, 1.0 / rate)
+    time = start + np.arange(0.0, seconds, 1.0 / rate)
     q, qd, qdd = excitation(arm.n, time, seed)
     earlier = excitation(arm.n, time - lag, seed)
     tau = robolin.inverse(arm, *earlier) + coulomb * np.tanh(earlier[1] / V0) + offset

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.identify import conditioning
+from robolin.analysis.identify import conditioning, data_checks, design_rows, stages
 from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.data_checks import unexplained_joints
-from robolin.analysis.identify.recording import Recording, without_spikes
+from robolin.analysis.identify.recording import (
+    Recording,
+    SmoothRows,
+    StoredRecording,
+    without_spikes,
+)
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Inertia
 from robolin.core.arm_parameters import OF_LINK, linear_values, parameters
@@ -305,7 +312,8 @@ def test_a_joint_that_never_moves_keeps_the_file() -> None:
     "options, message",
     [
         ({"what": "everything"}, "what: must be one of"),
-        ({"holdout": 1.5}, "holdout: must be between 0 and 0.9"),
+        ({"holdout": 1.5}, "between 0 and 0.9, got 1.5"),
+        ({"holdout": "end"}, "holdout: must be 'spread' or between 0 and 0.9, got end"),
         ({"fix": {"forearm_link/weight": 1.0}}, "parameter not found"),
         ({"free": ["forearm"]}, "moving link 'forearm' not found"),
         ({"prior": -0.1}, "prior: must be > 0"),
@@ -356,19 +364,94 @@ def test_recordings_of_the_caller_stay_as_they_are() -> None:
 
 
 @pytest.mark.slow
-def test_numbers_processed_together_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_processed_together_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows per step of cleaning, clock and smoothing bound the memory, not the result."""
-    recording = recorded(TRUE, 30.0, coulomb=3.0, noise=0.01)
-    recording.tau[::97] *= 9.0
-    at_once = robolin.identify(ARM, recording, what="friction")
-
+    # a spike is judged by the noise of its own part, so that there is none
+    recording = recorded(TRUE, 30.0, coulomb=3.0)
+    flags = {"what": "friction", "width": 0.1, "lag": 0.0}
+    at_once = robolin.identify(ARM, recording, **flags)
     monkeypatch.setattr(recordings_module, "_NUMBERS_TOGETHER", 1)
-    monkeypatch.setattr(recordings_module, "_STEPS_TOGETHER", 100)
-    monkeypatch.setattr(conditioning, "_SMOOTHED_TOGETHER", 512)
-    parts = robolin.identify(ARM, recording, what="friction")
+    monkeypatch.setattr(recordings_module, "IN_MEMORY", 1 << 12)
+    same = robolin.identify(ARM, recording, **flags)
+    np.testing.assert_array_equal(same.values, at_once.values)
 
-    np.testing.assert_array_equal(parts.values, at_once.values)
-    np.testing.assert_array_equal(parts.measured, at_once.measured)
+    for module in (recordings_module, conditioning, data_checks):
+        monkeypatch.setattr(module, "PART_ROWS", 512)
+    parts = robolin.identify(ARM, recording, **flags)
+
+    assert parts.settings == at_once.settings
+    np.testing.assert_array_equal(parts.time, at_once.time)
+    np.testing.assert_allclose(parts.measured, at_once.measured, rtol=1e-11, atol=1e-11)
+    allowed = 1e-6 * at_once.deviations + 1e-12
+    np.testing.assert_array_less(np.abs(parts.values - at_once.values), allowed)
+
+
+@pytest.mark.parametrize(("seconds", "blocks"), [(2.0, 1), (8.0, 2), (20.0, 4), (90.0, 4)])
+def test_held_out_blocks_are_spread(seconds: float, blocks: int) -> None:
+    """Fit and test alternate over the recording, a filter width apart, and 30 % is tested."""
+    rows = design_rows.DesignRows(ARM, design_rows.parameter_list(ARM))
+    recording = recorded(TRUE, seconds, exact=True)
+    assert recording.qd is not None
+    assert recording.qdd is not None
+    values = (recording.time, recording.q, recording.qd, recording.qdd, recording.tau)
+    rows.append(SmoothRows(*values, np.ones(len(recording.time))))
+
+    parts = [*conditioning.held_out_parts(rows, "spread", 0.1)]
+
+    assert [held_out for _, held_out in parts] == [False, True] * blocks
+    for (before, _), (after, _) in pairwise(parts):
+        gap = recording.time[after.start] - recording.time[before.stop - 1]
+        assert 0.1 - 1e-9 <= gap <= 0.11 + 1e-9
+    assert parts[0][0].start == 0
+    assert parts[-1][0].stop == rows.count
+    tested = sum(part.stop - part.start for part, held_out in parts if held_out)
+    assert 0.3 * rows.count - 11 * blocks <= tested <= 0.3 * rows.count + 1
+
+
+def with_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Process short recordings as long ones are: in parts, from a file, with samples of rows."""
+    for module, name, value in (
+        (recordings_module, "PART_ROWS", 512),
+        (conditioning, "PART_ROWS", 512),
+        (data_checks, "PART_ROWS", 512),
+        (recordings_module, "IN_MEMORY", 1 << 12),
+        (conditioning, "_MOST_IN_TRIALS", 4096),
+        (conditioning, "_TRIAL_ROWS", 200),
+        (design_rows, "MOST_NUMBERS", 1 << 17),
+        (stages, "MOST_SHOWN", 200),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+def stored(seconds: float) -> StoredRecording:
+    """A recording with noise and spikes in a file, made in parts of 10 s."""
+    store = recordings_module.RowStore(1 + 3 * ARM.n)
+    for start in np.arange(0.0, seconds, 10.0):
+        part = recorded(TRUE, 10.0, coulomb=3.0, noise=0.01, start=start)
+        part.tau[::97] *= 9.0
+        store.append(part.time, part.q, part.tau, part.qd)
+    return StoredRecording("long", store, ("q", "tau", "qd"), ARM.n, 0, store.rows)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight times the rows take the same memory, and give the same parameters, more precisely."""
+    with_small_parts(monkeypatch)
+    peaks, found = [], []
+    for seconds in (60.0, 480.0):
+        tracemalloc.start()
+        found.append(robolin.identify(ARM, lambda s=seconds: stored(s), what="links"))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.05 * peaks[0]
+    short, long = found
+    assert short.settings["recordings"] == "1, 6000 rows"
+    assert long.settings["recordings"] == "1, 48000 rows"
+    assert len(long.measured) == len(long.predicted) == len(long.time) <= 200
+    near = np.abs(short.values - long.values) < 4.0 * short.deviations + 1e-9
+    assert near.mean() > 0.95
+    errors = [each.stages[-1].score.mean for each in found]
+    assert errors[1] < 1.1 * errors[0]
 
 
 def test_progress_is_a_fraction_that_grows() -> None:

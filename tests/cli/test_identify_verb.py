@@ -75,7 +75,7 @@ def test_recordings_kept_back_may_be_files(log: Path, tmp_path: Path) -> None:
     """--holdout names other recordings, or a part of each."""
     other = write_csv(tmp_path / "other.csv", recorded(TRUE, 6.0, coulomb=3.0, seed=3))
     arguments = ("identify", "ur5", "--trajectory", log, "--width", "0.1", "--lag", "0")
-    for holdout in (other, "20%"):
+    for holdout in (other, "20%", "spread"):
         run = run_ok(*arguments, "--holdout", holdout, "--what", "friction", "--format", "json")
         assert [stage["name"] for stage in json.loads(run.out)["stages"]] == ["file", "friction"]
 
@@ -108,10 +108,10 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
         (["--plot", "found.html"], "unknown extension of a plot"),
         (["-o", "absent/new.urdf"], "absent/new.urdf: "),
         (["--prior", "much"], "must be a fraction or a percentage"),
-        (["--holdout", "0%"], "holdout: must be between 0 and 0.9, got 0"),
-        (["--holdout", "0"], "holdout: must be between 0 and 0.9, got 0"),
-        (["--holdout", "100%"], "holdout: must be between 0 and 0.9, got 1"),
-        (["--holdout", "-.5"], "holdout: must be between 0 and 0.9, got -0.5"),
+        (["--holdout", "0%"], "between 0 and 0.9, got 0.0"),
+        (["--holdout", "0"], "between 0 and 0.9, got 0.0"),
+        (["--holdout", "100%"], "between 0 and 0.9, got 1.0"),
+        (["--holdout", "-.5"], "between 0 and 0.9, got -0.5"),
         (["--holdout", "3e1 %", "--what", "payload", "--payload-link", "x"], "link 'x' not found"),
         (["--clock", "slow"], "must be auto, stamps or a period in s"),
         (["--effort-scale", "1,2"], "must be one number or 6, got 2"),
@@ -317,10 +317,23 @@ def test_check_identifies_again(tmp_path: Path) -> None:
     )
 
     assert "1 same" in run_ok("check", npz).out
-
     write_csv(log, recorded(TRUE, 8.0, coulomb=3.3, noise=0.01))
     run = robolin("check", npz)
     assert run.code == 1
     assert "elbow_joint/friction" in run.out
     assert robolin("check", npz, "--update").code == 3
     assert "identify again" in robolin("check", npz, "--against", npz).out
+
+
+def test_check_of_a_result_without_the_option_holdout(tmp_path: Path) -> None:
+    """A result of an older version held out the end of the recording, and is the same again."""
+    log, npz = tmp_path / "log.csv", tmp_path / "old.npz"
+    write_csv(log, recorded(TRUE, 8.0, coulomb=3.0, noise=0.01))
+    flags = ("--what", "friction", "--lag", "0", "--holdout", "0.3", "--npz", npz)
+    run_ok("identify", "ur5", "--trajectory", log, *flags)
+    stored = {**np.load(npz)}
+    command = json.loads(str(stored["command"]))
+    assert command["options"].pop("holdout") == ["0.3"]
+    np.savez(npz, **{**stored, "command": np.array(json.dumps(command))})
+
+    assert "1 same" in run_ok("check", npz).out

@@ -2,26 +2,34 @@
 
 width  of the filter: the one whose model predicts the unfiltered torques best
 lag    of the torques behind the motion: the one that leaves the smallest residual
+
+Rows pass in parts, so that memory does not grow with a recording.  Both trials use rows that are
+spread over the recordings, at most `_TRIAL_ROWS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robolin.analysis.identify.design_rows import DesignRows, parameter_list
 from robolin.analysis.identify.recording import (
+    PART_ROWS,
     Recording,
+    RowStore,
     SmoothRows,
+    StoredRecording,
     clock,
+    recorded_rows,
+    recording_parts,
     smooth,
     without_spikes,
 )
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, Mask
+from robolin.core.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError
 
 WIDTHS = (0.03, 0.05, 0.1, 0.2)
@@ -29,165 +37,304 @@ DEFAULT_WIDTH = 0.1
 # rows per width of the filter that are kept: the filter leaves no information between them
 _ROWS_PER_WIDTH = 10
 _FEWEST_PER_WIDTH = 8
-# rows that are smoothed before the next ones, a multiple of those that share one window size
-_SMOOTHED_TOGETHER = 8192
 LAGS = np.arange(-0.02, 0.0401, 0.004)
-# rows of the trials that find width and lag
-_TRIAL_ROWS = 900
+# rows of the trials that find width and lag, and rows of recordings in memory for them
+_TRIAL_ROWS, _MOST_IN_TRIALS = 900, 1 << 17
 # friction velocity in the trials
 _TRIAL_VELOCITY = 0.03
 # a lag counts if it lowers the squared residual by this part
 _WORTH = 0.01
+# held-out rows: a part of each recording, in blocks of at least these seconds, at most four
+SPREAD_BLOCKS, _HELD_OUT, _BLOCK_SECONDS, _MOST_BLOCKS = "spread", 0.3, 1.0, 4
+# rows before and after a part that show its spikes
+_EDGE = 64
 
 
 @dataclass(frozen=True, eq=False)
-class CleanRecording:
+class CleanRecording(StoredRecording):
     """A recording with a sound clock and without spikes.
 
-    cleaned: (rows,) true where a number was replaced
+    cleaned: number of rows in which a number was replaced
     words:   how the clock was found
     left_out: number of rows without all numbers
+    period:  median time between rows in s
+    """
+
+    cleaned: int = 0
+    words: str = ""
+    left_out: int = 0
+    period: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Return whether velocities and accelerations are given, so that rows are not smoothed."""
+        return {"qd", "qdd"} <= {*self.names}
+
+    def around(self, first: int, last: int, seconds: float) -> tuple[Recording, int]:
+        """Rows and their neighbours in time, and the number of neighbours before them."""
+        start, ends = self.start, (self.start, self.start + self.rows)
+        table, before = self.store.around(start + first, start + last, seconds, ends)
+        return self.recording(table), before
+
+
+def recording_columns(recording: Recording) -> tuple[str, ...]:
+    """Names of the columns of a recording, as in `StoredRecording`."""
+    optional = [name for name in ("qd", "qdd") if getattr(recording, name) is not None]
+    return ("q", "tau", *optional)
+
+
+def clean(
+    source: Recording | StoredRecording, choice: str | float, store: RowStore
+) -> CleanRecording:
+    """Replace single wrong numbers and rebuild the clock.
+
+    store: receives the rows; it has columns for the time and four quantities
+    """
+    total = recorded_rows(source)
+    if total < 30:
+        message = f"identification requires at least 30 rows, got {total}"
+        raise RobolinError(message, where=source.name, hint="record a longer motion")
+    # single missing numbers are interpolated, rows at the end that lack some are left out
+    rows = _complete_rows(source, total)
+    first, _ = next(recording_parts(source, stop=1))
+    names, n = recording_columns(first), first.q.shape[1]
+    choice = choice if first.qdd is None else "stamps"
+    start, previous, now = store.rows, None, 0.0
+    cleaned = valid_rows = late = 0
+    unused = n * (4 - len(names))
+    period = 0.0
+    for part, own in recording_parts(source, _EDGE, rows):
+        sound, spikes = _without_spikes(part)
+        sound, spikes = sound.rows_of(own), spikes[own]
+        valid = np.isfinite(sound.time)
+        for name in names:
+            valid &= np.isfinite(getattr(sound, name)).all(axis=1)
+        if not valid.all():
+            sound, spikes = sound.rows_of(valid), spikes[valid]
+        if not len(sound.time):
+            continue
+        # the row before decides whether the first row repeats it
+        joined = sound if previous is None else _joined([previous, sound])
+        found = clock(joined, choice, now)
+        choice = found.choice
+        new = slice(len(joined.time) - len(sound.time), None)
+        previous, now = joined.rows_of(slice(-1, None)), float(found.time[-1])
+        keep, time = found.keep[new], found.time[new]
+        kept = replace(sound, time=time).rows_of(keep)
+        tables = [getattr(kept, name) for name in names]
+        store.append(kept.time, *tables, np.zeros((len(kept.time), unused)))
+        cleaned, late = cleaned + int(spikes[keep].sum()), late + found.late
+        valid_rows += len(sound.time)
+        period = period or float(np.median(np.diff(kept.time))) if len(kept.time) > 1 else period
+    kept_rows, words = store.rows - start, "stamps of the recording"
+    if isinstance(choice, float):
+        words = (
+            f"rebuilt from the motion, period {1e3 * choice:g} ms: "
+            f"{100.0 * (valid_rows - kept_rows) / valid_rows:.1f} % of the rows repeat, "
+            f"{100.0 * late / valid_rows:.1f} % last longer"
+        )
+    left_out = total - valid_rows
+    return CleanRecording(
+        source.name, store, names, n, start, kept_rows, cleaned, words, left_out, period
+    )
+
+
+def _without_spikes(part: Recording) -> tuple[Recording, Mask]:
+    """The rows without spikes, and the mask of the rows in which numbers were replaced."""
+    spikes = np.zeros(len(part.time), dtype=bool)
+    if part.qdd is not None:
+        return part, spikes
+    repaired: dict[str, Any] = {}
+    for name in recording_columns(part):
+        repaired[name], wrong = without_spikes(getattr(part, name))
+        spikes |= wrong
+    return replace(part, **repaired), spikes
+
+
+def _joined(parts: Sequence[Recording]) -> Recording:
+    names = ("time", *recording_columns(parts[0]))
+    tables: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in names
+    }
+    return replace(parts[0], **tables)
+
+
+def _complete_rows(source: Recording | StoredRecording, rows: int) -> int:
+    """Number of rows up to the last complete one: a file may end in the middle of a row."""
+    last = 0
+    start = 0
+    for part, own in recording_parts(source):
+        complete = np.isfinite(part.time)
+        for name in recording_columns(part):
+            complete &= np.isfinite(getattr(part, name)).all(axis=1)
+        if complete.any():
+            last = start + int(np.flatnonzero(complete)[-1]) + 1
+        start += own.stop - own.start
+    return min(last, rows)
+
+
+def smooth_parts(clean: CleanRecording, width: float, lag: float) -> Iterator[SmoothRows]:
+    """All smoothed rows, in parts."""
+    stride = 1 if clean.exact else _stride(clean.period, width)
+    length = stride * max(1, PART_ROWS // stride)
+    for first in range(0, clean.rows, length):
+        last = min(first + length, clean.rows)
+        if clean.exact:
+            each = clean.part(first, last)
+            assert each.qd is not None
+            assert each.qdd is not None
+            ones = np.ones(len(each.time))
+            yield SmoothRows(each.time, each.q, each.qd, each.qdd, each.tau, ones)
+            continue
+        part, before = clean.around(first, last, 0.5 * width + abs(lag))
+        at = part.time[before : before + last - first : stride]
+        yield _smoothed(part, at, width, lag)[0]
+
+
+def _stride(period: float, width: float) -> int:
+    return max(1, int(width / _ROWS_PER_WIDTH / period))
+
+
+def _smoothed(
+    recording: Recording, at: Floats, width: float, lag: float
+) -> tuple[SmoothRows, Mask]:
+    """Smoothed rows at some times, and the mask of the times that have enough neighbours."""
+    time, n = recording.time, recording.q.shape[1]
+    moving = [recording.q] if recording.qd is None else [recording.q, recording.qd]
+    value, slope, bend, enough = smooth(time, moving, at, width)
+    tau, _, _, also = smooth(time - lag, [recording.tau], at, width)
+    loaded = np.ones(len(at))
+    if recording.qd is None:
+        rows = SmoothRows(at, value, slope, bend, tau, loaded)
+    else:
+        rows = SmoothRows(at, value[:, :n], value[:, n:], slope[:, n:], tau, loaded)
+    keep = enough & also
+    return rows.part(keep), keep
+
+
+def held_out_parts(
+    rows: DesignRows, part: float | str, width: float
+) -> Iterator[tuple[slice, bool]]:
+    """Rows of the fit, and whether they are held out; windows of fit and test do not overlap.
+
+    part: the end of the recording, or `SPREAD_BLOCKS` for blocks that are spread over it
+    """
+    blocks, held_out = 1, _HELD_OUT if isinstance(part, str) else part
+    ends = rows.rows(slice(0, 1)), rows.rows(slice(rows.count - 1, rows.count))
+    if isinstance(part, str) and rows.count:
+        seconds = held_out * float(ends[1].time[0] - ends[0].time[0])
+        blocks = max(1, min(_MOST_BLOCKS, int(seconds / _BLOCK_SECONDS)))
+    for block in range(blocks):
+        first, last = (round(rows.count * (block + i) / blocks) for i in range(2))
+        middle = round(first + (last - first) * (1.0 - held_out))
+        yield slice(_after_gap(rows, first, width) if block else 0, middle), False
+        if middle > first:
+            yield slice(min(_after_gap(rows, middle, width), last), last), True
+
+
+def _after_gap(rows: DesignRows, row: int, width: float) -> int:
+    """The first row that is a width of the filter after the row before `row`."""
+    reach = row - 1 + 2 * _ROWS_PER_WIDTH
+    while True:
+        times = rows.rows(slice(row - 1, min(reach, rows.count))).time
+        found = int(np.searchsorted(times, times[0] + width))
+        if found < len(times) or reach >= rows.count:
+            return row - 1 + found
+        reach += reach - row + 1
+
+
+class Trial(NamedTuple):
+    """Rows of a recording in memory; at: the rows (m,) of the trials, None for evenly spread ones.
+
+    Between the windows around the rows of the trials, rows of long recordings are missing.
     """
 
     recording: Recording
-    cleaned: Mask
-    words: str
-    left_out: int = 0
+    period: float
+    exact: bool
+    at: Integers | None
+    most: int
 
-    @property
-    def period(self) -> float:
-        return float(np.median(np.diff(self.recording.time)))
-
-
-def clean(recording: Recording, choice: str | float, *, in_place: bool = False) -> CleanRecording:
-    """Replace single wrong numbers and rebuild the clock.
-
-    in_place: overwrite the arrays of the recording
-    """
-    names = [name for name in ("q", "qd", "tau") if getattr(recording, name) is not None]
-    rows = len(recording.time)
-    if rows < 30:
-        message = f"identification requires at least 30 rows, got {rows}"
-        raise RobolinError(message, where=recording.name, hint="record a longer motion")
-    # single missing numbers are interpolated, rows at the end that lack some are left out
-    incomplete = _incomplete_end(recording, names)
-    rows -= int(incomplete.sum())
-    recording = _rows(recording, slice(0, rows))
-    replaced: dict[str, Any] = {}
-    spikes = np.zeros(rows, dtype=bool)
-    if recording.qdd is None:
-        for name in names:
-            values = getattr(recording, name)
-            replaced[name], wrong = without_spikes(values, in_place=in_place)
-            spikes |= wrong
-    sound = replace(recording, **replaced)
-    valid = np.isfinite(sound.time)
-    for name in names:
-        valid &= np.isfinite(getattr(sound, name)).all(axis=1)
-    if not valid.all():
-        sound = _rows(sound, valid)
-        spikes = spikes[valid]
-    found = clock(sound, choice if recording.qdd is None else "stamps")
-    kept = _rows(replace(sound, time=found.time), found.keep)
-    left_out = int(np.count_nonzero(~valid)) + int(incomplete.sum())
-    return CleanRecording(kept, spikes[found.keep], found.words, left_out)
+    def rows(self, width: float) -> Integers:
+        """Numbers of the rows that are smoothed."""
+        if self.at is not None:
+            return self.at
+        count = len(self.recording.time)
+        return np.arange(0, count, max(_stride(self.period, width), -(-count // self.most)))
 
 
-def _incomplete_end(recording: Recording, names: Sequence[str]) -> Mask:
-    """Mask of the rows after the last complete one: a file may end in the middle of a row."""
-    complete = np.isfinite(recording.time)
-    for name in names:
-        complete &= np.isfinite(getattr(recording, name)).all(axis=1)
-    last = int(np.flatnonzero(complete)[-1]) if complete.any() else -1
-    return np.arange(len(complete)) > last
+def trials(recordings: Sequence[CleanRecording], width: float | None) -> list[Trial]:
+    """Evenly spread rows of the recordings, with all neighbours that the filter needs."""
+    most, share = -(-_TRIAL_ROWS // len(recordings)), _MOST_IN_TRIALS // len(recordings)
+    reach = 0.5 * max(width or 0.0, *WIDTHS) + float(np.abs(LAGS).max())
+    found = []
+    for each in recordings:
+        if each.rows <= share or each.exact:
+            rows = min(each.rows, _MOST_IN_TRIALS)
+            found.append(Trial(each.part(0, rows), each.period, each.exact, None, most))
+            continue
+        count = max(30, min(most, int(share * each.period / (2.0 * reach))))
+        tables, at, end, total = [], [], 0, 0
+        for row in np.linspace(0, each.rows - 1, count).astype(int).tolist():
+            part, before = each.around(row, row + 1, reach)
+            near = np.flatnonzero(np.abs(part.time - part.time[before]) <= reach)
+            # windows of neighbours may overlap
+            fresh = near[near + row - before >= end]
+            at.append(total + before - (int(fresh[0]) if fresh.size else 0))
+            tables.append(part.rows_of(fresh))
+            end, total = row - before + int(near[-1]) + 1, total + len(fresh)
+        found.append(Trial(_joined(tables), each.period, False, np.array(at), most))
+    return found
 
 
-def _rows(recording: Recording, keep: Mask | slice) -> Recording:
-    """The rows that a mask or a slice selects, without a copy of all rows."""
-    if not isinstance(keep, slice) and keep.all():
-        return recording
-    parts = {name: getattr(recording, name) for name in ("time", "q", "qd", "qdd", "tau")}
-    kept: dict[str, Any] = {n: v[keep] for n, v in parts.items() if v is not None}
-    return replace(recording, **kept)
-
-
-def smooth_rows(
-    clean: CleanRecording, width: float, lag: float, most: int | None = None
-) -> tuple[SmoothRows, Floats]:
-    """Smoothed rows, and the torques (rows, n) of the same rows before the filter.
-
-    most: the largest number of rows, evenly spread; None for all
-    """
-    recording = clean.recording
-    time, n = recording.time, recording.q.shape[1]
-    if recording.qdd is not None and recording.qd is not None:
-        rows = SmoothRows(time, recording.q, recording.qd, recording.qdd, recording.tau)
-        return rows, recording.tau
-    stride = max(1, int(width / _ROWS_PER_WIDTH / clean.period))
-    if most is not None:
-        stride = max(stride, -(-len(time) // most))
-    at = time[::stride]
-    moving = [recording.q] if recording.qd is None else [recording.q, recording.qd]
-    rows = SmoothRows(np.empty(len(at)), *(np.empty((len(at), n)) for _ in range(4)))
-    keep = np.zeros(len(at), dtype=bool)
-    late, count = time - lag, 0
-    for i in range(0, len(at), _SMOOTHED_TOGETHER):
-        part = slice(i, i + _SMOOTHED_TOGETHER)
-        value, slope, bend, enough = smooth(time, moving, at[part], width)
-        tau, _, _, also = smooth(late, [recording.tau], at[part], width)
-        if recording.qd is None:
-            found = SmoothRows(at[part], value, slope, bend, tau)
-        else:
-            found = SmoothRows(at[part], value[:, :n], value[:, n:], slope[:, n:], tau)
-        keep[part] = enough & also
-        first, count = count, count + int(np.count_nonzero(keep[part]))
-        for target, some in zip(rows, found.part(keep[part]), strict=True):
-            target[first:count] = some
-    return rows.part(slice(0, count)), recording.tau[::stride][keep]
-
-
-def stacked(parts: Iterable[SmoothRows]) -> SmoothRows:
+def stacked(parts: Sequence[SmoothRows]) -> SmoothRows:
     """Rows of several recordings, with times that do not overlap."""
-    listed, start, shifted = list(parts), 0.0, []
-    for part in listed:
+    start, shifted = 0.0, []
+    for part in parts:
         if len(part.time):
             shifted.append(part._replace(time=part.time - part.time[0] + start))
             start = float(np.ceil(shifted[-1].time[-1])) + 10.0
     if not shifted:
-        raise RobolinError(
-            "no row has enough neighbours for the filter",
-            hint="set a wider filter (--width), or use a longer recording",
-        )
-    if len(shifted) == 1:
-        return shifted[0]
+        raise no_rows()
     return SmoothRows(*(np.concatenate(values) for values in zip(*shifted, strict=True)))
 
 
-def find_width(arm: Arm, recordings: Sequence[CleanRecording]) -> float:
+def no_rows() -> RobolinError:
+    """The error of recordings without rows to fit."""
+    return RobolinError(
+        "no row has enough neighbours for the filter",
+        hint="set a wider filter (--width), or use a longer recording",
+    )
+
+
+def find_width(arm: Arm, trials: Sequence[Trial]) -> float:
     """The width whose fit predicts the unfiltered torques best."""
-    period = float(np.median([each.period for each in recordings]))
+    period = float(np.median([each.period for each in trials]))
     fitting = [width for width in WIDTHS if width >= _FEWEST_PER_WIDTH * period]
     if len(fitting) <= 1:
         return max(DEFAULT_WIDTH, 2.0 * _FEWEST_PER_WIDTH * period)
-    most = -(-_TRIAL_ROWS // len(recordings))
     costs = []
     for width in fitting:
-        parts = [smooth_rows(each, width, 0.0, most) for each in recordings]
-        rows = stacked(part for part, _ in parts)
-        raw = np.concatenate([tau for _, tau in parts])
+        parts, raw = [], []
+        for each in trials:
+            at = each.rows(width)
+            rows, keep = _smoothed(each.recording, each.recording.time[at], width, 0.0)
+            parts.append(rows)
+            raw.append(each.recording.tau[at][keep])
+        rows = stacked(parts)
         fitted = _projected(arm, rows, rows.tau)
-        costs.append(np.mean((raw - fitted) ** 2, axis=0))
+        costs.append(np.mean((np.concatenate(raw) - fitted) ** 2, axis=0))
     relative = np.array(costs) / np.maximum(np.min(costs, axis=0), 1e-300)
     return fitting[int(np.argmin(relative.sum(axis=1)))]
 
 
-def find_lag(arm: Arm, recordings: Sequence[CleanRecording], width: float) -> float:
+def find_lag(arm: Arm, trials: Sequence[Trial], width: float) -> float:
     """Lag in s of the torques behind the motion; 0 unless another one is clearly better."""
-    most = -(-_TRIAL_ROWS // len(recordings))
     rows, torques = [], []
-    for each in recordings:
-        inner = _away_from_ends(smooth_rows(each, width, 0.0, most)[0], each, width)
+    for each in trials:
         time, tau = each.recording.time, each.recording.tau
+        smoothed, _ = _smoothed(each.recording, time[each.rows(width)], width, 0.0)
+        inner = _away_from_ends(smoothed, time, width)
         torques.append([smooth(time - lag, [tau], inner.time, width)[0] for lag in LAGS])
         rows.append(inner)
     basis, size = _column_space(arm, stacked(rows))
@@ -209,9 +356,9 @@ def find_lag(arm: Arm, recordings: Sequence[CleanRecording], width: float) -> fl
     return float(LAGS[best])
 
 
-def _away_from_ends(rows: SmoothRows, clean: CleanRecording, width: float) -> SmoothRows:
+def _away_from_ends(rows: SmoothRows, time: Floats, width: float) -> SmoothRows:
     """The rows whose windows exist for every lag."""
-    time, margin = clean.recording.time, 0.5 * width + float(np.abs(LAGS).max())
+    margin = 0.5 * width + float(np.abs(LAGS).max())
     return rows.part((rows.time >= time[0] + margin) & (rows.time <= time[-1] - margin))
 
 
@@ -224,7 +371,8 @@ def _projected(arm: Arm, rows: SmoothRows, tau: Floats) -> Floats:
 
 def _column_space(arm: Arm, rows: SmoothRows) -> tuple[Floats, Floats]:
     """Orthonormal basis (rows · n, rank) of the columns, and the size (n,) of the torques."""
-    design = DesignRows(arm, parameter_list(arm), rows)
+    design = DesignRows(arm, parameter_list(arm))
+    design.append(rows)
     size = np.maximum(np.sqrt(np.mean(rows.tau**2, axis=0)), 1e-12)
     v0 = np.full(arm.n, _TRIAL_VELOCITY)
     Y = np.concatenate([columns for _, columns in design.blocks(v0)]) / size[:, None]

@@ -15,8 +15,14 @@ from robolin.analysis.identify.design_rows import (
     without_friction,
 )
 from robolin.analysis.identify.deviations import Uncertainty
-from robolin.analysis.identify.recording import Recording
-from robolin.analysis.identify.stages import MOVING_SPEED, Score
+from robolin.analysis.identify.recording import (
+    PART_ROWS,
+    Recording,
+    StoredRecording,
+    recorded_rows,
+    recording_parts,
+)
+from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.text import join_and
@@ -28,9 +34,11 @@ _WRONG_UNIT = 6.0
 _EXACT_ERROR = 1e-6
 
 
-def require_torques(arm: Arm, recording: Recording) -> None:
+def require_torques(arm: Arm, recording: Recording | StoredRecording) -> None:
     """Reject a recording in which the torques of a joint are 0 in all rows."""
-    idle = np.asarray(~((recording.tau != 0.0) & ~np.isnan(recording.tau)).any(axis=0))
+    idle = np.ones(arm.n, dtype=bool)
+    for part, _ in recording_parts(recording):
+        idle &= ~((part.tau != 0.0) & ~np.isnan(part.tau)).any(axis=0)
     if idle.all():
         raise RobolinError(
             "all measured torques are 0",
@@ -46,10 +54,12 @@ def require_torques(arm: Arm, recording: Recording) -> None:
         )
 
 
-def require_positions_near_limits(arm: Arm, recording: Recording) -> None:
+def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecording) -> None:
     """Reject positions that are far outside the joint limits: their unit must be wrong."""
+    stride = -(-recorded_rows(recording) // PART_ROWS)
+    q = np.concatenate([part.q[::stride] for part, _ in recording_parts(recording)])
     for j, joint in enumerate(arm.joints):
-        column = recording.q[:, j]
+        column = q[:, j]
         column = column[np.abs(column) < 1e100]
         if not column.size:
             raise RobolinError(f"joint '{joint.name}' has no position", where=recording.name)
@@ -63,13 +73,14 @@ def require_positions_near_limits(arm: Arm, recording: Recording) -> None:
             )
 
 
-def require_torque_units(design: DesignRows) -> None:
-    """Reject torques whose size shows another unit, or motor currents."""
-    if not any(design.arm.gravity):
+def require_torque_units(arm: Arm, measured: Floats, predicted: Floats) -> None:
+    """Reject torques (rows, n) whose size shows another unit, or motor currents.
+
+    predicted: with the robot file, for the same rows
+    """
+    if not any(arm.gravity):
         # without gravity, wrong masses and wrong units look the same
         return
-    predicted = design.predicted(design.listed.values, np.ones(design.arm.n))
-    measured = design.rows.tau
     size = np.sqrt(np.mean(predicted**2, axis=0))
     heavy = size > 0.2 * size.max()
     slope = np.sum(measured * predicted, axis=0) / np.maximum(size**2 * len(measured), 1e-300)
@@ -100,13 +111,12 @@ def require_possible_bodies(listed: ParameterList, x: Floats) -> None:
 
 def excitation_notes(fit: DesignRows) -> Iterator[str]:
     """Remarks about joints that never move, and about missing excitation."""
-    never = np.asarray(~(np.abs(fit.rows.qd) > MOVING_SPEED).any(axis=0))
-    for name, still in zip(fit.arm.joint_names, never, strict=True):
-        if still:
+    for name, moves in zip(fit.arm.joint_names, fit.sizes.moves, strict=True):
+        if not moves:
             yield f"joint '{name}' never moves: its friction is not determined"
     arm = without_friction(fit.arm)
     possible = identifiable(arm, *random_motions(arm, 60)).rank
-    rows = fit.rows.part(slice(None, None, -(-fit.count // 400)))
+    rows = fit.spread(400)
     rank = identifiable(arm, rows.q, rows.qd, rows.qdd, 100.0 * RANK_BELOW).rank
     if rank < possible:
         yield (

@@ -5,27 +5,32 @@ The columns are those of `robolin.regressor`, and for every joint
     friction  tanh(q̇ / v₀), with a v₀ of its own, smoothed as the torques are
     offset    1
 
-Columns are compressed to the triangular factor of all weighted rows; blocks are computed again
-for every pass unless all of them are small.  The smoothed rows themselves stay in memory.
+Columns are compressed to the triangular factor of all weighted rows.  Blocks are computed again
+for every pass unless all of them fit into memory; the smoothed rows are in a `RowStore`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from robolin.analysis.identification import regressor
 from robolin.analysis.identify.deviations import BlockSums
-from robolin.analysis.identify.recording import FilterKernel, SmoothRows, filter_kernel
+from robolin.analysis.identify.recording import FilterKernel, RowStore, SmoothRows, filter_kernel
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK, OF_SPRING, parameters
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, Mask
 
 _ROWS_AT_ONCE = 1024
 # numbers of all blocks that are kept in memory instead of computed again
-_MOST_NUMBERS = 1 << 23
+MOST_NUMBERS = 1 << 23
+# blocks whose filters are kept
+_MOST_KERNELS = 32
+# speed in rad/s or m/s above which a joint moves; at rest it shows stiction, not the model
+MOVING_SPEED = 0.03
 # passes over all rows of a fit: two per round of weights, and the last compression
 _PASSES = 5
 PAYLOAD = "payload"
@@ -107,36 +112,113 @@ def without_known_torques(arm: Arm, rows: SmoothRows) -> SmoothRows:
     return rows._replace(tau=rows.tau - found.offset - found.matrix[..., springs] @ values)
 
 
+class Sizes(NamedTuple):
+    """Sums of squares over rows, each (n,), and which joints move."""
+
+    tau: Floats
+    qd: Floats
+    qdd: Floats
+    moves: Mask
+
+
 @dataclass(eq=False)
 class DesignRows:
     """All rows of a fit or of a test.
 
-    loaded: (rows,) true for rows with the payload
-    width:  of the filter that smoothed the torques in s; None for rows as they are
+    width: of the filter that smoothed the torques in s; None for rows as they are
+    known: columns (rows, n) of Coulomb friction by velocity, for rows without their neighbours
     """
 
     arm: Arm
     listed: ParameterList
-    rows: SmoothRows
-    loaded: Floats | None = None
     width: float | None = None
+    known: Mapping[float, Floats] | None = None
     # receives the completed fraction of the passes of a fit, of which there are `_PASSES`
     advanced: Callable[[float], None] | None = None
     _blocks: int = 0
     _kept: list[Floats] = field(default_factory=list)
     _kernels: dict[int, FilterKernel] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        n = self.arm.n
+        self._store = RowStore(2 + 4 * n)
+        self.sizes = Sizes(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool))
+
     @property
     def count(self) -> int:
-        return len(self.rows.time)
+        return self._store.rows
 
-    def blocks(self, v0: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Row numbers and columns (rows, n, p), with these friction velocities (n,)."""
-        keep = self.count * len(self.listed.names) * self.arm.n <= _MOST_NUMBERS
+    def append(self, rows: SmoothRows) -> None:
+        """Add rows, in order of time."""
+        self._store.append(*rows)
+        tau, qd, qdd, moves = self.sizes
+        squares = (np.sum(each**2, axis=0) for each in (rows.tau, rows.qd, rows.qdd))
+        tau, qd, qdd = (a + b for a, b in zip((tau, qd, qdd), squares, strict=True))
+        self.sizes = Sizes(tau, qd, qdd, moves | (np.abs(rows.qd) > MOVING_SPEED).any(axis=0))
+
+    def extend(self, other: DesignRows, parts: Sequence[slice]) -> None:
+        """Add rows of another recording, at times after those of all rows so far."""
+        start, shift = 0.0, None
+        if self.count:
+            start = float(np.ceil(self.rows(slice(self.count - 1, self.count)).time[0])) + 10.0
+        for part in parts:
+            for first in range(part.start, part.stop, _ROWS_AT_ONCE):
+                rows = other.rows(slice(first, min(first + _ROWS_AT_ONCE, part.stop)))
+                shift = float(rows.time[0]) if shift is None else shift
+                self.append(rows._replace(time=rows.time - shift + start))
+
+    def close(self) -> None:
+        """Remove the rows."""
+        self._store.close()
+
+    def rms(self, sums: Floats) -> Floats:
+        """Root mean square (n,) of sums of squares."""
+        return np.asarray(np.sqrt(sums / max(self.count, 1)))
+
+    def rows(self, part: slice) -> SmoothRows:
+        """Some of the rows."""
+        return self._rows(self._store.read(part.start, part.stop))
+
+    def _rows(self, table: Floats) -> SmoothRows:
+        n = self.arm.n
+        q, qd, qdd, tau = (table[:, 1 + i * n : 1 + (i + 1) * n] for i in range(4))
+        return SmoothRows(table[:, 0], q, qd, qdd, tau, table[:, -1])
+
+    def spread(self, most: int) -> SmoothRows:
+        """At most this many rows, evenly spread."""
+        stride = max(1, -(-self.count // most))
+        parts = [self._of_stride(self.rows(part), part.start, stride) for part in self.parts()]
+        return SmoothRows(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def _of_stride(self, rows: SmoothRows, start: int, stride: int) -> SmoothRows:
+        return rows.part(slice(-start % stride, None, stride))
+
+    def sample(self, velocities: Sequence[float]) -> DesignRows:
+        """The rows, or evenly spread ones if their columns would need too much memory.
+
+        velocities: friction velocities of which a sample knows the columns
+        """
+        stride = -(-self.count * len(self.listed.names) * self.arm.n // MOST_NUMBERS)
+        if stride <= 1:
+            return self
+        known: dict[float, list[Floats]] = {v: [] for v in velocities}
+        chosen = DesignRows(self.arm, self.listed, self.width)
+        for part in self.parts():
+            rows, first = self.rows(part), -part.start % stride
+            chosen.append(self._of_stride(rows, part.start, stride))
+            for v, columns in known.items():
+                friction = self.friction(part, np.full(self.arm.n, v))
+                columns.append(friction[first::stride])
+        chosen.known = {v: np.concatenate(columns) for v, columns in known.items()}
+        return chosen
+
+    def blocks(self, v0: Floats) -> Iterator[tuple[SmoothRows, Floats]]:
+        """Rows and their columns (rows, n, p), with these friction velocities (n,)."""
+        keep = self.count * len(self.listed.names) * self.arm.n <= MOST_NUMBERS
         joints = np.arange(self.arm.n)
         for number, part in enumerate(self.parts()):
-            known = number < len(self._kept)
-            columns = self._kept[number] if known else self._columns(part)
+            rows, known = self.rows(part), number < len(self._kept)
+            columns = self._kept[number] if known else self._columns(rows)
             if keep and not known:
                 self._kept.append(columns)
             columns[:, joints, self.listed.friction.start + joints] = self.friction(part, v0)
@@ -144,7 +226,7 @@ class DesignRows:
                 self._blocks += 1
                 total = _PASSES * -(-self.count // _ROWS_AT_ONCE)
                 self.advanced(min(1.0, self._blocks / total))
-            yield part, columns
+            yield rows, columns
 
     def parts(self) -> Iterator[slice]:
         """Row numbers of all blocks."""
@@ -161,50 +243,51 @@ class DesignRows:
         Where a joint turns, the filter smooths the friction in the torques; without the same
         filter here, friction would be too small and damping too large.
         """
-        time, qd = self.rows.time, self.rows.qd
+        if self.known is not None:
+            columns = [self.known[float(v)][part, j] for j, v in enumerate(v0)]
+            return np.stack(columns, axis=1)
         if self.width is None:
-            return np.asarray(np.tanh(qd[part] / v0))
-        first = int(np.searchsorted(time, time[part.start] - self.width))
-        last = int(np.searchsorted(time, time[part.stop - 1] + self.width, side="right"))
-        if part.start not in self._kernels:
-            self._kernels[part.start] = filter_kernel(time[first:last], time[part], self.width)
-        return self._kernels[part.start].smoothed(np.tanh(qd[first:last] / v0))
+            return np.asarray(np.tanh(self.rows(part).qd / v0))
+        near = (0, self.count)
+        table, before = self._store.around(part.start, part.stop, self.width, near)
+        time, at = table[:, 0], table[before : before + part.stop - part.start, 0]
+        kernel = self._kernels.get(part.start) or filter_kernel(time, at, self.width)
+        if self.count <= _MOST_KERNELS * _ROWS_AT_ONCE:
+            self._kernels[part.start] = kernel
+        return kernel.smoothed(np.tanh(self._rows(table).qd / v0))
 
-    def _columns(self, part: slice) -> Floats:
-        rows, listed = self.rows, self.listed
-        found = regressor(without_friction(self.arm), rows.q[part], rows.qd[part], rows.qdd[part])
+    def _columns(self, rows: SmoothRows) -> Floats:
+        listed = self.listed
+        found = regressor(without_friction(self.arm), rows.q, rows.qd, rows.qdd)
         columns = np.zeros((*found.matrix.shape[:2], len(listed.names)))
         columns[..., : len(listed.columns)] = found.matrix[..., listed.columns]
         columns[..., listed.offsets] = np.eye(self.arm.n)
-        if listed.carrier is not None and self.loaded is not None:
+        if listed.carrier is not None:
             body = columns[..., listed.carrier : listed.carrier + 10]
-            columns[..., -10:] = body * self.loaded[part, None, None]
+            columns[..., -10:] = body * rows.loaded[:, None, None]
         return columns
 
     def predicted(self, x: Floats, v0: Floats) -> Floats:
         """Torques (rows, n) of parameters x."""
-        torques = np.empty((self.count, self.arm.n))
-        for part, columns in self.blocks(v0):
-            torques[part] = columns @ x
-        return torques
+        return np.concatenate([columns @ x for _, columns in self.blocks(v0)])
 
     def compressed(
-        self, v0: Floats, weights: Floats, torques: Floats, sums: BlockSums | None = None
+        self, v0: Floats, weigh: Callable[[Floats, Floats], Floats], sums: BlockSums | None = None
     ) -> Floats:
         """Triangular factor (p + 1, p + 1) of the weighted rows, with the torques last.
 
-        weights, torques: (rows, n)
+        weigh: weights (rows, n) from columns and torques of a block
         sums: takes the sums of all blocks of time
         """
         size = len(self.listed.names) + 1
         factor = np.zeros((0, size))
-        for part, columns in self.blocks(v0):
-            stacked = np.concatenate([columns, torques[part, :, None]], axis=-1)
-            stacked *= weights[part, :, None]
+        for rows, columns in self.blocks(v0):
+            stacked = np.concatenate([columns, rows.tau[..., None]], axis=-1)
+            stacked *= weigh(columns, rows.tau)[..., None]
             if sums is not None:
-                sums.add(self.rows.time[part], stacked[..., :-1], stacked[..., -1])
-            rows = np.concatenate([factor, stacked.reshape(-1, size)])
-            factor = np.asarray(np.linalg.qr(rows, mode="r"))
+                sums.add(rows.time, stacked[..., :-1], stacked[..., -1])
+            weighted = np.concatenate([factor, stacked.reshape(-1, size)])
+            factor = np.asarray(np.linalg.qr(weighted, mode="r"))
         square = np.zeros((size, size))
         square[: len(factor)] = factor
         return square

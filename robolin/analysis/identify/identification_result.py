@@ -11,7 +11,7 @@ from robolin.analysis.identify.design_rows import PAYLOAD, ParameterList
 from robolin.analysis.identify.deviations import ALONE, BY_FILE
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.notebook import DisplayMixin
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
@@ -24,11 +24,11 @@ _EQUAL = 0.02
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its name, its errors on held-out rows, and how many parameters it fits."""
+    """One stage: its name, how many parameters it fits, and its errors on held-out rows."""
 
     name: str
-    score: Score
     parameters: int
+    score: Score
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,6 +163,15 @@ def arm_velocities(arm: Arm) -> Floats | None:
     if arm.friction_velocity is None:
         return None
     return np.array([joint.friction_velocity or arm.friction_velocity for joint in arm.joints])
+
+
+def per_joint(arm: Arm, given: JointValues) -> Floats:
+    """Given friction velocities as (n,)."""
+    values = np.broadcast_to(as_joint_array(arm, "friction_velocity", given), (arm.n,))
+    for name, value in zip(arm.joint_names, values.tolist(), strict=True):
+        if not (np.isfinite(value) and value > 0.0):
+            raise UsageError(f"friction_velocity: joint '{name}' must be > 0, got {value:g}")
+    return np.array(values)
 
 
 def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm:

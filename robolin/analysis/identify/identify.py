@@ -9,12 +9,16 @@ from typing import Literal
 import numpy as np
 
 from robolin.analysis.identify.conditioning import (
+    DEFAULT_WIDTH,
+    SPREAD_BLOCKS,
     CleanRecording,
     clean,
     find_lag,
     find_width,
-    smooth_rows,
-    stacked,
+    held_out_parts,
+    no_rows,
+    smooth_parts,
+    trials,
 )
 from robolin.analysis.identify.consistent_fit import ConvexFit, ball_parameters, prior_weight
 from robolin.analysis.identify.data_checks import (
@@ -41,10 +45,17 @@ from robolin.analysis.identify.identification_result import (
     Stage,
     arm_velocities,
     corrected_arm,
+    per_joint,
 )
-from robolin.analysis.identify.recording import Recording, SmoothRows, checked_recording
+from robolin.analysis.identify.recording import (
+    Recording,
+    RowStore,
+    StoredRecording,
+    checked_recording,
+)
 from robolin.analysis.identify.stages import (
-    FitWeights,
+    FRICTION_VELOCITIES,
+    HeldOut,
     find_weights,
     fit_stage,
     interior_start,
@@ -53,16 +64,16 @@ from robolin.analysis.identify.stages import (
     with_untouched,
 )
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array, is_real_number, require_arm
+from robolin.core.arrays import Floats, JointValues, is_real_number, require_arm
 from robolin.core.progress import running
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.errors import UsageError
 
 What = Literal["friction", "payload", "links", "all"]
 WHATS: tuple[What, ...] = ("friction", "payload", "links", "all")
-HOLDOUT, PRIOR = 0.3, 0.1
-# a recording, or a function that reads one: its rows stay in memory only until they are smoothed
-RecordingSource = Recording | Callable[[], Recording]
+PRIOR = 0.1
+# a recording, or a function that reads one
+RecordingSource = Recording | Callable[[], Recording | StoredRecording]
 # parts of the progress at which cleaning, smoothing and weighting end
 _CLEANED, _SMOOTHED, _WEIGHTED = 0.3, 0.5, 0.9
 # λ of the payload's link, which is not trusted, and of links that are free
@@ -74,7 +85,7 @@ class IdentifyOptions:
     """Options of `identify`; see there."""
 
     what: What = "all"
-    holdout: float | Sequence[RecordingSource] = HOLDOUT
+    holdout: float | str | Sequence[RecordingSource] = SPREAD_BLOCKS
     payload_link: str | None = None
     unloaded: Sequence[RecordingSource] = ()
     width: float | None = None
@@ -91,7 +102,7 @@ def identify(
     recordings: RecordingSource | Sequence[RecordingSource],
     *,
     what: What = "all",
-    holdout: float | RecordingSource | Sequence[RecordingSource] = HOLDOUT,
+    holdout: float | str | RecordingSource | Sequence[RecordingSource] = SPREAD_BLOCKS,
     payload_link: str | None = None,
     unloaded: RecordingSource | Sequence[RecordingSource] = (),
     width: float | None = None,
@@ -111,10 +122,11 @@ def identify(
     Args:
         arm: the arm, from `robolin.load`
         recordings: one or several `Recording`s with measured torques, or functions that return
-            a `Recording`, to save memory: each is called once, and its arrays are overwritten
+            a `Recording`, each called once
         what: "friction", "payload" (friction and one link), "links" (friction and all links) or
             "all" (the stages friction, payload and all links, in sequence)
-        holdout: held-out fraction at the end of each recording, or other `Recording`s
+        holdout: held-out rows: "spread" for 30 % in blocks over each recording, the fraction at
+            the end of each recording, or other `Recording`s
         payload_link: the link of the payload stage or of the load; None for the last link
         unloaded: `Recording`s without the load of `recordings`, which becomes `payload/mass`, …
         width: width of the smoothing filter in s; None to estimate it
@@ -148,7 +160,7 @@ def identify(
         (['file', 'friction', 'payload', 'all'], True)
     """
     require_arm(arm)
-    tests = holdout if isinstance(holdout, float) else _listed(holdout)
+    tests = holdout if isinstance(holdout, float | str) else _listed(holdout)
     options = IdentifyOptions(
         what, tests, payload_link, _listed(unloaded), width, lag, clock, friction_velocity, prior,
         dict(fix or {}), tuple(free),
@@ -177,8 +189,9 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
     """The options, if they are in range and name parts of the arm."""
     if options.what not in WHATS:
         raise UsageError(f"what: must be one of {join_and(WHATS)}, got {options.what!r}")
-    if isinstance(options.holdout, float) and not 0.0 < options.holdout < 0.9:
-        raise UsageError(f"holdout: must be between 0 and 0.9, got {options.holdout:g}")
+    part = 0.5 if options.holdout == SPREAD_BLOCKS else options.holdout
+    if isinstance(part, str) or (isinstance(part, float) and not 0.0 < part < 0.9):
+        raise UsageError(f"holdout: must be '{SPREAD_BLOCKS}' or between 0 and 0.9, got {part}")
     if options.friction_velocity is not None:
         per_joint(arm, options.friction_velocity)
     given = {"width": options.width, "prior": options.prior}
@@ -218,38 +231,40 @@ class _Identifier:
 
     def run(self, recordings: Sequence[RecordingSource]) -> Identification:
         fit, test = self._designs(recordings)
-        require_torque_units(test)
-        file_velocity = arm_velocities(self.arm)
-        given = self.options.friction_velocity
-        velocities = file_velocity if given is None else per_joint(self.arm, given)
-        listed = fit.listed
+        listed, of_arm, given = fit.listed, arm_velocities(self.arm), self.options.friction_velocity
+        velocities = of_arm if given is None else per_joint(self.arm, given)
+        file_velocity = np.ones(self.arm.n) if of_arm is None else of_arm
+        before = scored(test, [listed.values], file_velocity)
+        require_torque_units(self.arm, before.rows.tau, before.predicted[0])
+        if not self.options.unloaded:
+            require_measured_efforts(before.scores[0].headline)
         self.report("weights and friction velocities")
         fit.advanced = self._between(_SMOOTHED, _WEIGHTED)
-        found = find_weights(fit, velocities, listed.values)
+        tried = FRICTION_VELOCITIES if velocities is None else velocities.tolist()
+        sample = fit.sample([float(v) for v in tried])
+        found = find_weights(sample, velocities, listed.values)
         sums = BlockSums(len(listed.names))
-        factor = fit.compressed(found.v0, found.weights, fit.rows.tau, sums)
+        factor = fit.compressed(found.v0, found.weigh, sums)
         self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
-        ones = np.ones(self.arm.n)
-        before = test.predicted(listed.values, ones if file_velocity is None else file_velocity)
-        stages = [Stage("file", scored(test, before), 0)]
-        if not self.options.unloaded:
-            require_measured_efforts(stages[0].score.headline)
-        x = start
+        fitted: list[tuple[str, int, Floats]] = []
         for name, free, trust in self._stages(listed):
             self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")
             x, programme = fit_stage(listed, factor, start, free, spread, trust)
             x = self._with_fixed(listed, with_untouched(listed, x, start))
-            stages.append(Stage(name, scored(test, test.predicted(x, found.v0)), len(free)))
+            fitted.append((name, len(free), x))
             known = _uncertainty(sums, x, programme, free)
             if name == "payload":
                 self.findings += payload_change(self.arm, listed, self._carrier, x, known)
+        after = scored(test, [x for _, _, x in fitted], found.v0)
+        stages = [Stage("file", 0, before.scores[0])]
+        stages += [Stage(*f[:2], score) for f, score in zip(fitted, after.scores, strict=True)]
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
         self.notes += [*excitation_notes(fit), *known.notes(listed.names)]
-        self._state_settings(fit, test, found)
+        self._state_settings(fit, sample, test, after, found.v0)
         return Identification(
             arm=corrected_arm(self.arm, listed, x, found.v0),
             names=listed.names,
@@ -261,17 +276,17 @@ class _Identifier:
             share=known.share,
             stages=tuple(stages),
             friction_velocity=found.v0,
-            measured=test.rows.tau,
-            predicted=test.predicted(x, found.v0),
-            predicted_before=before,
-            time=test.rows.time,
+            measured=after.rows.tau,
+            predicted=after.predicted[-1],
+            predicted_before=before.predicted[0],
+            time=after.rows.time,
             settings=self.settings,
             findings=tuple(self.findings),
             notes=(*self.notes, *unexplained_joints(self.arm, stages[-1].score)),
         )
 
     def _between(self, start: float, end: float) -> Callable[[float], None]:
-        """Report fractions of one step as fractions of the whole."""
+        """Report fractions of one step as fractions of all steps."""
         return lambda fraction: self.update(start + (end - start) * fraction)
 
     def _designs(self, recordings: Sequence[RecordingSource]) -> tuple[DesignRows, DesignRows]:
@@ -279,75 +294,64 @@ class _Identifier:
         options, arm = self.options, self.arm
         if not recordings:
             raise UsageError("recordings: must not be empty", hint="pass at least one recording")
-        others = () if isinstance(options.holdout, float) else options.holdout
+        others = () if isinstance(options.holdout, float | str) else options.holdout
         sources = [*recordings, *options.unloaded, *others]
-        cleaned = []
+        store, cleaned = RowStore(1 + 4 * arm.n), []
         for number, source in enumerate(sources):
             self.update(_CLEANED * number / len(sources))
-            cleaned.append(self._cleaned(source))
-        loaded = cleaned[: len(recordings)]
-        unloaded = cleaned[len(recordings) : len(sources) - len(others)]
-        held_out = cleaned[len(sources) - len(others) :]
+            cleaned.append(self._cleaned(source, store))
         self._describe(cleaned)
-        cleaned.clear()
+        loaded = cleaned[: len(recordings)]
         self.update(_CLEANED)
+        width, lag, exact = self._filter(loaded)
+        listed = parameter_list(arm, self._carrier if options.unloaded else None)
+        filtered = None if exact else width
+        fit, test = DesignRows(arm, listed, filtered), DesignRows(arm, listed, filtered)
+        for number, each in enumerate(cleaned):
+            self.report(f"{each.name}: smooth")
+            other = number >= len(sources) - len(others)
+            carries = 0.0 if number >= len(recordings) and not other else 1.0
+            smoothed = DesignRows(arm, listed, filtered)
+            for rows in smooth_parts(each, width, lag):
+                known = without_known_torques(arm, rows)
+                smoothed.append(known._replace(loaded=np.full(len(rows.time), carries)))
+            parts = [(slice(0, smoothed.count), other)]
+            if isinstance(options.holdout, float | str):
+                parts = [*held_out_parts(smoothed, options.holdout, width)]
+            for design, held_out in ((fit, False), (test, True)):
+                design.extend(smoothed, [part for part, is_test in parts if is_test == held_out])
+            smoothed.close()
+            self.update(_CLEANED + (_SMOOTHED - _CLEANED) * (number + 1) / len(sources))
+        store.close()
+        if not (fit.count and test.count):
+            raise no_rows()
+        return fit, test
+
+    def _filter(self, recordings: Sequence[CleanRecording]) -> tuple[float, float, bool]:
+        """Width and lag in s, and whether accelerations are given."""
+        options, exact = self.options, all(each.exact for each in recordings)
+        rows = [] if exact else trials(recordings, options.width)
         self.report("width of the filter")
-        width = options.width or find_width(arm, loaded)
+        width = options.width or (DEFAULT_WIDTH if exact else find_width(self.arm, rows))
         self.report("lag of the torques")
-        exact = all(each.recording.qdd is not None for each in loaded)
         lag = options.lag
         if lag is None:
-            lag = 0.0 if exact else find_lag(arm, loaded, width)
+            lag = 0.0 if exact else find_lag(self.arm, rows, width)
         self.settings["width"] = "none, accelerations are given" if exact else f"{width:g} s"
         self.settings["lag"] = f"{1e3 * lag:.1f} ms"
-        listed = parameter_list(arm, self._carrier if options.unloaded else None)
-        fit_parts, test_parts = [], []
-        done = 0
-        for group, carries in ((loaded, 1.0), (unloaded, 0.0), (held_out, None)):
-            while group:
-                # the rows of the recording are released as soon as they are smoothed
-                each = group.pop(0)
-                self.report(f"{each.recording.name}: smooth")
-                rows = without_known_torques(arm, smooth_rows(each, width, lag)[0])
-                done += 1
-                self.update(_CLEANED + (_SMOOTHED - _CLEANED) * done / len(sources))
-                if carries is None:
-                    test_parts.append((rows, 1.0))
-                    continue
-                ends = self._end_of_fit(rows, width)
-                fit_parts.append((rows.part(slice(0, ends[0])), carries))
-                if isinstance(options.holdout, float):
-                    test_parts.append((rows.part(slice(ends[1], None)), carries))
-        filtered = None if exact else width
-        return self._design(listed, fit_parts, filtered), self._design(listed, test_parts, filtered)
+        return width, lag, exact
 
-    def _design(
-        self,
-        listed: ParameterList,
-        parts: Sequence[tuple[SmoothRows, float]],
-        width: float | None,
-    ) -> DesignRows:
-        rows = stacked(part for part, _ in parts)
-        loaded = np.concatenate([np.full(len(part.time), carries) for part, carries in parts])
-        return DesignRows(self.arm, listed, rows, loaded, width)
-
-    def _end_of_fit(self, rows: SmoothRows, width: float) -> tuple[int, int]:
-        """End of the rows of the fit and start of the test; windows of both do not overlap."""
-        if not isinstance(self.options.holdout, float):
-            return len(rows.time), len(rows.time)
-        end = round(len(rows.time) * (1.0 - self.options.holdout))
-        if end == 0:
-            return 0, 0
-        start = int(np.searchsorted(rows.time, rows.time[end - 1] + width))
-        return end, start
-
-    def _cleaned(self, source: RecordingSource) -> CleanRecording:
+    def _cleaned(self, source: RecordingSource, store: RowStore) -> CleanRecording:
         recording = source if isinstance(source, Recording) else source()
         self.report(f"{recording.name}: clock and spikes")
-        sound = checked_recording(recording, self.arm.n)
-        require_torques(self.arm, sound)
-        require_positions_near_limits(self.arm, sound)
-        return clean(sound, self.options.clock, in_place=recording is not source)
+        if isinstance(recording, Recording):
+            recording = checked_recording(recording, self.arm.n)
+        require_torques(self.arm, recording)
+        require_positions_near_limits(self.arm, recording)
+        found = clean(recording, self.options.clock, store)
+        if isinstance(recording, StoredRecording):
+            recording.store.close()
+        return found
 
     def _start(self, listed: ParameterList, spread: Floats) -> Floats:
         """Start values with fixed parameters, whose prior becomes narrow."""
@@ -403,21 +407,27 @@ class _Identifier:
         return stages
 
     def _describe(self, recordings: Sequence[CleanRecording]) -> None:
-        cleaned = sum(int(each.cleaned.sum()) for each in recordings)
-        rows = sum(len(each.recording.time) for each in recordings)
+        cleaned = sum(each.cleaned for each in recordings)
+        rows = sum(each.rows for each in recordings)
         for each in recordings:
             if each.left_out:
                 rows_left = pluralize(each.left_out, "incomplete row")
-                self.notes.append(f"{each.recording.name}: {rows_left} ignored")
+                self.notes.append(f"{each.name}: {rows_left} ignored")
         self.settings["recordings"] = f"{len(recordings)}, {rows} rows"
         self.settings["clock"] = "; ".join(dict.fromkeys(each.words for each in recordings))
         self.settings["cleaned"] = f"{pluralize(cleaned, 'row')} with spikes"
         self.settings["prior"] = f"robot file trusted to {100 * self.options.prior:g} %"
 
-    def _state_settings(self, fit: DesignRows, test: DesignRows, found: FitWeights) -> None:
+    def _state_settings(
+        self, fit: DesignRows, sample: DesignRows, test: DesignRows, shown: HeldOut, v0: Floats
+    ) -> None:
         self.settings["fitted"] = pluralize(fit.count, "smoothed row")
+        if sample is not fit:
+            self.settings["fitted"] += f", weights and friction velocities from {sample.count}"
         self.settings["held out"] = pluralize(test.count, "smoothed row")
-        velocities = ", ".join(f"{v:g}" for v in found.v0)
+        if len(shown.rows.time) < test.count:
+            self.settings["held out"] += f", {len(shown.rows.time)} in the result"
+        velocities = ", ".join(f"{v:g}" for v in v0)
         self.settings["friction velocities"] = f"{velocities} rad/s or m/s"
 
 
@@ -428,12 +438,3 @@ def _uncertainty(
     bodies = [slice(first, first + 10) for first in programme.bodies]
     prior = Prior(prior_weight(programme), programme.start, bodies)
     return uncertainty(sums, x, prior, np.array(free, dtype=np.intp))
-
-
-def per_joint(arm: Arm, given: JointValues) -> Floats:
-    """Given friction velocities as (n,)."""
-    values = np.broadcast_to(as_joint_array(arm, "friction_velocity", given), (arm.n,))
-    for name, value in zip(arm.joint_names, values.tolist(), strict=True):
-        if not (np.isfinite(value) and value > 0.0):
-            raise UsageError(f"friction_velocity: joint '{name}' must be > 0, got {value:g}")
-    return np.array(values)

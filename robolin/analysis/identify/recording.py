@@ -13,9 +13,12 @@ weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from os import SEEK_END
+from tempfile import SpooledTemporaryFile
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 
@@ -27,14 +30,16 @@ from robolin.errors import RobolinError
 MEDIAN_ROWS, MEDIAN_DEVIATIONS = 15, 6.0
 # a normal distribution has 1.4826 times its median absolute deviation as standard deviation
 ROBUST = 1.4826
+# rows that are cleaned together, and bytes of rows that stay in memory
+PART_ROWS = 1 << 16
+IN_MEMORY = 1 << 24
 # numbers above this cannot be measured values, and their squares would overflow
 _LARGEST = 1e100
 # speeds in rad/s or m/s below which a motion shows nothing about the clock
 _SLOW = 0.05
 _ORDER = 3
-# rows that are smoothed together, numbers whose running median is found together, and rows whose
-# steps of time are found together
-_ROWS_TOGETHER, _NUMBERS_TOGETHER, _STEPS_TOGETHER = 512, 4096, 65536
+# rows that are smoothed together, and numbers whose running median is found together
+_ROWS_TOGETHER, _NUMBERS_TOGETHER = 512, 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,19 +68,124 @@ class Recording(DisplayMixin):
     qdd: Floats | None = None
     name: str = "recording"
 
+    def rows_of(self, keep: Mask | slice) -> Recording:
+        """The rows that a mask or a slice selects."""
+        parts = {name: getattr(self, name) for name in ("time", "q", "qd", "qdd", "tau")}
+        kept: dict[str, Any] = {n: v[keep] for n, v in parts.items() if v is not None}
+        return replace(self, **kept)
+
 
 class SmoothRows(NamedTuple):
-    """Rows of a recording after the filter, each (rows, n) but `time`."""
+    """Rows of a recording after the filter, each (rows, n) but `time` and `loaded`.
+
+    loaded: (rows,), 1 for rows with a payload, 0 for rows without
+    """
 
     time: Floats
     q: Floats
     qd: Floats
     qdd: Floats
     tau: Floats
+    loaded: Floats
 
     def part(self, keep: Mask | slice) -> SmoothRows:
         """The rows that a mask or a slice selects."""
         return SmoothRows(*(values[keep] for values in self))
+
+
+class RowStore:
+    """Rows of numbers, the time first: in memory while they are few, else in a temporary file."""
+
+    def __init__(self, columns: int) -> None:
+        self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
+        self._columns, self.rows = columns, 0
+        self.close = finalize(self, self._file.close)
+
+    def append(self, *tables: Floats) -> None:
+        """Add rows, whose columns are in tables (rows, some columns) or (rows,)."""
+        rows = np.column_stack(tables).astype(np.float64, copy=False)
+        try:
+            self._file.seek(0, SEEK_END)
+            self._file.write(np.ascontiguousarray(rows).data)
+        except OSError as error:
+            message = f"rows cannot be stored in a temporary file: {error.strerror or error}"
+            hint = "set TMPDIR to a folder with more space"
+            raise RobolinError(message, hint=hint) from error
+        self.rows += len(rows)
+
+    def read(self, start: int, stop: int) -> Floats:
+        """The rows from `start` to `stop` (rows, columns)."""
+        size = 8 * self._columns
+        self._file.seek(start * size)
+        data = self._file.read(max(stop - start, 0) * size)
+        return np.frombuffer(data, dtype=np.float64).reshape(-1, self._columns)
+
+    def around(
+        self, start: int, stop: int, seconds: float, within: tuple[int, int]
+    ) -> tuple[Floats, int]:
+        """Some rows and all rows `within` a range that are up to `seconds` away from them.
+
+        Returns:
+            the rows, and the number of rows before `start` among them
+        """
+        margin = 256
+        while True:
+            first, last = max(within[0], start - margin), min(within[1], stop + margin)
+            rows = self.read(first, last)
+            time, own = rows[:, 0], rows[start - first : stop - first, 0]
+            enough_before = first == within[0] or time[0] < own[0] - seconds
+            enough_behind = last == within[1] or time[-1] > own[-1] + seconds
+            if enough_before and enough_behind:
+                return rows, start - first
+            margin *= 4
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRecording:
+    """A recording in rows of a store, which are read in parts.
+
+    names: of the columns after the time, n each: 'q', 'tau', and 'qd' and 'qdd' if there are any
+    """
+
+    name: str
+    store: RowStore
+    names: tuple[str, ...]
+    n: int
+    start: int
+    rows: int
+
+    def part(self, first: int, last: int) -> Recording:
+        """Some of the rows."""
+        return self.recording(self.store.read(self.start + first, self.start + last))
+
+    def recording(self, table: Floats) -> Recording:
+        """Rows of the store as a recording."""
+        columns: dict[str, Any] = {
+            name: table[:, 1 + i * self.n : 1 + (i + 1) * self.n]
+            for i, name in enumerate(self.names)
+        }
+        return Recording(table[:, 0], name=self.name, **columns)
+
+
+def recorded_rows(source: Recording | StoredRecording) -> int:
+    """Number of rows of a recording."""
+    return len(source.time) if isinstance(source, Recording) else source.rows
+
+
+def recording_parts(
+    source: Recording | StoredRecording, edge: int = 0, stop: int | None = None
+) -> Iterator[tuple[Recording, slice]]:
+    """Parts of `PART_ROWS` rows, with `edge` rows on each side, and which rows are the part."""
+    stop = recorded_rows(source) if stop is None else stop
+    for first in range(0, stop, PART_ROWS):
+        last = min(first + PART_ROWS, stop)
+        start, end = max(0, first - edge), min(stop, last + edge)
+        part = (
+            source.rows_of(slice(start, end))
+            if isinstance(source, Recording)
+            else source.part(start, end)
+        )
+        yield part, slice(first - start, last - start)
 
 
 def checked_recording(recording: Recording, n: int) -> Recording:
@@ -125,12 +235,9 @@ def _medians(windows: Floats) -> Floats:
     return np.asarray(middle[..., 0])
 
 
-def without_spikes(values: Floats, *, in_place: bool = False) -> tuple[Floats, Mask]:
-    """Replace single wrong numbers by those between their neighbours; also their mask (rows,).
-
-    Joints pass one after the other, so that a long recording needs few copies.
-    """
-    repaired = values if in_place else values.copy()
+def without_spikes(values: Floats) -> tuple[Floats, Mask]:
+    """Replace single wrong numbers by those between their neighbours; also their mask (rows,)."""
+    repaired = values.copy()
     wrong = np.zeros(len(values), dtype=bool)
     for j in range(values.shape[1]):
         column, spikes = _column_without_spikes(values[:, j : j + 1])
@@ -173,23 +280,28 @@ def _cut_off(column: Floats, usual: Mask, limit: float) -> Mask:
 
 
 class Clock(NamedTuple):
-    """Times (rows,) of the rows that are kept, and how they were found.
+    """Times (rows,) of all rows, and which are kept.
 
-    words: description for people
+    choice: "stamps", the period in s, or "auto" if the rows do not show which is better
+    late:   number of rows that last longer than a period
     """
 
     time: Floats
     keep: Mask
-    words: str
+    choice: str | float
+    late: int = 0
 
 
-def clock(recording: Recording, choice: str | float = "auto") -> Clock:
-    """The time of every row: "stamps", a period in s, or the better of stamps and motion."""
+def clock(recording: Recording, choice: str | float = "auto", start: float = 0.0) -> Clock:
+    """The time of every row: "stamps", a period in s, or the better of stamps and motion.
+
+    start: time of the first row, if the stamps are replaced
+    """
     stamps = recording.time
-    keep = np.concatenate([[True], np.diff(stamps) > 0.0])
-    if choice == "stamps" or (recording.qd is None and not isinstance(choice, float)):
-        return Clock(stamps, keep, "stamps of the recording")
     steps = np.diff(stamps)
+    of_stamps = Clock(stamps, np.concatenate([[True], steps > 0.0]), "stamps")
+    if choice == "stamps" or (recording.qd is None and not isinstance(choice, float)):
+        return of_stamps
     positive = steps[steps > 0.0]
     if not positive.size and not isinstance(choice, float):
         if (steps < 0.0).any():
@@ -203,22 +315,16 @@ def clock(recording: Recording, choice: str | float = "auto") -> Clock:
     multiples = np.where(moving, multiples, at_rest)
     if not isinstance(choice, float):
         if np.count_nonzero(moving) < 20:
-            return Clock(stamps, keep, "stamps of the recording")
+            return of_stamps._replace(choice="auto")
         error_of_stamps, error = (
             float(np.percentile(np.abs(seen - each)[moving], 90.0))
             for each in (steps, multiples * period)
         )
         if error_of_stamps <= 1.2 * error:
-            return Clock(stamps, keep, "stamps of the recording")
+            return of_stamps
     keep = np.concatenate([[True], multiples > 0.0])
-    time = np.concatenate([[0.0], np.cumsum(multiples)]) * period
-    dropped, late = np.count_nonzero(~keep), np.count_nonzero(multiples > 1.0)
-    share = 100.0 / len(time)
-    words = (
-        f"rebuilt from the motion, period {1e3 * period:g} ms: {dropped * share:.1f} % of the rows "
-        f"repeat, {late * share:.1f} % last longer"
-    )
-    return Clock(time, keep, words)
+    time = start + np.concatenate([[0.0], np.cumsum(multiples)]) * period
+    return Clock(time, keep, period, int(np.count_nonzero(multiples > 1.0)))
 
 
 def _rounded(period: float) -> float:
@@ -231,21 +337,13 @@ def _rounded(period: float) -> float:
 def _steps_of_motion(recording: Recording, period: float) -> tuple[Floats, Floats, Mask]:
     """Multiples of the period between rows, the time between them, and where a joint moves."""
     assert recording.qd is not None
-    starts = range(0, len(recording.q) - 1, _STEPS_TOGETHER)
-    slices = [slice(i, i + _STEPS_TOGETHER + 1) for i in starts]
-    parts = [_some_steps(recording.q[each], recording.qd[each], period) for each in slices]
-    multiples, seen, moving = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return multiples, seen, moving.astype(bool, copy=False)
-
-
-def _some_steps(q: Floats, qd: Floats, period: float) -> tuple[Floats, Floats, Mask]:
-    change = np.diff(q, axis=0)
-    velocity = 0.5 * (qd[1:] + qd[:-1])
+    change = np.diff(recording.q, axis=0)
+    velocity = 0.5 * (recording.qd[1:] + recording.qd[:-1])
     square = np.sum(velocity * velocity, axis=1)
     moving = square > _SLOW * _SLOW
     seen = np.sum(change * velocity, axis=1) / np.where(moving, square, 1.0)
     # a row that repeats the row before is a repeated row at any speed
-    same = ~change.any(axis=1) & ~np.diff(qd, axis=0).any(axis=1)
+    same = ~change.any(axis=1) & ~np.diff(recording.qd, axis=0).any(axis=1)
     multiples = np.clip(np.rint(seen / period), 0.0, 1e6)
     return np.where(same, 0.0, np.maximum(multiples, 1.0)), seen, moving
 
@@ -335,10 +433,3 @@ def filter_kernel(time: Floats, at: Floats, width: float) -> FilterKernel:
     own /= own.sum(axis=1, keepdims=True)
     # half the memory of row numbers with 64 bits
     return FilterKernel(rows.astype(np.int32), np.where(enough[:, None], factors, own))
-
-
-def rows_per_second(recordings: Sequence[Recording]) -> float:
-    """Median number of rows per second."""
-    steps = np.concatenate([np.diff(each.time) for each in recordings])
-    steps = steps[steps > 0.0]
-    return 1.0 / float(np.median(steps)) if steps.size else 0.0

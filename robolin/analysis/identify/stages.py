@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from robolin.analysis.identify.consistent_fit import ConvexFit, prior_of, solve_consistent
-from robolin.analysis.identify.design_rows import DesignRows, ParameterList
-from robolin.analysis.identify.recording import ROBUST
-from robolin.core.arrays import Floats, Mask
+from robolin.analysis.identify.design_rows import MOVING_SPEED, DesignRows, ParameterList
+from robolin.analysis.identify.recording import ROBUST, SmoothRows
+from robolin.core.arrays import Floats
 
-# speed in rad/s or m/s above which a joint moves; at rest it shows stiction, not the model
-MOVING_SPEED = 0.03
+# held-out rows of a result
+MOST_SHOWN = 20_000
 # friction velocities that are tried
 FRICTION_VELOCITIES = (0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005)
 # part by which a smaller friction velocity must lower the squared residual to be chosen
@@ -57,57 +57,88 @@ class Score(NamedTuple):
 
 
 class FitWeights(NamedTuple):
-    """weights: (rows, n); v0: friction velocities (n,); sigma: RMS residual (n,)."""
+    """Weights of rows from their residuals, by Huber.
 
-    weights: Floats
+    x: parameters (p,) of the residuals; v0: friction velocities (n,)
+    sigma: RMS residual (n,); middle: median of absolute residuals (n,), infinite for equal weights
+    """
+
+    x: Floats
     v0: Floats
     sigma: Floats
+    middle: Floats
+
+    def weigh(self, columns: Floats, tau: Floats) -> Floats:
+        """Weights (rows, n) of rows with these columns and torques."""
+        return self.of(tau - columns @ self.x)
+
+    def of(self, residual: Floats) -> Floats:
+        """Weights (rows, n) of residuals (rows, n)."""
+        share = np.minimum(1.0, _HUBER * self.middle / np.maximum(np.abs(residual), 1e-300))
+        return np.asarray(np.sqrt(share) / self.sigma)
 
 
-def scored(design: DesignRows, predicted: Floats) -> Score:
-    """Errors of predicted torques (rows, n)."""
-    rows = design.rows
-    moving = np.abs(rows.qd) > MOVING_SPEED
-    residual = rows.tau - predicted
+class HeldOut(NamedTuple):
+    """Errors on held-out rows, and some of the rows, evenly spread.
 
-    def ratio(mask: Mask) -> Floats:
-        with np.errstate(all="ignore"):
-            left = np.sum(np.where(mask, residual, 0.0) ** 2, axis=0)
-            return np.asarray(np.sqrt(left / np.sum(np.where(mask, rows.tau, 0.0) ** 2, axis=0)))
+    scores: of every set of parameters
+    predicted: torques (rows, n) of every set
+    """
 
-    return Score(ratio(moving), ratio(np.ones_like(moving)))
+    scores: list[Score]
+    rows: SmoothRows
+    predicted: list[Floats]
+
+
+def scored(test: DesignRows, sets: Sequence[Floats], v0: Floats) -> HeldOut:
+    """Errors of parameters (p,), in one pass over the rows."""
+    n, stride, start = test.arm.n, max(1, -(-test.count // MOST_SHOWN)), 0
+    left, size = np.zeros((len(sets), 2, n)), np.zeros((2, n))
+    shown: list[list[Floats]] = [[] for _ in sets]
+    for rows, columns in test.blocks(v0):
+        masks = np.stack([np.abs(rows.qd) > MOVING_SPEED, np.ones_like(rows.qd, dtype=bool)])
+        size += np.sum(np.where(masks, rows.tau, 0.0) ** 2, axis=1)
+        for i, x in enumerate(sets):
+            torques = columns @ x
+            left[i] += np.sum(np.where(masks, rows.tau - torques, 0.0) ** 2, axis=1)
+            shown[i].append(torques[-start % stride :: stride])
+        start += len(rows.time)
+    with np.errstate(all="ignore"):
+        errors = np.sqrt(left / size)
+    scores = [Score(moving, all_rows) for moving, all_rows in errors]
+    return HeldOut(scores, test.spread(MOST_SHOWN), [np.concatenate(each) for each in shown])
 
 
 def find_weights(
     design: DesignRows, velocities: Floats | None, base: Floats, *, robust: bool = True
 ) -> FitWeights:
-    """Weights of rows and friction velocities, by rounds of least squares near `base` (p,)."""
-    tau = design.rows.tau
-    n = tau.shape[1]
+    """Weights of rows and friction velocities, by rounds of least squares near `base` (p,).
+
+    design: rows that fit into memory
+    """
+    n = design.arm.n
+    rows = design.spread(design.count)
     v0 = np.full(n, _FIRST_VELOCITY) if velocities is None else velocities
-    sigma = np.maximum(np.sqrt(np.mean(tau**2, axis=0)), 1e-12)
-    floor = _EXACT * sigma
-    weights = np.ones_like(tau) / sigma
+    sigma = np.maximum(design.rms(design.sizes.tau), 1e-12)
+    floor, equal = _EXACT * sigma, np.full(n, np.inf)
+    found = FitWeights(base, v0, sigma, equal)
     for _ in range(_ROUNDS):
-        x = _plain(design, v0, weights, base)
-        residual = tau - design.predicted(x, v0)
+        x = _plain(design, v0, found, base)
+        residual = rows.tau - design.predicted(x, v0)
         if velocities is None:
-            v0, residual = _scan_velocities(design, x, v0, residual)
-        sigma = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), floor)
+            x, v0, residual = _scan_velocities(design, rows, x, v0, residual)
+        middle, kept = equal, residual
         if robust:
             middle = np.maximum(ROBUST * np.median(np.abs(residual), axis=0), floor)
-            share = np.minimum(1.0, _HUBER * middle / np.maximum(np.abs(residual), 1e-300))
             kept = np.minimum(np.abs(residual), _HUBER * middle)
-            sigma = np.maximum(np.sqrt(np.mean(kept**2, axis=0)), floor)
-        else:
-            share = np.ones_like(residual)
-        weights = np.sqrt(share) / sigma
-    return FitWeights(weights, v0, sigma)
+        sigma = np.maximum(np.sqrt(np.mean(kept**2, axis=0)), floor)
+        found = FitWeights(x, v0, sigma, middle)
+    return found
 
 
-def _plain(design: DesignRows, v0: Floats, weights: Floats, base: Floats) -> Floats:
+def _plain(design: DesignRows, v0: Floats, weights: FitWeights, base: Floats) -> Floats:
     """Least squares with the smallest change of `base`, in units of the columns."""
-    factor = design.compressed(v0, weights, design.rows.tau)
+    factor = design.compressed(v0, weights.weigh)
     R, z = factor[:-1, :-1], factor[:-1, -1]
     size = np.linalg.norm(R, axis=0)
     size = np.where(size > 0.0, size, 1.0)
@@ -116,24 +147,29 @@ def _plain(design: DesignRows, v0: Floats, weights: Floats, base: Floats) -> Flo
 
 
 def _scan_velocities(
-    design: DesignRows, x: Floats, v0: Floats, residual: Floats
-) -> tuple[Floats, Floats]:
-    """The friction velocity of every joint that leaves the smallest residual."""
-    rows, found, best = design.rows, v0.copy(), residual.copy()
-    start, n = design.listed.friction.start, rows.tau.shape[1]
-    own = residual + x[start : start + n] * design.all_friction(v0)
+    design: DesignRows, rows: SmoothRows, x: Floats, v0: Floats, residual: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The friction velocity of every joint that leaves the smallest residual, and its friction."""
+    found, best, fitted = v0.copy(), residual.copy(), x.copy()
+    listed, n = design.listed, design.arm.n
+    own = residual + x[listed.friction] * design.all_friction(v0)
     limit = 4.0 * ROBUST * np.median(np.abs(residual), axis=0) + 1e-300
     smallest = np.full(n, np.inf)
+    damping = [listed.names.index(f"{name}/damping") for name in design.arm.joint_names]
     for candidate in FRICTION_VELOCITIES:
         coulomb = design.all_friction(np.full(n, candidate))
         for j in range(n):
             v = rows.qd[:, j]
             columns = np.stack([coulomb[:, j], v, np.ones_like(v)], axis=1)
-            left = own[:, j] - columns @ np.linalg.lstsq(columns, own[:, j], rcond=None)[0]
+            change = np.linalg.lstsq(columns, own[:, j], rcond=None)[0]
+            left = own[:, j] - columns @ change
             cost = float(np.sum(np.minimum(np.abs(left), limit[j]) ** 2))
             if cost < smallest[j] * (1.0 - _CLEARLY):
                 smallest[j], found[j], best[:, j] = cost, candidate, left
-    return found, best
+                fitted[listed.friction.start + j] = change[0]
+                fitted[damping[j]] = x[damping[j]] + change[1]
+                fitted[listed.offsets.start + j] = x[listed.offsets.start + j] + change[2]
+    return fitted, found, best
 
 
 def fit_stage(
@@ -200,10 +236,10 @@ def interior_start(listed: ParameterList, values: Floats, spread: Floats) -> Flo
 
 def joint_spreads(design: DesignRows) -> Floats:
     """Weak priors (p,) of damping, armature, friction and offset: the size of the torques."""
-    rows, listed = design.rows, design.listed
-    tau = np.maximum(np.sqrt(np.mean(rows.tau**2, axis=0)), 1e-9)
-    speed = np.maximum(np.sqrt(np.mean(rows.qd**2, axis=0)), 1e-3)
-    change = np.maximum(np.sqrt(np.mean(rows.qdd**2, axis=0)), 1e-2)
+    sizes, listed = design.sizes, design.listed
+    tau = np.maximum(design.rms(sizes.tau), 1e-9)
+    speed = np.maximum(design.rms(sizes.qd), 1e-3)
+    change = np.maximum(design.rms(sizes.qdd), 1e-2)
     names = list(design.arm.joint_names)
     spread = np.full(len(listed.names), np.inf)
     size = {"damping": tau / speed, "armature": tau / change, "friction": tau, "offset": tau}

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from robolin.description.model import Reading
 
 _WHATS = ("friction", "payload", "links", "all")
+_SPREAD = "spread"
 _TEXTS: dict[str, Any] = {"multiple": True}
 # relative error of a robot file that needs no correction
 _SMALL_ERROR = 0.01
@@ -65,8 +66,8 @@ _OWN = [
     flag(
         "--holdout FILE",
         STATE,
-        "Held-out recordings, or the held-out fraction of each (default 0.3)\n"
-        "Repeatable. A fraction such as 0.3 or 30% is the end of each recording.",
+        "Held-out recordings, or the held-out fraction of each (default spread)\n"
+        "Repeatable. spread: 30% of each recording in up to four blocks; 0.3 or 30%: its end.",
         **_TEXTS,
     ),
     flag("--unloaded FILE", STATE, "Recordings without the load of --trajectory", **_TEXTS),
@@ -183,7 +184,7 @@ def command(**values: Any) -> None:
         contents[values["path"]] = corrected.text
         remarks = [*corrected.notes, *_remarks(source, found), *corrected.armature_notes]
     if values["npz"] is not None and found.improves:
-        options = explicit_options(click.get_current_context())
+        options = {"holdout": [_SPREAD], **explicit_options(click.get_current_context())}
         command_text = stored_command(values["arm"], options, values["npz"])
         contents[values["npz"]] = identification_archive(found, command_text)
     written = [*(f"{path}: written" for path in contents), *remarks]
@@ -276,7 +277,7 @@ def _suffix(path: str) -> str:
 def _identified(
     arm: Arm, values: Mapping[str, Any], notify: Callable[[str], None]
 ) -> Identification:
-    from robolin.analysis.identify.identify import HOLDOUT, identify
+    from robolin.analysis.identify.identify import identify
     from robolin.queries.measured_torques import recording_readers
     from robolin.queries.option_files import column_rules_with_files
 
@@ -287,11 +288,10 @@ def _identified(
     def read(texts: Sequence[str]) -> list[Any]:
         return recording_readers(arm, _paths(texts), flags, scale, notify) if texts else []
 
-    held_out: float | list[Any] = HOLDOUT
-    if _is_part(values["holdout"]):
-        held_out = _percentage("--holdout", values["holdout"][0])
-    elif values["holdout"]:
-        held_out = read(values["holdout"])
+    texts: tuple[str, ...] = values["holdout"] or (_SPREAD,)
+    held_out: Any = _SPREAD
+    if texts != (_SPREAD,):
+        held_out = _percentage("--holdout", texts[0]) if _is_part(texts) else read(texts)
     return identify(
         arm,
         read(values["trajectory"]),
@@ -315,7 +315,7 @@ def _paths(texts: Sequence[str]) -> list[str]:
 
 
 def _is_part(texts: Sequence[str]) -> bool:
-    return len(texts) == 1 and _NUMBER.fullmatch(texts[0].strip()) is not None
+    return len(texts) == 1 and (texts[0] == _SPREAD or bool(_NUMBER.fullmatch(texts[0].strip())))
 
 
 def _percentage(option: str, text: str) -> float:
