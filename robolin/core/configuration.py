@@ -203,19 +203,17 @@ def _checked(arm: Arm, **values: JointValues) -> list[Floats]:
     return [*joint_arrays(arm, values).values()]
 
 
-def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:
-    """Entries of crm([w; u]) = [[w~, 0], [u~, w~]]: row, column, sign, index in the twist."""
-    entries = []
-    for i in range(3):
-        for a, b, sign in ((1, 2, -1.0), (2, 1, 1.0)):
-            row, column = (i + a) % 3, (i + b) % 3
-            entries.append((TURN_FREEDOMS[row], TURN_FREEDOMS[column], sign, i))
-            entries.append((SLIDE_FREEDOMS[row], SLIDE_FREEDOMS[column], sign, i))
-            entries.append((SLIDE_FREEDOMS[row], TURN_FREEDOMS[column], sign, 3 + i))
-    return tuple(entries)
-
-
-_MOTION_CROSS = _cross_entries()
+# entries of crm([w; u]) = [[w~, 0], [u~, w~]]: row, column, sign, index in the twist
+_MOTION_CROSS = tuple(
+    entry
+    for i in range(3)
+    for row, column, sign in (((i + 1) % 3, (i + 2) % 3, -1.0), ((i + 2) % 3, (i + 1) % 3, 1.0))
+    for entry in (
+        (TURN_FREEDOMS[row], TURN_FREEDOMS[column], sign, i),
+        (SLIDE_FREEDOMS[row], SLIDE_FREEDOMS[column], sign, i),
+        (SLIDE_FREEDOMS[row], TURN_FREEDOMS[column], sign, 3 + i),
+    )
+)
 
 
 def _q_indices(arm: Arm, group: Group) -> Mapping[str, Any]:

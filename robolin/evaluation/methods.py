@@ -58,17 +58,6 @@ FORWARD_METHODS = (
 CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 8, "mass-matrix-inverse": 10}
 
 
-def describe_auto(verb: str, change: str = "") -> str:
-    """Help text for `auto` of a verb, and of its directional derivative `change`."""
-    mimicking = "joints mimic each other"
-    if verb not in CONVENTIONAL_UP_TO:
-        return f"auto selects the recursions unless {mimicking}."
-    joints = f"up to {CONVENTIONAL_UP_TO[verb]} joints"
-    if change:
-        joints += f" (up to {CONVENTIONAL_UP_TO[change]} for one small change)"
-    return f"auto selects elimination {joints}, where it is faster, and if {mimicking}."
-
-
 def reject_unused_method(verbs: Sequence[str], method: str) -> None:
     """Reject a method that none of the verbs has."""
     from robolin.dynamics.catalogue import algorithms_by_method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robolin.cli.flags.flag import METHOD, STATE, TIMES, TORQUE, flag, flags
 from robolin.core.choices import STATE_FORMS
-from robolin.evaluation.methods import describe_auto
+from robolin.evaluation.methods import CONVENTIONAL_UP_TO
 from robolin.io.format_table import extensions, trajectory_formats
 from robolin.queries.option_specs import LINEAR_MODEL_OPTIONS
 from robolin.queries.verbs import VERBS
@@ -41,9 +41,9 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
         "--loop-method": "Solver for closed loops (default null-space)\n"
         "kkt solves for accelerations and constraint forces together, schur for "
         "constraint forces first, null-space for the free accelerations first.",
-        "--method METHOD": f"{_TEXT}{describe_auto('forward')} Variants of the recursions: "
-        "a = bias-free, b = bias-free-links, c = three-sweeps, d = operator, three-sweeps-links, "
-        "two-sweeps.",
+        "--method METHOD": f"{_TEXT}auto selects the recursions unless joints mimic each other. "
+        "Variants of the recursions: a = bias-free, b = bias-free-links, c = three-sweeps, "
+        "d = operator, three-sweeps-links, two-sweeps.",
     },
     method="auto",
 )
@@ -60,7 +60,12 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
 (METHOD_FLAG,) = flags(
     METHOD,
     VERBS["linearize-forward"].own_options,
-    {"--method": _TEXT + describe_auto("linearize-forward", "perturb-forward")},
+    {
+        "--method": f"{_TEXT}auto selects elimination up to "
+        f"{CONVENTIONAL_UP_TO['linearize-forward']} joints (up to "
+        f"{CONVENTIONAL_UP_TO['perturb-forward']} for one small change), where it is faster, and "
+        "if joints mimic each other.",
+    },
     method="auto",
 )
 (BAUMGARTE,) = flags(

@@ -93,8 +93,9 @@ def build(
     frames = _frames(tree, selection)
     if options.floating_base and options.base:
         frames = _seen_from(options.base, frames)
-    own = friction_velocities(selection.moving, options.friction_velocity)
-    one = options.friction_velocity
+    moving, one = selection.moving, options.friction_velocity
+    in_file = any(joint.friction_velocity is not None for joint in moving)
+    own = friction_velocities(moving, one) if in_file or one is not None else {}
     # a joint without friction takes the largest
     velocity = max(own.values()) if own else None if isinstance(one, Mapping) else one
     contract: dict[str, Any] = {}
