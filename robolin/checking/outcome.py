@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from robolin.core.notebook import DisplayMixin
 from robolin.core.text import printable, printable_lines
-from robolin.description.model import SourceLocation
+from robolin.description.model import Finding, SourceLocation
 from robolin.errors import FOUND_SOMETHING, RobolinError
 from robolin.io.locations import shared_name, shared_text
 
@@ -300,3 +300,14 @@ def _message(text: str) -> str:
 
 def _property(text: str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def shared_finding(finding: Finding, name: Callable[[str], str] = shared_name) -> Finding:
+    """The finding with another name for its file, also in its message and hint."""
+    location = finding.location
+    return replace(
+        finding,
+        location=replace(location, file=name(location.file)),
+        message=shared_text(finding.message, [location.file], name),
+        hint=shared_text(finding.hint, [location.file], name),
+    )

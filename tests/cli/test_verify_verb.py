@@ -21,7 +21,9 @@ def test_the_verdict_is_the_first_line() -> None:
     assert lines[1].startswith("2 joints, 3 states within the joint limits (seed 0), cond(M) ")
     assert len(lines) < 20
     families = [line.split()[0] for line in lines if line]
-    assert {"derivatives", "identities", "algorithms", "engines", "digits"} <= {*families}
+    assert {"derivatives", "identities", "algorithms", "engines", "float32", "digits"} <= {
+        *families
+    }
 
 
 @pytest.mark.slow
@@ -46,7 +48,7 @@ def test_json_has_everything_on_the_page() -> None:
     assert len(report["states"][0]["q"]) == 2
     compared = [check for check in report["checks"] if check["error"] is not None]
     assert {check["family"] for check in compared} == {
-        "derivatives", "identities", "algorithms", "engines", "digits",
+        "derivatives", "identities", "algorithms", "engines", "float32", "digits",
     }  # fmt: skip
     assert all(check["error"] <= check["bound"] for check in compared)
     assert {check["why"] for check in compared} <= set(report["bounds"])

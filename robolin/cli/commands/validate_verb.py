@@ -20,6 +20,7 @@ from robolin import __version__
 from robolin.checking.outcome import (
     ANNOTATED_AT_MOST,
     github_command,
+    shared_finding,
     xml_attribute,
     xml_lines,
 )
@@ -44,7 +45,6 @@ from robolin.cli.report import (
 from robolin.core.text import pluralize, printable, printable_json
 from robolin.core.text_parsing import parse_names
 from robolin.description.model import Finding
-from robolin.display.report.provenance_section import shared_finding
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
 if TYPE_CHECKING:

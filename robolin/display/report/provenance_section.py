@@ -5,8 +5,7 @@ Findings have no absolute paths, because documents leave this machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from robolin.checking.differences import distinguishing_digits, percent
 from robolin.checking.model_changes import model_changes
+from robolin.checking.outcome import shared_finding
 from robolin.checking.verification.verify import Verification
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize
@@ -33,7 +33,6 @@ from robolin.display.report.page_markup import (
 from robolin.display.report.reported_arm import ReportedArm
 from robolin.errors import RobolinError
 from robolin.io.format_table import base_name
-from robolin.io.locations import shared_name, shared_text
 
 _MOST_FINDINGS = 200
 
@@ -163,14 +162,3 @@ def _torques(first: ReportedArm, second: ReportedArm) -> Iterator[tuple[str, ...
             distinguishing_digits(*pair) if change else (figure_cell(pair[0]), figure_cell(pair[1]))
         )
         yield shown_name(joint.name), str(row + 1), *text, unit, f"{change:+.3g}", share
-
-
-def shared_finding(finding: Finding, name: Callable[[str], str] = shared_name) -> Finding:
-    """The finding with another name for its file, also in its message and hint."""
-    location = finding.location
-    return replace(
-        finding,
-        location=replace(location, file=name(location.file)),
-        message=shared_text(finding.message, [location.file], name),
-        hint=shared_text(finding.hint, [location.file], name),
-    )
