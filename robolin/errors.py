@@ -30,7 +30,9 @@ class RobolinError(Exception):
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(message)
-        self.message, self.where, self.hint = message, where, hint
+        self.message: str = message
+        self.where: str = where
+        self.hint: str = hint
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.message}" if self.where else self.message
