@@ -96,8 +96,8 @@ def function(arm: Arm, verb: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     require_tree(arm, f"robolin.torch.function(arm, '{verb}')")
     if arm.groups:
         raise RobolinError(
-            f"robolin.torch: joint '{arm.groups[0].name}' has several degrees of freedom, and "
-            "its gradient is not that of its coordinates",
+            f"robolin.torch: joint '{arm.groups[0].name}' has several degrees of freedom, so "
+            "its gradient is along twists, not along its coordinates",
             where=arm.source,
             hint="use robolin.gradient_forward, whose gradient_q is along twists",
         )

@@ -83,7 +83,7 @@ def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
         raise ValueError("a part without a recording")
     plan = PartsPlan(stored["asked"], sources, parts, stored["robolin"], tuple(stored["mixed"]))
     if plan.id != stored["id"]:
-        raise ValueError("the id of another plan")
+        raise ValueError("the id belongs to another plan")
     return plan
 
 

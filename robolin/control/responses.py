@@ -185,7 +185,7 @@ def frequency_response(model: StateSpace, omega: ArrayLike) -> Complexes:
     w = as_numbers("omega", omega)
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
         raise UsageError(
-            "omega: must be a row of finite frequencies",
+            "omega: must be a one-dimensional array of finite numbers",
             hint="give one or more frequencies in rad/s",
         )
     rates = 1j * w

@@ -225,7 +225,7 @@ def answering_verb(name: str) -> Verb | None:
 def _unknown_verb_error(verb: str) -> UsageError:
     if is_swept(verb):
         hint = f"use robolin.sweep(arm, {base_verb(verb)!r}, states, payload='tool0:0,1,2')"
-        return UsageError("a sweep is not a single question", where=verb, hint=hint)
+        return UsageError("this function does not support sweeps", where=verb, hint=hint)
     if verb in VERBS:
         return UsageError(f"the command {verb} returns no result")
     return unknown_verb(verb, "", "run `robolin --help` for the list of commands")

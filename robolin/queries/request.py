@@ -304,7 +304,7 @@ def require_counts(**counts: object) -> None:
     """Reject counts that are not positive integers or None."""
     for name, count in counts.items():
         if count is not None and (not isinstance(count, int) or count < 1):
-            raise UsageError(f"{name} is {count!r}", hint="1, 2, … or None")
+            raise UsageError(f"{name} is {count!r}", hint="give 1, 2, … or None")
 
 
 DEFAULT_SETTINGS = Settings()

@@ -32,7 +32,9 @@ def test_a_pole_on_the_frequency_grid_is_reported() -> None:
     model = robolin.state_space(robolin.load("cart-pole"), 0.0)
     with pytest.raises(robolin.RobolinError, match="the model has a pole at 0 rad/s"):
         model.frequency_response([1.0, 0.0])
-    with pytest.raises(robolin.UsageError, match="omega: must be a row of finite frequencies"):
+    with pytest.raises(
+        robolin.UsageError, match="omega: must be a one-dimensional array of finite numbers"
+    ):
         model.frequency_response([np.nan])
 
 

@@ -104,7 +104,7 @@ def require_possible_bodies(listed: ParameterList, x: Floats) -> None:
     ]
     if impossible:
         raise RobolinError(
-            f"{join_and(impossible)}: no physically possible body has the fixed values",
+            f"{join_and(impossible)}: the fixed values are physically impossible",
             hint="check the values of --fix",
         )
 

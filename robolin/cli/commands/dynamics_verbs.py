@@ -31,7 +31,7 @@ LIMITS = flag(
     "--limits",
     OUTPUT,
     "Show margins to the joint limits; exit code 1 if exceeded\n"
-    "Limits of position, velocity and effort. Torques are written with -o only.",
+    "Checks the limits of position, velocity and effort. Torques are written only with -o.",
 )
 
 
@@ -41,7 +41,7 @@ _RESIDUAL = flag(
     "Compare measured efforts with the model\n"
     "Also returns tau_measured and tau_residual = tau_measured - tau of every row. Shows RMS, "
     "bias, largest residual, correlation and explained variance of each joint; rows are written "
-    "with -o only.",
+    "only with -o.",
 )
 
 _EXTERNAL = [
@@ -51,7 +51,7 @@ _EXTERNAL = [
         "Estimate external torques of contacts (momentum observer)\n"
         "Returns tau_external, and contact = 1 in rows where a joint exceeds its threshold. Needs "
         "velocities and measured efforts, no accelerations. Shows RMS, largest torque and contact "
-        "of each joint; rows are written with -o only.",
+        "of each joint; rows are written only with -o.",
     ),
     flag(
         "--settling-time S",

@@ -86,8 +86,8 @@ _FLAGS: list[click.Parameter] = [
         "--dt S",
         METHOD,
         "Period of the observer or of mpc [s]\n"
-        "With this option, period and gain of the observer are constants; otherwise they are "
-        "arguments. The default of mpc is 0.01.",
+        "With this option, the period and gain of the observer are constants; otherwise they are "
+        "arguments. The default for mpc is 0.01.",
         type=float,
     ),
     flag(

@@ -94,7 +94,7 @@ _OWN = [
         "--clock CLOCK",
         METHOD,
         "Times of the rows: auto, stamps, or the period [s]\n"
-        "auto compares the stamps with the motion, and rebuilds them if they are poor.",
+        "auto uses the time stamps, or times computed from the motion if these fit better.",
         default="auto",
     ),
     flag("--prior PART", METHOD, "Assumed error of the robot file: 0.1 or 10%", default="0.1"),

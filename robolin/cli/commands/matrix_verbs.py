@@ -172,7 +172,7 @@ _IK_FLAGS = flags(
     VERBS["ik"].own_options,
     {
         "--goal FRAME=X,Y,Z[,ROLL,PITCH,YAW]": "Goal pose of a link [m, rad]\n"
-        "The pose is in the axes of the root link. Without angles, any orientation is accepted. "
+        "The pose is in the frame of the root link. Without angles, any orientation is accepted. "
         "Without FRAME=, the goal is for the tip.",
         "--starts N": "Number of starting points (default 32)\n"
         "The first start is --q, the other starts are random. The solution nearest to --q is "

@@ -20,11 +20,11 @@ _FLAGS = [
         {
             "--goal JOINTS|FRAME=POSE": "Final positions, or the pose of a link\n"
             "JOINTS has the same form as --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the "
-            "axes of the root link.",
+            "frame of the root link.",
             "--hold": "Stay at the initial positions",
             "--follow FILE": "Follow the motion of a file\n"
-            f"Columns are time, positions and, if available, velocities of a "
-            f"{extensions(trajectory_formats())} file, with linear interpolation.",
+            f"Formats: {extensions(trajectory_formats())}. Columns are time, positions and, if "
+            "available, velocities. Values are interpolated linearly.",
             "--from FILE": "Start from the motion of a file\n"
             "Positions, and efforts for robots with passive joints, such as an earlier result.",
         },

@@ -101,7 +101,7 @@ class ValidateOptions:
 
 _FLAGS = [
     RobotFile(["arms"], nargs=-1, required=True, metavar="ARM..."),
-    flag("--strict", METHOD, "Exit with code 1 also for notes"),
+    flag("--strict", METHOD, "Also exit with code 1 for notes"),
     flag(
         "--ignore ID",
         METHOD,
@@ -132,7 +132,7 @@ def command(options: ValidateOptions) -> None:
 
     Prints FILE:LINE: LEVEL ID: MESSAGE and a hint for every finding.
     ARM may be a pattern, such as 'robots/**/*.urdf'.
-    Exits with code 1 for errors and warnings, and with --strict also for notes.
+    Exits with code 1 for errors and warnings; with --strict, also for notes.
 
     \b
     Examples:

@@ -25,10 +25,9 @@ PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM, CLOSE_FLAG = flags(
         "example 'base' with --floating-base.",
         "--qdd VALUES": "Accelerations of the prescribed joints (default 0)",
         "--prescribe-from FILE": "Read the prescribed accelerations from a file\n"
-        "Columns are time and JOINT/acceleration of a "
-        f"{extensions(trajectory_formats())} file, with linear interpolation. These "
-        "joints start at the positions and velocities of the file, unless --q, "
-        "--qd or --initial are set.",
+        f"Formats: {extensions(trajectory_formats())}. Columns are time and JOINT/acceleration. "
+        "Accelerations are interpolated linearly. These joints start at the positions and "
+        "velocities of the file, unless --q, --qd or --initial are set.",
         "--close JOINTS|least": "Project the state onto the loop constraints first\n"
         "The named joints keep their values; 'least' changes all joints as little as "
         "possible.",
@@ -61,9 +60,9 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     METHOD,
     VERBS["linearize-forward"].own_options,
     {
-        "--method": f"{_TEXT}auto selects elimination up to "
+        "--method": f"{_TEXT}auto selects elimination for up to "
         f"{CONVENTIONAL_UP_TO['linearize-forward']} joints (up to "
-        f"{CONVENTIONAL_UP_TO['perturb-forward']} for one small change), where it is faster, and "
+        f"{CONVENTIONAL_UP_TO['perturb-forward']} with --perturb), where it is faster, and "
         "if joints mimic each other.",
     },
     method="auto",
@@ -167,16 +166,16 @@ DRIVE = flags(
         "--tau VALUES": "Constant torques [N m or N] (default 0)\n"
         "'hold' compensates gravity and loads at all times, 'hold+VALUES' adds torques to it.",
         "--trajectory FILE": "Read torques over time from a file\n"
-        f"Columns are time and JOINT/effort of a {extensions(trajectory_formats())} file, with "
-        "linear interpolation; constant before the first and after the last row.",
+        f"Formats: {extensions(trajectory_formats())}. Columns are time and JOINT/effort. "
+        "Torques are interpolated linearly, and constant before the first and after the last row.",
         "--control LAW": "Controller: rate, pose, pd or computed-torque\n"
         "rate: epsilon = -c nu damps the motion; pose also drives a frame to --target; pd "
         "drives each joint to --goal; computed-torque does so by inverse dynamics. All "
         "compensate gravity and loads.",
         "--goal VALUES": "Goal for pd and computed-torque (default 0)",
         "--follow FILE": "Track the trajectory of a file\n"
-        "Columns are time, positions and, if available, velocities and accelerations, with "
-        "linear interpolation. The simulation starts at the first row unless --q is set.",
+        "Columns are time, positions and, if available, velocities and accelerations. Values "
+        "are interpolated linearly. The simulation starts at the first row unless --q is set.",
         "--kp K|VALUES": "Proportional gain (default 100)\n"
         "[N m/rad] or [N/m] for pd, [1/s^2] for computed-torque.",
         "--kd K|VALUES": "Derivative gain (default 20)\n"
@@ -192,7 +191,7 @@ DRIVE = flags(
         "--gain C|VALUES": "Gain c for rate and pose control [1/s] (default 1)\n"
         "One number, or one per joint.",
         "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose for --control pose\n"
-        "X, Y, Z [m] and roll, pitch, yaw in the axes of the root link.",
+        "X, Y, Z [m] and roll, pitch, yaw in the frame of the root link.",
         "--position-gain K|X,Y,Z": "Stiffness of the position [N/m] (default 100)",
         "--orientation-gain K|X,Y,Z": "Stiffness of the orientation [N m] (default 10)",
         "--ignore-limits": "Do not limit torques to the effort limits of the file",

@@ -48,9 +48,9 @@ XACRO_FLAGS = flags(
     {
         "--xacro-arg NAME:=VALUE": "Set an argument of a xacro file; repeatable",
         "--package NAME=FOLDER": "Set the folder of a package or model; repeatable\n"
-        "It is used for $(find NAME) in xacro files (default found by package.xml, "
-        "AMENT_PREFIX_PATH, ROS_PACKAGE_PATH). For SDF it is used for model://NAME (default "
-        "found near the file, GZ_SIM_RESOURCE_PATH).",
+        "Replaces $(find NAME) in xacro files (default found by package.xml, "
+        "AMENT_PREFIX_PATH, ROS_PACKAGE_PATH). Replaces model://NAME in SDF files (default "
+        "found near the file or in GZ_SIM_RESOURCE_PATH).",
     },
 )
 
@@ -188,10 +188,10 @@ READING_FLAGS = [
         "--differentiate METHOD",
         STATE,
         "Compute missing velocities: central or savgol[:SECONDS]\n"
-        "Also computes accelerations: by central differences, or by local polynomials over a "
-        "width in s, such as savgol:0.1 (Savitzky-Golay filter for any time steps). "
-        "savgol:0.1:4 sets their order (default 3). Default width: 11 even rows, else 0.1 s or "
-        "ten median time steps.",
+        "Also computes accelerations. central: central differences. savgol: Savitzky-Golay "
+        "filter (local polynomials), also for unequal time steps. savgol:0.1:4 sets the width to "
+        "0.1 s and the order to 4 (default 3). Default width: 11 rows if time steps are equal, "
+        "else 0.1 s or ten median time steps, whichever is longer.",
         type=MethodText(),
     ),
 ]
@@ -224,7 +224,7 @@ _TRAJECTORY = [
             f"Formats: {extensions([*trajectory_formats(), *RECORDINGS])}, or - for CSV on "
             "standard input. Columns "
             "are JOINT/position, /velocity, /acceleration and /effort; positions are required. "
-            "a.csv+b.csv are files of one recording. "
+            "a.csv+b.csv reads two files as one recording. "
             "FILE may be a pattern ('logs/**/*.csv') or a folder: results then have a column "
             "'source', or one file each with -o FOLDER/.",
             "--on-bad-row": "Reject invalid rows, or write NaN for them\n"

@@ -391,6 +391,6 @@ def _rotation(value: ArrayLike) -> Floats:
     R = _finite("rotation", value, (3, 3))
     if not (np.abs(R.T @ R - np.eye(3)).max() < _SQUARE_ENOUGH and np.linalg.det(R) > 0.0):
         raise RobolinError(
-            "rotation: must be a rotation matrix", hint="check that RᵀR = 1 and det R = 1"
+            "rotation: must be a rotation matrix", hint="check that RᵀR = I and det R = 1"
         )
     return R

@@ -207,7 +207,7 @@ def _rotation(value: ArrayLike) -> Floats:
     square = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max() < _SQUARE_ENOUGH
     if not (square and (np.linalg.det(R) > 0.0).all()):
         raise RobolinError(
-            "rotation: must be a rotation matrix", hint="check that RᵀR = 1 and det R = 1"
+            "rotation: must be a rotation matrix", hint="check that RᵀR = I and det R = 1"
         )
     return R
 

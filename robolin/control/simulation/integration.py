@@ -167,8 +167,8 @@ class StepFailure:
         return RobolinError(
             f"the integration stopped at t = {t:g} s because the step size became too small: "
             f"{self._joint_text(y, 0, joint)}",
-            hint="check torques and gains for divergence or jumps, use integrator radau for "
-            "strong damping or high gains, or a larger tolerance (rtol)",
+            hint="check torques and gains for divergence or jumps; for strong damping or "
+            "high gains, use the integrator radau; or increase the tolerance (rtol)",
         )
 
     def exhausted(self, t: float, y: Floats, evaluations: int) -> RobolinError:
