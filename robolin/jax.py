@@ -33,6 +33,9 @@ from robolin.errors import RobolinError, UsageError
 
 JaxArray: TypeAlias = Any
 
+# compiled functions of JAX have addresses of these, and can live longer than arms
+_KEPT: list[Any] = []
+
 # field -> offset in bytes, in XLA's c_api.h; unchanged since the first version of the interface
 _FRAME = {"extension": 8, "api": 16, "stage": 32, "args": 72, "rets": 112, "attrs": 160}
 _BUFFER = {"data": 24, "rank": 32, "dims": 40}
@@ -137,7 +140,13 @@ def _require_64_bits() -> None:
 
 
 def _checked(arm: Arm, name: str, value: Any) -> JaxArray:
-    array = jnp.asarray(value, dtype=np.float64)
+    try:
+        array = jnp.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise RobolinError(f"{name}: must be an array of numbers: {error}") from error
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        raise RobolinError(f"{name}: must be an array of real numbers, got type {array.dtype}")
+    array = array.astype(np.float64)
     if array.ndim and array.shape[-1] != arm.n:
         raise RobolinError(
             f"{name}: must have {arm.n} values along its last axis, one per joint of "
@@ -223,7 +232,7 @@ def _described(arm: Arm, verb: str, width: int | None) -> tuple[NativeKernel, An
         *(*memory, *kernel.row_sizes),
     ]
     description = (ctypes.c_int64 * len(numbers))(*numbers)
-    description.keep_alive = kernel, table  # type: ignore[attr-defined]
+    _KEPT.append((kernel, table, description))
     return kernel, description
 
 
@@ -236,9 +245,6 @@ def _registered(inputs: int, outputs: int) -> str:
     _KEPT.append((module, handler))
     jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
     return name
-
-
-_KEPT: list[Any] = []
 
 
 def _handler(name: str, inputs: int, outputs: int) -> Any:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -116,6 +120,36 @@ def test_broadcasting_and_wrong_shapes() -> None:
     assert np.array_equal(forward(q, 0.0, np.zeros(2)), robolin.forward(arm, q, 0.0, 0.0))
     with pytest.raises(RobolinError, match="must have 2 values along its last axis"):
         forward(np.ones(3), 0.0, 0.0)
+
+
+def test_numbers_that_are_not_real_are_rejected() -> None:
+    """Complex numbers would lose their imaginary part, as in the NumPy functions."""
+    forward = rj.function(robolin.load("two-link"), "forward")
+    with pytest.raises(RobolinError, match="qd: must be an array of real numbers, got type comp"):
+        forward(np.zeros(2), 1j * np.ones(2), 0.0)
+    with pytest.raises(RobolinError, match="q: must be an array of numbers"):
+        forward(np.array(["x", "y"]), 0.0, 0.0)
+
+
+def test_compiled_functions_live_longer_than_their_arm() -> None:
+    """An executable has the address of the kernel: freed memory would end the process."""
+    state = np.array([0.3, -0.7])
+
+    def compiled() -> tuple[Any, Any, np.ndarray]:
+        arm = robolin.load("two-link")
+        forward = rj.function(arm, "forward")
+        return (
+            jax.jit(forward).lower(state, state, state).compile(),
+            jax.vjp(forward, state, state, state)[1],
+            robolin.forward(arm, state, state, state),
+        )
+
+    executable, back, expected = compiled()
+    jax.clear_caches()
+    gc.collect()
+    overwriting = [(ctypes.c_int64 * 11)(*[1] * 11) for _ in range(5000)]
+    assert np.array_equal(executable(state, state, state), expected), len(overwriting)
+    assert np.isfinite(back(np.ones(2))[0]).all()
 
 
 def test_arms_and_settings_without_a_function() -> None:
