@@ -30,7 +30,7 @@ from robolin.control.optimization.joint_limits import (
 )
 from robolin.control.retiming_sweeps import NoSpeedError, squared_speeds
 from robolin.core.arm import Arm
-from robolin.core.arrays import AnyArray, Floats, JointValues, as_joint_array
+from robolin.core.arrays import AnyArray, Floats, JointValues, as_joint_array, require_real
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 
@@ -142,6 +142,7 @@ def retime(
         1.0
     """
     require_simple(arm, "retime")
+    require_real(limit_scale=limit_scale, dt=1.0 if dt is None else dt)
     limits = _Limits.of(arm, max_velocity, max_acceleration, max_effort, limit_scale)
     path = _spline(_points(arm, q))
     fine = _FineGrid.of(path)
@@ -161,8 +162,10 @@ def _points(arm: Arm, q: JointValues) -> Floats:
         )
     moved = np.ones(len(points), dtype=bool)
     moved[1:] = (points[1:] != points[:-1]).any(axis=1)
-    if moved.sum() < 2:
-        raise RobolinError("the path does not move", hint="give at least two different rows")
+    if moved.sum() < 3:
+        text = "a path of two points has no motion from rest to rest: ṡ² is linear between points"
+        text = text if moved.sum() == 2 else "the path does not move"
+        raise RobolinError(text, hint="give at least three different rows")
     return points[moved]
 
 

@@ -155,6 +155,9 @@ def test_paths_without_a_motion_are_rejected() -> None:
     for call, what in (
         (lambda: robolin.retime(arm, path), "no limit of a moving joint bounds the speed"),
         (lambda: robolin.retime(arm, path[:1], **FREE), "the path does not move"),
+        (lambda: robolin.retime(arm, path[:2], **FREE), "a path of two points"),
+        (lambda: robolin.retime(arm, path, limit_scale="1", **FREE), "limit_scale: must be a num"),
+        (lambda: robolin.retime(arm, path, dt="1", **FREE), "dt: must be a num"),
         (lambda: robolin.retime(arm, [0.0, 1.0], **FREE), "several rows of positions"),
         (lambda: robolin.retime(arm, path, max_effort=0.1), "no speed keeps the limits at point"),
         (lambda: robolin.retime(arm, path, max_acceleration=-1.0, **FREE), "must be one number"),
@@ -162,7 +165,7 @@ def test_paths_without_a_motion_are_rejected() -> None:
         (lambda: robolin.retime(arm, path, dt=0.0, max_acceleration=1.0, **FREE), "must be > 0"),
         (lambda: robolin.retime(robolin.load("four-bar"), path, **FREE), "closed loops"),
         (
-            lambda: robolin.retime(panda, np.linspace([0.0] * 7, [0.1] * 7, 2)),
+            lambda: robolin.retime(panda, np.linspace([0.0] * 7, [0.1] * 7, 3)),
             "position limit of joint",
         ),
     ):
