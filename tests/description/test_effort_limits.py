@@ -126,6 +126,31 @@ def test_actuators_of_mjcf_limit_the_effort(here, actuators, expected):
     assert expected is None or tuple(reached) == expected
 
 
+def test_disabled_actuators_do_not_limit_the_effort(here):
+    """MuJoCo applies no force of a disabled group: only the other motor has a range."""
+    mujoco = pytest.importorskip("mujoco")
+    motors = f'<{_MOTOR} ctrlrange="-1 1" group="2"/><{_MOTOR} ctrlrange="-2 3"/>'
+    text = MJCF.replace('actuatorfrcrange="-3 4"', "").replace('<motor joint="pivot"/>', motors)
+    option = '<option actuatorgroupdisable="2"/><worldbody>'
+    Path("arm.xml").write_text(text.replace("<worldbody>", option))
+    assert robolin.load("arm.xml").joints[0].limits.effort_range == (-2.0, 3.0)
+    data = mujoco.MjData(model := mujoco.MjModel.from_xml_path("arm.xml"))
+    data.ctrl[:] = 1e3
+    mujoco.mj_forward(model, data)
+    assert data.qfrc_actuator[0] == 3.0
+
+
+def test_motors_on_ball_joints_give_no_effort_limit(here):
+    """The contract does not name limits that the arm does not have."""
+    pytest.importorskip("mujoco")
+    Path("ball.xml").write_text(
+        '<mujoco><worldbody><body><joint name="ball" type="ball"/><geom size="0.1"/></body>'
+        '</worldbody><actuator><motor joint="ball" gear="0 5 0" ctrlrange="-1 1"/></actuator>'
+        "</mujoco>"
+    )
+    assert "effort limits" not in str(robolin.load("ball.xml").contract)
+
+
 def test_effort_limits_of_actuators_are_assumptions(here):
     """The contract names the source of the limits, and MuJoCo's clamp of the sum still holds."""
     pytest.importorskip("mujoco")

@@ -216,14 +216,18 @@ def _effort_ranges(mujoco: Any, model: Any) -> list[list[float] | None]:
 
     The force of an actuator is its gain times ctrl, for a fixed gain without bias, within
     forcerange; gear converts it to the joint.  For a servo, ctrl is a setpoint: only forcerange
-    limits its force.
+    limits its force.  Actuators of disabled groups have no force; joints with several degrees of
+    freedom have no limits.
     """
     sums: list[list[float] | None] = [None] * model.njnt
     if _actuated_joints(mujoco, model) is None:
         return sums
-    tendon = int(mujoco.mjtTrn.mjTRN_TENDON)
+    tendon, ball = int(mujoco.mjtTrn.mjTRN_TENDON), int(mujoco.mjtJoint.mjJNT_BALL)
+    disabled = int(getattr(model.opt, "disableactuator", 0))
     for k in range(model.nu):
-        target = int(model.actuator_trnid[k][0])
+        target, group = int(model.actuator_trnid[k][0]), int(model.actuator_group[k])
+        if 0 <= group < 31 and disabled >> group & 1:
+            continue
         if model.actuator_trntype[k] == tendon:
             # the tension is divided among its joints
             for joint in model.wrap_objid[_wraps(model, target)]:
@@ -232,7 +236,10 @@ def _effort_ranges(mujoco: Any, model: Any) -> list[list[float] | None]:
             low, high = sums[target] or (0.0, 0.0)
             ends = _actuator_range(mujoco, model, k)
             sums[target] = [low + ends[0], high + ends[1]]
-    return [each if each and all(map(isfinite, each)) else None for each in sums]
+    return [
+        each if each and kind > ball and all(map(isfinite, each)) else None
+        for each, kind in zip(sums, model.jnt_type, strict=True)
+    ]
 
 
 def _actuator_range(mujoco: Any, model: Any, k: int) -> list[float]:
