@@ -213,7 +213,7 @@ class _Limits:
     ) -> _Limits:
         if not 0.0 < scale < np.inf:
             raise UsageError(f"must be > 0, got {scale}", where="limit_scale", hint="try 0.9")
-        ranges = scaled_ranges(arm, True, scale, effort, velocity)
+        ranges = scaled_ranges(arm, True, scale, effort, velocity, "max_velocity")
         most = np.full(arm.n, np.inf)
         if acceleration is not None:
             most = require_positive(arm, "max_acceleration", acceleration)

@@ -82,6 +82,8 @@ def test_every_joint_gets_its_own_friction_velocity() -> None:
     np.testing.assert_array_equal(again.friction_velocity, velocities)
     with pytest.raises(UsageError, match="joint 'elbow_joint' must be > 0"):
         robolin.identify(ARM, recording, friction_velocity={**given, "elbow_joint": 0.0})
+    with pytest.raises(UsageError, match="friction_velocity: must have shape"):
+        robolin.identify(ARM, recording, friction_velocity=np.ones((2, ARM.n)))
 
 
 @pytest.mark.slow

@@ -167,11 +167,14 @@ def arm_velocities(arm: Arm) -> Floats | None:
 
 def per_joint(arm: Arm, given: JointValues) -> Floats:
     """Given friction velocities as (n,)."""
-    values = np.broadcast_to(as_joint_array(arm, "friction_velocity", given), (arm.n,))
+    values = as_joint_array(arm, "friction_velocity", given)
+    if values.ndim != 1:
+        shape = f"({arm.n},)"
+        raise UsageError(f"friction_velocity: must have shape {shape}, got {values.shape}")
     for name, value in zip(arm.joint_names, values.tolist(), strict=True):
         if not (np.isfinite(value) and value > 0.0):
             raise UsageError(f"friction_velocity: joint '{name}' must be > 0, got {value:g}")
-    return np.array(values)
+    return values
 
 
 def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm:

@@ -59,6 +59,7 @@ def scaled_ranges(
     scale: float,
     max_effort: JointValues | None,
     max_speed: JointValues | None,
+    name_of_speed: str = "max_speed",
 ) -> JointRanges:
     """Limits of the file, scaled (positions are not), or those that replace them."""
     require_real(limit_scale=scale)
@@ -68,7 +69,7 @@ def scaled_ranges(
         found = JointRanges(-none, none, none, -none, none)
     speed, low, high = scale * found.qd_upper, scale * found.tau_lower, scale * found.tau_upper
     if max_speed is not None:
-        speed = require_positive(arm, "max_speed", max_speed)
+        speed = require_positive(arm, name_of_speed, max_speed)
     if max_effort is not None:
         high = require_positive(arm, "max_effort", max_effort)
         low = -high
