@@ -60,8 +60,8 @@ class CostGradient(DisplayMixin):
     Example:
         >>> arm = robolin.load("two-link")
         >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
-        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
-        >>> robolin.cost_gradient(arm, *given, dcost_dq=motion.q).tau.shape
+        >>> arrays = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> robolin.cost_gradient(arm, *arrays, dcost_dq=motion.q).tau.shape
         (11, 2)
     """
 
@@ -117,10 +117,10 @@ def cost_gradient(
     Example:
         >>> arm = robolin.load("two-link")
         >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
-        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> arrays = (motion.time, motion.q, motion.qd, motion.tau)
         >>> miss = np.zeros_like(motion.q)
         >>> miss[-1] = motion.q[-1] - [0.9, -0.4]
-        >>> robolin.cost_gradient(arm, *given, dcost_dq=miss).q[0].round(4)
+        >>> robolin.cost_gradient(arm, *arrays, dcost_dq=miss).q[0].round(4)
         array([ 0.1398, -0.2664])
     """
     options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}

@@ -78,10 +78,10 @@ def curvature(
 
     Example:
         >>> arm = robolin.load("two-link")
-        >>> found = robolin.curvature(arm, [0.3, -0.7])
-        >>> found.flat, found.independent
+        >>> result = robolin.curvature(arm, [0.3, -0.7])
+        >>> result.flat, result.independent
         (False, 1)
-        >>> round(float(found.symbols[0, 1, 0, 1]), 5)
+        >>> round(float(result.symbols[0, 1, 0, 1]), 5)
         0.24936
     """
     options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}

@@ -120,10 +120,10 @@ def _fourier(times: Floats, period: float, harmonics: int) -> _FourierBasis:
 
 @dataclass(frozen=True)
 class _MotionCandidate:
-    """Coefficients (n, free), place in the range (n,) from 0 to 1, and the overall amplitude."""
+    """Coefficients (n, free), location in the range (n,) from 0 to 1, and the overall amplitude."""
 
     shape: Floats
-    place: Floats
+    location: Floats
     amplitude: float = 1.0
 
 
@@ -156,7 +156,7 @@ class _ExcitationSearch:
         )
         scale = candidate.amplitude * np.min(ratios, axis=0)
         span = limits.upper - limits.lower - scale * (high - low)
-        offset = limits.lower + candidate.place * span - scale * low
+        offset = limits.lower + candidate.location * span - scale * low
         if basis is not None:
             q, qd, qdd = (each @ candidate.shape.T for each in (basis.q, basis.qd, basis.qdd))
         return offset + scale * q, scale * qd, scale * qdd
@@ -165,7 +165,7 @@ class _ExcitationSearch:
         """The same motion with the largest amplitude that the torque limits allow."""
 
         def fits(amplitude: float) -> _MotionCandidate | None:
-            smaller = _MotionCandidate(candidate.shape, candidate.place, amplitude)
+            smaller = _MotionCandidate(candidate.shape, candidate.location, amplitude)
             tau = inverse(self.arm, *self.motion(smaller), jobs=1)
             inside = (tau <= self.limits.effort) & (tau >= self.limits.effort_lower)
             return smaller if inside.all() else None
@@ -175,8 +175,8 @@ class _ExcitationSearch:
         best, low, high = None, 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            found = fits(middle)
-            best, low, high = (found, middle, high) if found else (best, low, middle)
+            trial = fits(middle)
+            best, low, high = (trial, middle, high) if trial else (best, low, middle)
         return best
 
     def score(self, candidate: _MotionCandidate) -> float:
@@ -204,12 +204,12 @@ class _ExcitationSearch:
         chosen[rng.integers(self.arm.n)] = True
         size = np.sqrt(np.mean(candidate.shape**2, axis=1, keepdims=True))
         noise = step * size * rng.normal(size=candidate.shape.shape)
-        moved = candidate.place + step * rng.normal(size=self.arm.n)
+        moved = candidate.location + step * rng.normal(size=self.arm.n)
         # reflect at the ends of the range
-        place = 1.0 - np.abs(1.0 - np.abs(moved) % 2.0)
+        location = 1.0 - np.abs(1.0 - np.abs(moved) % 2.0)
         return _MotionCandidate(
             np.where(chosen[:, None], candidate.shape + noise, candidate.shape),
-            np.where(chosen, place, candidate.place),
+            np.where(chosen, location, candidate.location),
         )
 
     def run(self, iterations: int, seed: int) -> _MotionCandidate:
@@ -220,10 +220,10 @@ class _ExcitationSearch:
         for i in track("excite", range(iterations), iterations):
             fresh = best is None or i < min(_BEGINNINGS, iterations // 4)
             tried = self.random(rng) if best is None or fresh else self.changed(best, step, rng)
-            found = self.within_torques(tried)
-            score = -inf if found is None else self.score(found)
+            allowed = self.within_torques(tried)
+            score = -inf if allowed is None else self.score(allowed)
             if score > best_score:
-                best, best_score = found, score
+                best, best_score = allowed, score
                 step = min(1.0, step * 1.5)
             elif not fresh:
                 step = max(0.01, step * 0.9)
@@ -321,8 +321,8 @@ def excite(
     # exact times of a whole number of steps
     time = np.arange(rows, dtype=np.float64) * dt
     q, qd, qdd = search.motion(best, _fourier(time, period, harmonics))
-    found = identifiable(arm, q, qd, qdd)
-    return Excitation(time, q, qd, qdd, inverse(arm, q, qd, qdd), found, search.possible, used)
+    parameters = identifiable(arm, q, qd, qdd)
+    return Excitation(time, q, qd, qdd, inverse(arm, q, qd, qdd), parameters, search.possible, used)
 
 
 def _checked(
@@ -338,7 +338,7 @@ def _checked(
         used = _used(search, *search.motion(best, fine)) * margin
         if (used <= margin).all():
             return best, used
-        best = _MotionCandidate(best.shape, best.place, 0.995 * best.amplitude)
+        best = _MotionCandidate(best.shape, best.location, 0.995 * best.amplitude)
     raise RobolinError(
         "the motion exceeds limits between its rows",
         where=search.arm.source,
@@ -359,12 +359,12 @@ def _limits(
     arm: Arm, margin: float, velocity: JointValues | None, acceleration: JointValues | None
 ) -> _MotionLimits:
     """All limits times the margin; an error names all joints without the necessary ones."""
-    given = {
+    overrides = {
         name: as_joint_array(arm, name, values)
         for name, values in (("max_velocity", velocity), ("max_acceleration", acceleration))
         if values is not None
     }
-    for name, values in given.items():
+    for name, values in overrides.items():
         if values.shape != (arm.n,) or not (values > 0.0).all():
             raise UsageError(
                 "must be one number above 0 per joint", where=name, hint=f"give {arm.n} numbers"
@@ -375,9 +375,9 @@ def _limits(
         if joint.turns and lower is None and upper is None:
             # any angle is possible: one turn
             lower, upper = -pi, pi
-        speed = given["max_velocity"][i] if velocity is not None else joint.limits.velocity
+        speed = overrides["max_velocity"][i] if velocity is not None else joint.limits.velocity
         least, most = joint.limits.effort_range
-        rate = given["max_acceleration"][i] if acceleration is not None else inf
+        rate = overrides["max_acceleration"][i] if acceleration is not None else inf
         if lower is None or upper is None:
             missing.append(f"position of '{joint.name}'")
         if speed is None:

@@ -87,9 +87,9 @@ class MomentumObserver:
         if self.state is None:
             self.state = evaluate(self._arm, "momentum-observer-start", row)["observer"]
             return np.zeros(self._arm.n)
-        found = evaluate(self._arm, "momentum-observer", {**row, "observer": self.state})
-        self.state = found["observer_next"]
-        return found["tau_external"]
+        values = evaluate(self._arm, "momentum-observer", {**row, "observer": self.state})
+        self.state = values["observer_next"]
+        return values["tau_external"]
 
     def reset(self) -> None:
         """Forget all rows."""
@@ -113,10 +113,10 @@ class ObserverRows:
 
         A row with the time of the row before repeats its estimate.
         """
-        found = np.full_like(p, np.nan)
+        external = np.full_like(p, np.nan)
         fine = np.isfinite(p).all(axis=1) & np.isfinite(beta).all(axis=1) & np.isfinite(seconds)
         if not fine.any():
-            return found
+            return external
         p, beta, seconds = p[fine], beta[fine], seconds[fine]
         before = self._last or (p[0], beta[0], float(seconds[0]))
         steps = np.diff(seconds, prepend=before[2]) if self._dt is None else self._periods(p)
@@ -138,8 +138,8 @@ class ObserverRows:
         self._r, self._last = r, (P[-1], B[-1], float(seconds[-1]))
         self.repeated += int((~new).sum()) - (self._rows == 0)
         self._rows += len(p)
-        found[fine] = estimates[np.cumsum(new)] + 0.0
-        return found
+        external[fine] = estimates[np.cumsum(new)] + 0.0
+        return external
 
     def _periods(self, p: Floats) -> Floats:
         """The period before every row; none before the first of all."""
@@ -190,8 +190,8 @@ def external_torque(
         >>> arm = robolin.load("two-link")
         >>> time, q = np.arange(301) * 0.001, np.tile([0.3, -0.7], (301, 1))
         >>> push = np.where(time[:, None] < 0.1, 0.0, [2.0, -1.0])
-        >>> found = robolin.external_torque(arm, time, q, 0.0, robolin.inverse(arm, q) - push)
-        >>> found[[50, 300]].round(2)
+        >>> external = robolin.external_torque(arm, time, q, 0.0, robolin.inverse(arm, q) - push)
+        >>> external[[50, 300]].round(2)
         array([[ 0.,  0.],
                [ 2., -1.]])
     """
@@ -205,9 +205,9 @@ def external_torque(
         raise RobolinError(
             f"time: must have one value per row ({len(rows['q'])}), got {len(seconds)}"
         )
-    found = evaluate(arm, "generalized-momentum", rows)
+    values = evaluate(arm, "generalized-momentum", rows)
     observer = ObserverRows(arm, settling_time)
-    return observer.add(found["generalized_momentum"], found["momentum_rate"], seconds)
+    return observer.add(values["generalized_momentum"], values["momentum_rate"], seconds)
 
 
 @dataclass(frozen=True)
@@ -264,15 +264,17 @@ class Contacts(DisplayMixin):
         return f"contact in {self.contact} of {rows}, first at {begin}: {touched}"
 
 
-def contact_thresholds(arm: Arm, given: dict[str, float]) -> list[float | None]:
+def contact_thresholds(arm: Arm, thresholds: dict[str, float]) -> list[float | None]:
     """The given threshold of each joint, or its Coulomb friction; None without either."""
-    return [given.get(joint.name, coulomb_torque(arm, joint.name) or None) for joint in arm.joints]
+    return [
+        thresholds.get(joint.name, coulomb_torque(arm, joint.name) or None) for joint in arm.joints
+    ]
 
 
 def coulomb_torque(arm: Arm, joint: str) -> float:
     """Coulomb friction of a joint, the larger of both directions."""
-    found = next(each for each in arm.joints if each.name == joint)
-    return max(found.friction, found.friction_negative or 0.0)
+    entry = next(each for each in arm.joints if each.name == joint)
+    return max(entry.friction, entry.friction_negative or 0.0)
 
 
 def contact_rows(values: Floats, thresholds: list[float | None]) -> Floats:
@@ -317,7 +319,7 @@ class ContactSums:
         self._rows += int(fine.sum())
         self._all_rows += len(values)
 
-    def found(self) -> Contacts:
+    def result(self) -> Contacts:
         """The external torques of all rows; an error if no row has numbers."""
         if not self._rows:
             raise RobolinError("no row has an external torque")

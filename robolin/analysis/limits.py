@@ -68,8 +68,8 @@ class JointLimits(DisplayMixin):
 
     Example:
         >>> arm = robolin.load("panda")
-        >>> found = robolin.limits(arm, np.zeros(7))
-        >>> found.rows, len(found.margins)
+        >>> result = robolin.limits(arm, np.zeros(7))
+        >>> result.rows, len(result.margins)
         (1, 21)
     """
 
@@ -113,8 +113,8 @@ def limits(
         >>> arm = robolin.load("panda")
         >>> poses = np.zeros((50, 7))
         >>> poses[:, 3] = np.linspace(-2.0, 0.0, 50)
-        >>> found = robolin.limits(arm, poses)
-        >>> [(m.joint, m.row, round(m.margin, 4), m.unit) for m in found.exceeded]
+        >>> result = robolin.limits(arm, poses)
+        >>> [(m.joint, m.row, round(m.margin, 4), m.unit) for m in result.exceeded]
         [('panda_joint4', 49, -0.0698, 'rad')]
     """
     require_arm(arm)

@@ -227,8 +227,8 @@ def geometry_derivative(
 
     Example:
         >>> arm = robolin.load("two-link")
-        >>> found = robolin.geometry_derivative(arm, [0.0, 0.0])
-        >>> found.matrix[:, found.names.index("elbow/origin_x")].round(4)
+        >>> derivative = robolin.geometry_derivative(arm, [0.0, 0.0])
+        >>> derivative.matrix[:, derivative.names.index("elbow/origin_x")].round(4)
         array([9.81, 0.  ])
     """
     options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}

@@ -66,8 +66,8 @@ class Residuals(DisplayMixin):
     Example:
         >>> arm = robolin.load("two-link")
         >>> q = np.linspace(0.0, 1.0, 20)[:, None] * [1.0, -0.5]
-        >>> found = robolin.residuals(arm, q, 0.0, 0.0, robolin.inverse(arm, q) + [0.0, 0.25])
-        >>> [(each.joint, each.rms, each.bias, each.explained) for each in found.joints]
+        >>> result = robolin.residuals(arm, q, 0.0, 0.0, robolin.inverse(arm, q) + [0.0, 0.25])
+        >>> [(each.joint, each.rms, each.bias, each.explained) for each in result.joints]
         [('shoulder', 0.0, 0.0, 1.0), ('elbow', 0.25, 0.25, 1.0)]
     """
 
@@ -131,8 +131,8 @@ def residuals(
 
     Example:
         >>> arm = robolin.load("two-link")
-        >>> found = robolin.residuals(arm, np.zeros((3, 2)), 0.0, 0.0, [[1.0, 2.0]] * 3)
-        >>> found.rows, found.joints[0].explained is None
+        >>> result = robolin.residuals(arm, np.zeros((3, 2)), 0.0, 0.0, [[1.0, 2.0]] * 3)
+        >>> result.rows, result.joints[0].explained is None
         (3, True)
     """
     require_arm(arm)

@@ -55,8 +55,8 @@ class Sensitivity(DisplayMixin):
     Example:
         >>> arm = robolin.load("two-link")
         >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
-        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
-        >>> robolin.sensitivity(arm, *given, dq=[0.01, 0]).dq.shape
+        >>> arrays = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> robolin.sensitivity(arm, *arrays, dq=[0.01, 0]).dq.shape
         (11, 2)
     """
 
@@ -79,8 +79,8 @@ class SensitivityMatrices(DisplayMixin):
     Example:
         >>> arm = robolin.load("two-link")
         >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
-        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
-        >>> robolin.sensitivity_matrices(arm, *given).transition.shape
+        >>> arrays = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> robolin.sensitivity_matrices(arm, *arrays).transition.shape
         (11, 4, 4)
     """
 
@@ -141,9 +141,9 @@ def sensitivity(
     Example:
         >>> arm = robolin.load("two-link")
         >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
-        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
-        >>> found = robolin.sensitivity(arm, *given, dq=[0.01, 0.0])
-        >>> found.dq[-1].round(4)
+        >>> arrays = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> result = robolin.sensitivity(arm, *arrays, dq=[0.01, 0.0])
+        >>> result.dq[-1].round(4)
         array([ 0.0125, -0.0047])
     """
     options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
@@ -212,9 +212,9 @@ def sensitivity_matrices(
     Example:
         >>> arm = robolin.load("two-link")
         >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
-        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
-        >>> found = robolin.sensitivity_matrices(arm, *given)
-        >>> (found.transition[-1] @ [0.01, 0, 0, 0])[:2].round(4)
+        >>> arrays = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> result = robolin.sensitivity_matrices(arm, *arrays)
+        >>> (result.transition[-1] @ [0.01, 0, 0, 0])[:2].round(4)
         array([ 0.0125, -0.0047])
     """
     options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}

@@ -40,16 +40,21 @@ def run_with_external(inquiry: Request, out: Output) -> None:
 
     with verdict_first(out):
         run_watched(inquiry, out, arm, watch)
-        found, terms = sums.found(), model_terms(arm)
-        entries = [{**asdict(each), "row": each.row + 1} for each in found.joints]
-        document = {"rows": found.rows, "contact": found.contact, "model": terms, "joints": entries}
+        contacts, terms = sums.result(), model_terms(arm)
+        entries = [{**asdict(each), "row": each.row + 1} for each in contacts.joints]
+        document = {
+            "rows": contacts.rows,
+            "contact": contacts.contact,
+            "model": terms,
+            "joints": entries,
+        }
         if form_of(out) == "csv":
-            out.note(found.verdict, terms)
+            out.note(contacts.verdict, terms)
             write_report(out, _csv_lines(entries), document, None)
         else:
             table = _external_table(entries, out.precision or 4)
-            shown: list[ReportSection] = [TextLines([found.verdict, terms]), table]
-            write_report(out, shown, document, _joint_screen(arm, found.verdict, table, []))
+            shown: list[ReportSection] = [TextLines([contacts.verdict, terms]), table]
+            write_report(out, shown, document, _joint_screen(arm, contacts.verdict, table, []))
 
 
 def _external_table(entries: list[dict[str, Any]], digits: int) -> ReportTable:

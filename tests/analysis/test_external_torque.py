@@ -115,7 +115,7 @@ def test_contacts_are_counted() -> None:
     sums = ContactSums(arm, [2.0, None])
     for part in (values[:1], values[1:]):
         sums.add(part, np.arange(4.0)[: len(part)])
-    found = sums.found()
+    found = sums.result()
 
     assert (found.rows, found.contact, found.first) == (3, 2, (1, 0.0))
     assert (found.joints[0].largest, found.joints[0].row, found.joints[0].contact) == (-5.0, 3, 2)

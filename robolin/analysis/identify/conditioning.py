@@ -115,15 +115,15 @@ def clean(
             continue
         # the row before decides whether the first row repeats it
         joined = sound if previous is None else _joined([previous, sound])
-        found = clock(joined, choice, now)
-        choice = found.choice
+        timing = clock(joined, choice, now)
+        choice = timing.choice
         new = slice(len(joined.time) - len(sound.time), None)
-        previous, now = joined.rows_of(slice(-1, None)), float(found.time[-1])
-        keep, time = found.keep[new], found.time[new]
+        previous, now = joined.rows_of(slice(-1, None)), float(timing.time[-1])
+        keep, time = timing.keep[new], timing.time[new]
         kept = replace(sound, time=time).rows_of(keep)
         tables = [getattr(kept, name) for name in names]
         store.append(kept.time, *tables, np.zeros((len(kept.time), unused)))
-        cleaned, late = cleaned + int(spikes[keep].sum()), late + found.late
+        cleaned, late = cleaned + int(spikes[keep].sum()), late + timing.late
         valid_rows += len(sound.time)
         period = period or float(np.median(np.diff(kept.time))) if len(kept.time) > 1 else period
     kept_rows, words = store.rows - start, "stamps of the recording"
@@ -237,9 +237,9 @@ def _after_gap(rows: DesignRows, row: int, width: float) -> int:
     reach = row - 1 + 2 * _ROWS_PER_WIDTH
     while True:
         times = rows.rows(slice(row - 1, min(reach, rows.count))).time
-        found = int(np.searchsorted(times, times[0] + width))
-        if found < len(times) or reach >= rows.count:
-            return row - 1 + found
+        index = int(np.searchsorted(times, times[0] + width))
+        if index < len(times) or reach >= rows.count:
+            return row - 1 + index
         reach += reach - row + 1
 
 
@@ -267,11 +267,11 @@ def trials(recordings: Sequence[CleanRecording], width: float | None) -> list[Tr
     """Evenly spread rows of the recordings, with all neighbours that the filter needs."""
     most, share = -(-_TRIAL_ROWS // len(recordings)), _MOST_IN_TRIALS // len(recordings)
     reach = 0.5 * max(width or 0.0, *WIDTHS) + float(np.abs(LAGS).max())
-    found = []
+    result = []
     for each in recordings:
         if each.rows <= share or each.exact:
             rows = min(each.rows, _MOST_IN_TRIALS)
-            found.append(Trial(each.part(0, rows), each.period, each.exact, None, most))
+            result.append(Trial(each.part(0, rows), each.period, each.exact, None, most))
             continue
         count = max(30, min(most, int(share * each.period / (2.0 * reach))))
         tables, at, end, total = [], [], 0, 0
@@ -283,8 +283,8 @@ def trials(recordings: Sequence[CleanRecording], width: float | None) -> list[Tr
             at.append(total + before - (int(fresh[0]) if fresh.size else 0))
             tables.append(part.rows_of(fresh))
             end, total = row - before + int(near[-1]) + 1, total + len(fresh)
-        found.append(Trial(_joined(tables), each.period, False, np.array(at), most))
-    return found
+        result.append(Trial(_joined(tables), each.period, False, np.array(at), most))
+    return result
 
 
 def stacked(parts: Sequence[SmoothRows]) -> SmoothRows:

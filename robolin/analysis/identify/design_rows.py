@@ -108,8 +108,8 @@ def without_known_torques(arm: Arm, rows: SmoothRows) -> SmoothRows:
     listed = parameters(arm)
     springs = [i for i, p in enumerate(listed) if p.name in OF_SPRING]
     values = np.array([listed[i].value for i in springs])
-    found = regressor(arm, rows.q, rows.qd, rows.qdd)
-    return rows._replace(tau=rows.tau - found.offset - found.matrix[..., springs] @ values)
+    linear = regressor(arm, rows.q, rows.qd, rows.qdd)
+    return rows._replace(tau=rows.tau - linear.offset - linear.matrix[..., springs] @ values)
 
 
 class Sizes(NamedTuple):
@@ -258,9 +258,9 @@ class DesignRows:
 
     def _columns(self, rows: SmoothRows) -> Floats:
         listed = self.listed
-        found = regressor(without_friction(self.arm), rows.q, rows.qd, rows.qdd)
-        columns = np.zeros((*found.matrix.shape[:2], len(listed.names)))
-        columns[..., : len(listed.columns)] = found.matrix[..., listed.columns]
+        linear = regressor(without_friction(self.arm), rows.q, rows.qd, rows.qdd)
+        columns = np.zeros((*linear.matrix.shape[:2], len(listed.names)))
+        columns[..., : len(listed.columns)] = linear.matrix[..., listed.columns]
         columns[..., listed.offsets] = np.eye(self.arm.n)
         if listed.carrier is not None:
             body = columns[..., listed.carrier : listed.carrier + 10]

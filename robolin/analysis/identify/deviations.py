@@ -213,10 +213,10 @@ def _contradicted(
     inverse: Floats, data: Floats, weight: Floats, change: Floats, bodies: Sequence[slice]
 ) -> Floats:
     """Λ of the bodies times s², the squared change per parameter that the data determine."""
-    found = weight.copy()
+    scaled = weight.copy()
     for body in bodies:
         own = weight[body, body]
         cost = float(change[body] @ own @ change[body])
         determined = float(np.trace(inverse[body] @ data[:, body]))
-        found[body, body] = own * max(1.0, cost / max(determined, 1.0))
-    return found
+        scaled[body, body] = own * max(1.0, cost / max(determined, 1.0))
+    return scaled

@@ -62,8 +62,8 @@ class Identification(DisplayMixin):
         >>> qdd = np.gradient(qd, time, axis=0, edge_order=2)
         >>> heavy = arm.with_parameters({"lower/mass": 1.2})
         >>> tau = robolin.inverse(heavy, q, qd, qdd)
-        >>> found = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
-        >>> found.stages[-1].score.mean < 1e-3 * found.stages[0].score.mean
+        >>> result = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
+        >>> result.stages[-1].score.mean < 1e-3 * result.stages[0].score.mean
         True
     """
 
@@ -104,8 +104,8 @@ class Identification(DisplayMixin):
             >>> qd = np.gradient(q, time, axis=0, edge_order=2)
             >>> qdd = np.gradient(qd, time, axis=0, edge_order=2)
             >>> tau = robolin.inverse(arm, q, qd, qdd) + [0.0, 0.5]
-            >>> found = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
-            >>> round(found.value("elbow/offset")[0], 3)
+            >>> result = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
+            >>> round(result.value("elbow/offset")[0], 3)
             0.5
         """
         if name not in self.names:
@@ -139,17 +139,17 @@ class Identification(DisplayMixin):
         return min(self.stages, key=lambda stage: stage.score.headline)
 
 
-def _model_flags(found: Identification) -> Iterator[str]:
+def _model_flags(result: Identification) -> Iterator[str]:
     def of(kind: str, least: float) -> list[str]:
-        pairs = zip(found.names, found.values, strict=True)
+        pairs = zip(result.names, result.values, strict=True)
         return [
             f"{name.rpartition('/')[0]}={value:.6g}"
             for name, value in pairs
             if name.endswith(f"/{kind}") and abs(value) > least
         ]
 
-    v0 = [f"{value:g}" for value in found.friction_velocity]
-    own = ",".join(f"{name}={v}" for name, v in zip(found.arm.joint_names, v0, strict=True))
+    v0 = [f"{value:g}" for value in result.friction_velocity]
+    own = ",".join(f"{name}={v}" for name, v in zip(result.arm.joint_names, v0, strict=True))
     velocity = v0[0] if len({*v0}) == 1 else own
     yield f"{FRICTION_REMARK} {velocity}"
     if armature := of("armature", 1e-9):
@@ -165,9 +165,9 @@ def arm_velocities(arm: Arm) -> Floats | None:
     return np.array([joint.friction_velocity or arm.friction_velocity for joint in arm.joints])
 
 
-def per_joint(arm: Arm, given: JointValues) -> Floats:
+def per_joint(arm: Arm, velocities: JointValues) -> Floats:
     """Given friction velocities as (n,)."""
-    values = as_joint_array(arm, "friction_velocity", given)
+    values = as_joint_array(arm, "friction_velocity", velocities)
     if values.ndim != 1:
         shape = f"({arm.n},)"
         raise UsageError(f"friction_velocity: must have shape {shape}, got {values.shape}")

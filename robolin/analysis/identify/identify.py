@@ -155,8 +155,8 @@ def identify(
         >>> qd = np.gradient(q, time, axis=0, edge_order=2)
         >>> qdd = np.gradient(qd, time, axis=0, edge_order=2)
         >>> tau = robolin.inverse(arm.with_parameters({"lower/mx": 0.6}), q, qd, qdd)
-        >>> found = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
-        >>> [stage.name for stage in found.stages], found.improves
+        >>> result = robolin.identify(arm, robolin.Recording(time, q, tau, qd, qdd))
+        >>> [stage.name for stage in result.stages], result.improves
         (['file', 'friction', 'payload', 'all'], True)
     """
     require_arm(arm)
@@ -194,8 +194,8 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
         raise UsageError(f"holdout: must be '{SPREAD_BLOCKS}' or between 0 and 0.9, got {part}")
     if options.friction_velocity is not None:
         per_joint(arm, options.friction_velocity)
-    given = {"width": options.width, "prior": options.prior}
-    for name, value in given.items():
+    numbers = {"width": options.width, "prior": options.prior}
+    for name, value in numbers.items():
         if value is not None and not is_real_number(value):
             raise UsageError(f"{name}: must be a number, got {value!r}")
         if value is not None and not (np.isfinite(value) and value > 0.0):
@@ -231,8 +231,9 @@ class _Identifier:
 
     def run(self, recordings: Sequence[RecordingSource]) -> Identification:
         fit, test = self._designs(recordings)
-        listed, of_arm, given = fit.listed, arm_velocities(self.arm), self.options.friction_velocity
-        velocities = of_arm if given is None else per_joint(self.arm, given)
+        listed, of_arm = fit.listed, arm_velocities(self.arm)
+        option = self.options.friction_velocity
+        velocities = of_arm if option is None else per_joint(self.arm, option)
         file_velocity = np.ones(self.arm.n) if of_arm is None else of_arm
         before = scored(test, [listed.values], file_velocity)
         require_torque_units(self.arm, before.rows.tau, before.predicted[0])
@@ -242,9 +243,9 @@ class _Identifier:
         fit.advanced = self._between(_SMOOTHED, _WEIGHTED)
         tried = FRICTION_VELOCITIES if velocities is None else velocities.tolist()
         sample = fit.sample([float(v) for v in tried])
-        found = find_weights(sample, velocities, listed.values)
+        weights = find_weights(sample, velocities, listed.values)
         sums = BlockSums(len(listed.names))
-        factor = fit.compressed(found.v0, found.weigh, sums)
+        factor = fit.compressed(weights.v0, weights.weigh, sums)
         self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
@@ -257,16 +258,16 @@ class _Identifier:
             known = _uncertainty(sums, x, programme, free)
             if name == "payload":
                 self.findings += payload_change(self.arm, listed, self._carrier, x, known)
-        after = scored(test, [x for _, _, x in fitted], found.v0)
+        after = scored(test, [x for _, _, x in fitted], weights.v0)
         stages = [Stage("file", 0, before.scores[0])]
         stages += [Stage(*f[:2], score) for f, score in zip(fitted, after.scores, strict=True)]
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
         self.notes += [*excitation_notes(fit), *known.notes(listed.names)]
-        self._state_settings(fit, sample, test, after, found.v0)
+        self._state_settings(fit, sample, test, after, weights.v0)
         return Identification(
-            arm=corrected_arm(self.arm, listed, x, found.v0),
+            arm=corrected_arm(self.arm, listed, x, weights.v0),
             names=listed.names,
             before=listed.values,
             values=x,
@@ -275,7 +276,7 @@ class _Identifier:
             covariance=known.covariance,
             share=known.share,
             stages=tuple(stages),
-            friction_velocity=found.v0,
+            friction_velocity=weights.v0,
             measured=after.rows.tau,
             predicted=after.predicted[-1],
             predicted_before=before.predicted[0],
@@ -348,10 +349,10 @@ class _Identifier:
             recording = checked_recording(recording, self.arm.n)
         require_torques(self.arm, recording)
         require_positions_near_limits(self.arm, recording)
-        found = clean(recording, self.options.clock, store)
+        cleaned = clean(recording, self.options.clock, store)
         if isinstance(recording, StoredRecording):
             recording.store.close()
-        return found
+        return cleaned
 
     def _start(self, listed: ParameterList, spread: Floats) -> Floats:
         """Start values with fixed parameters, whose prior becomes narrow."""

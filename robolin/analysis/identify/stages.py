@@ -121,9 +121,9 @@ def find_weights(
     v0 = np.full(n, _FIRST_VELOCITY) if velocities is None else velocities
     sigma = np.maximum(design.rms(design.sizes.tau), 1e-12)
     floor, equal = _EXACT * sigma, np.full(n, np.inf)
-    found = FitWeights(base, v0, sigma, equal)
+    weights = FitWeights(base, v0, sigma, equal)
     for _ in range(_ROUNDS):
-        x = _plain(design, v0, found, base)
+        x = _plain(design, v0, weights, base)
         residual = rows.tau - design.predicted(x, v0)
         if velocities is None:
             x, v0, residual = _scan_velocities(design, rows, x, v0, residual)
@@ -132,8 +132,8 @@ def find_weights(
             middle = np.maximum(ROBUST * np.median(np.abs(residual), axis=0), floor)
             kept = np.minimum(np.abs(residual), _HUBER * middle)
         sigma = np.maximum(np.sqrt(np.mean(kept**2, axis=0)), floor)
-        found = FitWeights(x, v0, sigma, middle)
-    return found
+        weights = FitWeights(x, v0, sigma, middle)
+    return weights
 
 
 def _plain(design: DesignRows, v0: Floats, weights: FitWeights, base: Floats) -> Floats:
@@ -150,7 +150,7 @@ def _scan_velocities(
     design: DesignRows, rows: SmoothRows, x: Floats, v0: Floats, residual: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """The friction velocity of every joint that leaves the smallest residual, and its friction."""
-    found, best, fitted = v0.copy(), residual.copy(), x.copy()
+    velocities, best, fitted = v0.copy(), residual.copy(), x.copy()
     listed, n = design.listed, design.arm.n
     own = residual + x[listed.friction] * design.all_friction(v0)
     limit = 4.0 * ROBUST * np.median(np.abs(residual), axis=0) + 1e-300
@@ -165,11 +165,11 @@ def _scan_velocities(
             left = own[:, j] - columns @ change
             cost = float(np.sum(np.minimum(np.abs(left), limit[j]) ** 2))
             if cost < smallest[j] * (1.0 - _CLEARLY):
-                smallest[j], found[j], best[:, j] = cost, candidate, left
+                smallest[j], velocities[j], best[:, j] = cost, candidate, left
                 fitted[listed.friction.start + j] = change[0]
                 fitted[damping[j]] = x[damping[j]] + change[1]
                 fitted[listed.offsets.start + j] = x[listed.offsets.start + j] + change[2]
-    return fitted, found, best
+    return fitted, velocities, best
 
 
 def fit_stage(
@@ -190,17 +190,17 @@ def fit_stage(
     R, z = factor[:-1, :-1], factor[:-1, -1]
     chosen = set(free)
     bodies = [b for b in listed.bodies if b in chosen]
-    place = {name: i for i, name in enumerate(free)}
+    free_index = {name: i for i, name in enumerate(free)}
     signed = [i for i in listed.of("damping", "armature", "friction") if i in chosen]
     fixed = start.copy()
     fixed[index] = 0.0
     inside = start[index].copy()
-    positive = np.array([place[i] for i in signed], dtype=np.intp)
+    positive = np.array([free_index[i] for i in signed], dtype=np.intp)
     programme = ConvexFit(
         factor=R[:, index],
         target=z - R @ fixed,
         start=inside,
-        bodies=[place[b] for b in bodies],
+        bodies=[free_index[b] for b in bodies],
         trust=np.array([trust[listed.bodies.index(b)] for b in bodies]),
         positive=positive,
         spread=spread[index],
