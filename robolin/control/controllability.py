@@ -35,8 +35,8 @@ class Reachability(DisplayMixin):
 
     Example:
         >>> model = robolin.state_space(robolin.load("panda"), np.zeros(7))
-        >>> found = model.controllability()
-        >>> found.dimension.item(), found.complete.item()
+        >>> result = model.controllability()
+        >>> result.dimension.item(), result.complete.item()
         (14, True)
     """
 

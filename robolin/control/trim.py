@@ -54,8 +54,8 @@ class Trim(DisplayMixin):
 
     Example:
         >>> arm = robolin.load("acrobot")
-        >>> found = robolin.trim(arm, [3.0, 0.1])
-        >>> bool(found.residual < 1e-9), found.tau[0].item()
+        >>> result = robolin.trim(arm, [3.0, 0.1])
+        >>> bool(result.residual < 1e-9), result.tau[0].item()
         (True, 0.0)
     """
 

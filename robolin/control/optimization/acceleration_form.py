@@ -191,14 +191,14 @@ class AccelerationForm:
             if 0.5 * decrease <= tolerance * abs(cost) or decrease <= COST_ROUNDING * abs(cost):
                 progress.reason = "converged"
                 return True
-            found = self._search(cost, decrease)
-            if found is None:
+            step = self._search(cost, decrease)
+            if step is None:
                 if self.damping >= DAMPING_RANGE[1] or 0.5 * decrease <= 1e-9 * abs(cost):
                     progress.reason = "no step reduces the cost"
                     return 0.5 * decrease <= 1e-9 * abs(cost)
                 self.damping = max(1e-6 * self._scale(), 10.0 * self.damping)
                 continue
-            cost, fraction = found
+            cost, fraction = step
             self.damping = 0.0 if self.damping < 1e-12 else 0.1 * self.damping
             progress.costs.append(cost)
             progress.fractions.append(fraction)

@@ -144,23 +144,23 @@ def satisfy(
     for _ in range(OUTER_ITERATIONS):
         converged = form.iterate(min(INNER_ITERATIONS, most - used), max(inner, tolerance))
         used = form.iterations
-        found = violation(form, tolerances)
-        if found.worst <= 1.0 and inner <= tolerance:
+        excess = violation(form, tolerances)
+        if excess.worst <= 1.0 and inner <= tolerance:
             if converged or used >= most:
                 return converged, True
-        elif found.worst <= 1.0:
+        elif excess.worst <= 1.0:
             # the limits hold: now converge the cost
             inner = tolerance
         _update(form)
-        slow = (found.limits > FALL * before) & (found.limits > 1.0)
-        slow_goal = found.goal > max(FALL * goal_before, 1.0)
+        slow = (excess.limits > FALL * before) & (excess.limits > 1.0)
+        slow_goal = excess.goal > max(FALL * goal_before, 1.0)
         if (form.cost_terms.penalty > 0.5 * LARGEST_GROWTH * first_penalty).any():
             # no penalty brings the motion inside: there is none
             if slow.any() or slow_goal:
                 break
         else:
             _grow(form, slow, slow_goal)
-        before, goal_before = found.limits, found.goal
+        before, goal_before = excess.limits, excess.goal
         inner = max(inner * TIGHTEN, tolerance)
         if used >= most:
             break

@@ -31,8 +31,8 @@ def guesses(
     if problem.residual is not None:
         bounds = problem.ranges.q_lower, problem.ranges.q_upper
         first = np.clip(problem.start[0], *bounds)
-        found, _ = solutions(problem.residual, first, bounds, 8 * count, seed, 1e-7)
-        ends = list(found[:count]) or ends
+        reaching, _ = solutions(problem.residual, first, bounds, 8 * count, seed, 1e-7)
+        ends = list(reaching[:count]) or ends
     rng, found_paths = np.random.default_rng(seed), []
     for i in range(count):
         path = smooth_path(problem, ends[i % len(ends)])
@@ -75,6 +75,6 @@ def torque_guesses(problem: Problem, starts: int, seed: int, initial: TimedMotio
         if tau is None:
             raise UsageError("must have torques for an arm with passive joints", where="initial")
         at = np.asarray(initial.time, dtype=float)
-        given = np.asarray(tau, dtype=float)[:, list(problem.actuated)]
-        u[0] = np.stack([np.interp(problem.time[:N], at, given[:, i]) for i in range(m)], axis=-1)
+        torques = np.asarray(tau, dtype=float)[:, list(problem.actuated)]
+        u[0] = np.stack([np.interp(problem.time[:N], at, torques[:, i]) for i in range(m)], axis=-1)
     return u

@@ -81,8 +81,8 @@ class PoseResidual:
     def __init__(self, arm: Arm, goal: PoseGoal, engine: Engine = "auto") -> None:
         self._engine = engine
         # callers without type checks
-        given: object = goal
-        if not isinstance(given, PoseGoal):
+        argument: object = goal
+        if not isinstance(argument, PoseGoal):
             hint = "use robolin.PoseGoal(frame, position)"
             raise UsageError(f"goal: must be a PoseGoal, got {type(goal).__name__}", hint=hint)
         self.arm = at_frame(arm, goal.frame)
@@ -129,8 +129,8 @@ class InverseKinematics(DisplayMixin):
 
     Example:
         >>> arm = robolin.load("ur5")
-        >>> found = robolin.ik(arm, robolin.PoseGoal("tool0", [0.4, 0.2, 0.5]))
-        >>> robolin.jacobian(arm, found.q, frame="tool0").position.round(6)
+        >>> result = robolin.ik(arm, robolin.PoseGoal("tool0", [0.4, 0.2, 0.5]))
+        >>> robolin.jacobian(arm, result.q, frame="tool0").position.round(6)
         array([0.4, 0.2, 0.5])
     """
 
@@ -177,8 +177,8 @@ def ik(
         >>> arm = robolin.load("panda")
         >>> down = [[1, 0, 0], [0, -1, 0], [0, 0, -1]]
         >>> goal = robolin.PoseGoal("panda_hand_tcp", [0.5, 0.1, 0.3], down)
-        >>> found = robolin.ik(arm, goal, q=arm.poses["home"])
-        >>> found.position_error < 1e-9 and found.orientation_error < 1e-9
+        >>> result = robolin.ik(arm, goal, q=arm.poses["home"])
+        >>> result.position_error < 1e-9 and result.orientation_error < 1e-9
         True
     """
     require_arm(arm)
@@ -190,11 +190,15 @@ def ik(
     bounds = _bounds(arm, limits)
     first = _first_start(arm, q, *bounds)
     residual = PoseResidual(arm, goal)
-    found, error = solutions(residual, first, bounds, starts, seed, tolerance)
-    if not len(found):
+    positions, error = solutions(residual, first, bounds, starts, seed, tolerance)
+    if not len(positions):
         raise _unreachable(arm, residual, error, starts, limits)
     return InverseKinematics(
-        found[0], float(error.distance[0]), float(error.angle[0]), len(found), residual.frame
+        positions[0],
+        float(error.distance[0]),
+        float(error.angle[0]),
+        len(positions),
+        residual.frame,
     )
 
 
@@ -212,13 +216,13 @@ def solutions(
     """
     arm = residual.arm
     positions = np.concatenate([first[None], _random_starts(*bounds, starts - 1, seed)])
-    found, error = _descend(arm, residual, positions, bounds, tolerance)
+    ends, error = _descend(arm, residual, positions, bounds, tolerance)
     reached = np.flatnonzero((error.distance <= tolerance) & (error.angle <= tolerance))
     if not len(reached):
-        return found[:0], error
-    away = np.abs(difference(arm, first, found[reached])).max(axis=-1)
+        return ends[:0], error
+    away = np.abs(difference(arm, first, ends[reached])).max(axis=-1)
     rows = reached[np.argsort(away, kind="stable")]
-    return found[rows], GoalError(*(part[rows] for part in error))
+    return ends[rows], GoalError(*(part[rows] for part in error))
 
 
 def _descend(

@@ -50,14 +50,14 @@ class Program:
         quiet = {"ipopt.print_level": 0, "print_time": False, "ipopt.sb": "yes"}
         options = {**quiet, "ipopt.max_iter": iterations, "ipopt.tol": 1e-9, "error_on_fail": False}
         solver = cs.nlpsol("solver", "ipopt", program, options)
-        found = solver(
+        solution = solver(
             x0=np.concatenate(self.guess),
             lbx=np.concatenate([low for low, _ in self.bounds]),
             ubx=np.concatenate([high for _, high in self.bounds]),
             lbg=np.concatenate(self.lower),
             ubg=np.concatenate(self.upper),
         )
-        return np.asarray(found["x"]).ravel(), solver.stats()
+        return np.asarray(solution["x"]).ravel(), solver.stats()
 
 
 def solve_with_ipopt(
@@ -135,9 +135,9 @@ def _accelerations(problem: Problem, cs: Any, iterations: int, initial: Any) -> 
         program.require(tau, cost.lower[:N, 2], cost.upper[:N, 2])
     _add_cost(problem, program, (q, v, tau), cost)
     _pose(problem, program, q[:, N])
-    found, stats = program.solve(iterations)
+    solution, stats = program.solve(iterations)
     solved = AccelerationForm(
-        problem.arm, dt, problem.start, found[-N * n :].reshape(N, n), cost, problem.terminal()
+        problem.arm, dt, problem.start, solution[-N * n :].reshape(N, n), cost, problem.terminal()
     )
     solved.backward()
     K = solved.torque_gains()
@@ -175,9 +175,9 @@ def _torques(problem: Problem, cs: Any, iterations: int, initial: Any) -> tuple[
     program.require(x[:, 1:] - step.map(N)(x[:, :N], u))
     _add_cost(problem, program, (q, v, cs.mtimes(select, u)), cost)
     _pose(problem, program, q[:, N])
-    found, stats = program.solve(iterations)
+    solution, stats = program.solve(iterations)
     solved = TorqueForm(
-        knots, x0, found[-N * len(act) :].reshape(1, N, len(act)), cost, problem.terminal()
+        knots, x0, solution[-N * len(act) :].reshape(1, N, len(act)), cost, problem.terminal()
     )
     _, K, _, _ = solved._backward(np.array([0]))
     tau = knots.torque(np.concatenate([solved.u[0], solved.u[0, -1:]]))

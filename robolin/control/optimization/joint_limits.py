@@ -63,17 +63,17 @@ def scaled_ranges(
 ) -> JointRanges:
     """Limits of the file, scaled (positions are not), or those that replace them."""
     require_real(limit_scale=scale)
-    found, n = joint_ranges(arm), arm.n
+    ranges, n = joint_ranges(arm), arm.n
     if not limits:
         none = np.full(n, np.inf)
-        found = JointRanges(-none, none, none, -none, none)
-    speed, low, high = scale * found.qd_upper, scale * found.tau_lower, scale * found.tau_upper
+        ranges = JointRanges(-none, none, none, -none, none)
+    speed, low, high = scale * ranges.qd_upper, scale * ranges.tau_lower, scale * ranges.tau_upper
     if max_speed is not None:
         speed = require_positive(arm, name_of_speed, max_speed)
     if max_effort is not None:
         high = require_positive(arm, "max_effort", max_effort)
         low = -high
-    return JointRanges(found.q_lower, found.q_upper, speed, low, high)
+    return JointRanges(ranges.q_lower, ranges.q_upper, speed, low, high)
 
 
 def require_positive(arm: Arm, name: str, value: JointValues) -> Floats:

@@ -177,12 +177,12 @@ class Code:
     ) -> None:
         """Four rows from `row` and the vectors at shift + columns."""
 
-        def place(matrix: tuple[Any, int], r: int, c: int) -> Any:
+        def address(matrix: tuple[Any, int], r: int, c: int) -> Any:
             pointer, stride = matrix
             start = self.b.mul(row, integer(stride)) if not isinstance(row, int) else row * stride
             return self.at(pointer, start, shift, r * stride + c)
 
-        sums = [self.load_vector(place(source, r, c)) for r in range(TILE_ROWS) for c in columns]
+        sums = [self.load_vector(address(source, r, c)) for r in range(TILE_ROWS) for c in columns]
         for A, A_stride, B, B_stride, count, minus in terms:
             with self.loop(0, count, sums) as (k, values):
                 A_row = self.at(A, self.b.mul(k, integer(A_stride)), row)
@@ -196,7 +196,7 @@ class Code:
                         values[at] = add(values[at], self.b.fmul(left, vector))
         for r in range(TILE_ROWS):
             for j, c in enumerate(columns):
-                self.store_vector(sums[r * len(columns) + j], place(target, r, c))
+                self.store_vector(sums[r * len(columns) + j], address(target, r, c))
 
     def transposed(self, rows: Sequence[Any]) -> list[Any]:
         """Transpose of a block of four vectors."""

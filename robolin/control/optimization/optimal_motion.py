@@ -51,10 +51,10 @@ class OptimalMotion(DisplayMixin):
 
     Example:
         >>> arm = robolin.load("two-link")
-        >>> found = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
-        >>> found.q[-1].round(4), found.converged
+        >>> result = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
+        >>> result.q[-1].round(4), result.converged
         (array([ 1. , -0.5]), True)
-        >>> found.K.shape
+        >>> result.K.shape
         (101, 2, 4)
     """
 
@@ -103,8 +103,8 @@ class OptimalMotion(DisplayMixin):
 
         Example:
             >>> arm = robolin.load("two-link")
-            >>> found = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
-            >>> motion = robolin.simulate(arm, 0.0, duration=1.0, control=found.feedback())
+            >>> result = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
+            >>> motion = robolin.simulate(arm, 0.0, duration=1.0, control=result.feedback())
             >>> motion.q[-1].round(2)
             array([ 1. , -0.5])
         """
@@ -147,10 +147,10 @@ def goal_error(problem: Problem, q: Floats) -> dict[str, float]:
     """Distance of positions from the goal by unit; {} without a goal."""
     if problem.residual is not None:
         pose = problem.residual(q)
-        found = {"m": float(pose.distance)}
+        errors = {"m": float(pose.distance)}
         if problem.residual.rotation is not None:
-            found["rad"] = float(pose.angle)
-        return found
+            errors["rad"] = float(pose.angle)
+        return errors
     if problem.goal is None:
         return {}
     return by_unit(problem.arm, q - problem.goal)

@@ -110,8 +110,8 @@ def optimize(
     Example:
         >>> arm = robolin.load("panda")
         >>> goal = robolin.PoseGoal("panda_hand_tcp", [0.5, 0.2, 0.4])
-        >>> found = robolin.optimize(arm, goal, q=arm.poses["home"], duration=1.0)
-        >>> robolin.jacobian(arm, found.q[-1], frame="panda_hand_tcp").position.round(5)
+        >>> result = robolin.optimize(arm, goal, q=arm.poses["home"], duration=1.0)
+        >>> robolin.jacobian(arm, result.q[-1], frame="panda_hand_tcp").position.round(5)
         array([0.5, 0.2, 0.4])
     """
     require_compiler("optimize")

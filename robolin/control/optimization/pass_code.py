@@ -62,11 +62,11 @@ class BackwardCode:
         arguments += [(name, REAL_POINTER) for name in names]
         arguments += [("P_stride", WHOLE), ("KT", REAL_POINTER)]
         self.code = Code(module, "backward", arguments, REAL_TYPE)
-        given = self.code.arguments
-        self.N, self.dt, self.damping = given["N"], given["dt"], given["damping"]
-        self.given = given
+        parameters = self.code.arguments
+        self.N, self.dt, self.damping = parameters["N"], parameters["dt"], parameters["damping"]
+        self.parameters = parameters
         parts = self.layout.parts
-        self.part = {name: self.code.at(given["work"], at) for name, at in parts.items()}
+        self.part = {name: self.code.at(parameters["work"], at) for name, at in parts.items()}
         self.cost_size = self.code.b.mul(
             self.code.b.add(self.N, integer(1)), integer(3 * self.layout.n)
         )
@@ -77,10 +77,10 @@ class BackwardCode:
         self._terminal()
         carried = [float_constant(0.0)]
         with code.loop(0, self.N, carried, down=True) as (knot, values):
-            after = b.mul(b.add(knot, integer(1)), self.given["P_stride"])
-            next_P = code.at(self.given["P"], after)
-            P = code.at(self.given["P"], b.mul(knot, self.given["P_stride"]))
-            KT = code.at(self.given["KT"], b.mul(knot, integer(layout.K_size)))
+            after = b.mul(b.add(knot, integer(1)), self.parameters["P_stride"])
+            next_P = code.at(self.parameters["P"], after)
+            P = code.at(self.parameters["P"], b.mul(knot, self.parameters["P_stride"]))
+            KT = code.at(self.parameters["KT"], b.mul(knot, integer(layout.K_size)))
             self._propagate(next_P)
             self._scale(knot)
             self._accumulate_inputs()
@@ -96,25 +96,27 @@ class BackwardCode:
     def _terminal(self) -> None:
         """Add the stage terms of the last knot to its cost-to-go."""
         code, b, layout = self.code, self.code.b, self.layout
-        last = code.at(self.given["P"], b.mul(self.N, self.given["P_stride"]))
+        last = code.at(self.parameters["P"], b.mul(self.N, self.parameters["P_stride"]))
         for group in (0, 1):
             with code.loop(0, layout.n, []) as (i, _):
                 in_x = b.add(
                     b.mul(self.N, integer(2 * layout.n)), b.add(i, integer(group * layout.n))
                 )
-                y = code.load(code.at(self.given["x"], in_x))
+                y = code.load(code.at(self.parameters["x"], in_x))
                 at = b.add(
                     b.mul(self.N, integer(3 * layout.n)), b.add(i, integer(group * layout.n))
                 )
-                *_, gradient, hessian = stage_term(code, y, self.given["cost"], self.cost_size, at)
+                *_, gradient, hessian = stage_term(
+                    code, y, self.parameters["cost"], self.cost_size, at
+                )
                 row = b.add(i, integer(group * layout.np))
                 start = b.mul(row, integer(layout.P_columns))
                 self._add(code.at(last, start, row), hessian)
-                place = code.at(last, start, 2 * layout.np)
-                code.store(b.fadd(code.load(place), gradient), place)
+                target = code.at(last, start, 2 * layout.np)
+                code.store(b.fadd(code.load(target), gradient), target)
 
-    def _add(self, place: Any, value: Any) -> None:
-        self.code.store(self.code.b.fadd(self.code.load(place), value), place)
+    def _add(self, target: Any, value: Any) -> None:
+        self.code.store(self.code.b.fadd(self.code.load(target), value), target)
 
     def _propagate(self, P: Any) -> None:
         """W from the cost-to-go of the next knot; `propagated` in NumPy."""
@@ -158,23 +160,29 @@ class BackwardCode:
         with code.loop(0, n, []) as (i, _):
             self._add(code.at(W, b.mul(i, integer(C + 1))), self.damping)
             for group in (0, 1):
-                y = code.load(code.at(self.given["x"], b.mul(knot, integer(2 * n)), i, group * n))
+                y = code.load(
+                    code.at(self.parameters["x"], b.mul(knot, integer(2 * n)), i, group * n)
+                )
                 at = b.add(first, b.add(i, integer(group * n)))
-                *_, gradient, hessian = stage_term(code, y, self.given["cost"], self.cost_size, at)
+                *_, gradient, hessian = stage_term(
+                    code, y, self.parameters["cost"], self.cost_size, at
+                )
                 row = b.add(i, integer((group + 1) * n4))
                 start = b.mul(row, integer(C))
                 self._add(code.at(W, start, row), hessian)
                 self._add(code.at(W, start, 3 * n4), gradient)
-            tau = code.load(code.at(self.given["tau"], b.mul(knot, integer(n)), i))
+            tau = code.load(code.at(self.parameters["tau"], b.mul(knot, integer(n)), i))
             at = b.add(first, b.add(i, integer(2 * n)))
-            *_, gradient, hessian = stage_term(code, tau, self.given["cost"], self.cost_size, at)
+            *_, gradient, hessian = stage_term(
+                code, tau, self.parameters["cost"], self.cost_size, at
+            )
             row = b.mul(i, integer(C))
             J, scaled = (code.at(self.part[name], row) for name in ("J", "scaled"))
             source = b.add(b.mul(knot, integer(n * n)), b.mul(i, integer(n)))
             h = code.spread(hessian)
             for group, name in enumerate(("M", "Jq", "Jv")):
                 for c in range(0, n4, SIMD):
-                    vector = code.load_vector(code.at(self.given[name], source, c))
+                    vector = code.load_vector(code.at(self.parameters[name], source, c))
                     if c + SIMD > n:
                         lanes = [k if c + k < n else SIMD + k for k in range(SIMD)]
                         vector = code.pick(vector, ir.Constant(VECTOR_TYPE, [0.0] * SIMD), lanes)
@@ -214,9 +222,9 @@ class BackwardCode:
                     ratio = code.spread(b.fmul(code.load(code.at(own, j)), inverse))
                     other = code.at(W, b.mul(j, integer(C)))
                     for c, vector in zip(columns, vectors, strict=True):
-                        place = code.at(other, c)
-                        less = b.fsub(code.load_vector(place), b.fmul(ratio, vector))
-                        code.store_vector(less, place)
+                        target = code.at(other, c)
+                        less = b.fsub(code.load_vector(target), b.fmul(ratio, vector))
+                        code.store_vector(less, target)
 
     def _accumulate_states(self, P: Any) -> None:
         """Rows of δq and δv: W + Jᵀ h J - Zᵀ W of the rows of δa, into P."""
@@ -236,8 +244,8 @@ class BackwardCode:
         with code.loop(0, 2 * n4, []) as (i, _):
             row = code.at(W, code.b.mul(code.b.add(i, integer(n4)), integer(C)), n4)
             for c in range(0, PC, SIMD):
-                place = code.at(P, code.b.mul(i, integer(PC)), c)
-                code.store_vector(code.load_vector(code.at(row, c)), place)
+                target = code.at(P, code.b.mul(i, integer(PC)), c)
+                code.store_vector(code.load_vector(code.at(row, c)), target)
 
     def _substitute(self) -> None:
         """X = [K, k] by back substitution in the rows of δa."""
@@ -255,8 +263,8 @@ class BackwardCode:
                     values[k] = b.fsub(values[k], b.fmul(ratio, vector))
             inverse = code.spread(code.load(code.at(self.part["inverse"], i)))
             for c, vector in zip(columns, rows, strict=True):
-                place = code.at(X, b.mul(i, integer(PC)), c)
-                code.store_vector(b.fmul(vector, inverse), place)
+                target = code.at(X, b.mul(i, integer(PC)), c)
+                code.store_vector(b.fmul(vector, inverse), target)
 
     def _store_gains(self, KT: Any, decrease: Any) -> Any:
         """Store K transposed and k; add the decrease of this knot."""
@@ -282,9 +290,9 @@ def build_step(module: Any, n: int) -> None:
     arguments = [("N", WHOLE), ("dt", REAL_TYPE)]
     arguments += [(name, REAL_POINTER) for name in ("KT", "work", "dx", "da")]
     code = Code(module, "step", arguments, ir.VoidType())
-    b, given, n4 = code.b, code.arguments, layout.np
+    b, parameters, n4 = code.b, code.arguments, layout.np
     groups = range(0, n4, SIMD)
-    dt, zero = code.spread(given["dt"]), ir.Constant(VECTOR_TYPE, [0.0] * SIMD)
+    dt, zero = code.spread(parameters["dt"]), ir.Constant(VECTOR_TYPE, [0.0] * SIMD)
     # q, then v; the vectors of a row are stored in order, so that padding is overwritten
     state = [zero for _ in range(2) for _ in groups]
     count = len(groups)
@@ -294,28 +302,28 @@ def build_step(module: Any, n: int) -> None:
             code.store_vector(vector, code.at(pointer, c))
 
     for group in (0, 1):
-        store_row(code.at(given["dx"], group * n), state[:count])
-    with code.loop(0, given["N"], state) as (knot, values):
-        KT = code.at(given["KT"], b.mul(knot, integer(layout.K_size)))
+        store_row(code.at(parameters["dx"], group * n), state[:count])
+    with code.loop(0, parameters["N"], state) as (knot, values):
+        KT = code.at(parameters["KT"], b.mul(knot, integer(layout.K_size)))
         for group in (0, 1):
             part = values[group * count : (group + 1) * count]
-            store_row(code.at(given["work"], group * n4), part)
+            store_row(code.at(parameters["work"], group * n4), part)
         da = [b.fneg(code.load_vector(code.at(KT, 2 * n4 * n4 + c))) for c in groups]
         for group in (0, 1):
             with code.loop(0, n, da) as (j, sums):
-                x = code.spread(code.load(code.at(given["work"], group * n4, j)))
+                x = code.spread(code.load(code.at(parameters["work"], group * n4, j)))
                 row = code.at(KT, b.mul(b.add(j, integer(group * n4)), integer(n4)))
                 for k, c in enumerate(groups):
                     term = b.fmul(code.load_vector(code.at(row, c)), x)
                     sums[k] = b.fsub(sums[k], term)
-        store_row(code.at(given["da"], b.mul(knot, integer(n))), da)
+        store_row(code.at(parameters["da"], b.mul(knot, integer(n))), da)
         for k in range(count):
             values[count + k] = b.fadd(values[count + k], b.fmul(dt, da[k]))
             values[k] = b.fadd(values[k], b.fmul(dt, values[count + k]))
         after = b.mul(b.add(knot, integer(1)), integer(2 * n))
         for group in (0, 1):
             part = values[group * count : (group + 1) * count]
-            store_row(code.at(given["dx"], after, group * n), part)
+            store_row(code.at(parameters["dx"], after, group * n), part)
     b.ret_void()
 
 
@@ -323,21 +331,21 @@ def build_cost(module: Any, n: int) -> None:
     """Code of `cost`: one sum per quantity and joint over the knots, then their sum."""
     arguments = [("N", WHOLE)] + [(name, REAL_POINTER) for name in ("x", "tau", "cost", "work")]
     code = Code(module, "cost", arguments, REAL_TYPE)
-    b, given = code.b, code.arguments
-    knots = b.add(given["N"], integer(1))
+    b, parameters = code.b, code.arguments
+    knots = b.add(parameters["N"], integer(1))
     size = b.mul(knots, integer(3 * n))
     with code.loop(0, 3 * n, []) as (i, _):
-        code.store(float_constant(0.0), code.at(given["work"], i))
+        code.store(float_constant(0.0), code.at(parameters["work"], i))
     with code.loop(0, knots, []) as (knot, _):
         for name, first, count in (("x", 0, 2 * n), ("tau", 2 * n, n)):
             with code.loop(0, count, []) as (i, _):
-                y = code.load(code.at(given[name], b.mul(knot, integer(count)), i))
+                y = code.load(code.at(parameters[name], b.mul(knot, integer(count)), i))
                 at = b.add(b.mul(knot, integer(3 * n)), b.add(i, integer(first)))
-                weight, r, penalty, e, _, _ = stage_term(code, y, given["cost"], size, at)
+                weight, r, penalty, e, _, _ = stage_term(code, y, parameters["cost"], size, at)
                 term = b.fadd(b.fmul(weight, b.fmul(r, r)), b.fmul(penalty, b.fmul(e, e)))
-                place = code.at(given["work"], i, first)
-                code.store(b.fadd(code.load(place), term), place)
+                target = code.at(parameters["work"], i, first)
+                code.store(b.fadd(code.load(target), term), target)
     total = [float_constant(0.0)]
     with code.loop(0, 3 * n, total) as (i, values):
-        values[0] = b.fadd(values[0], code.load(code.at(given["work"], i)))
+        values[0] = b.fadd(values[0], code.load(code.at(parameters["work"], i)))
     b.ret(b.fmul(float_constant(0.5), total[0]))

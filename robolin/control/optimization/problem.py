@@ -231,8 +231,8 @@ class TimedMotion(Protocol):
 def sampled_motion(arm: Arm, follow: TimedMotion, time: Floats) -> Floats:
     """Positions and velocities (knots, 2, n) of a motion at the knots, linear between rows."""
     at, q = np.asarray(follow.time, dtype=float), np.asarray(follow.q, dtype=float)
-    given = getattr(follow, "qd", None)
-    qd = np.gradient(q, at, axis=0) if given is None else np.asarray(given, dtype=float)
+    velocities = getattr(follow, "qd", None)
+    qd = np.gradient(q, at, axis=0) if velocities is None else np.asarray(velocities, dtype=float)
     if q.ndim != 2 or q.shape != (len(at), arm.n) or (np.diff(at) <= 0.0).any():
         raise RobolinError("follow: must have increasing times and one row of positions for each")
     columns = [np.interp(time, at, values[:, i]) for values in (q, qd) for i in range(arm.n)]
@@ -256,15 +256,17 @@ def weights(
     table[0] = FOLLOW_WEIGHT if follows else 0.0
     table[1] = _inverse_square(ranges.qd_upper)
     table[2] = _inverse_square(most)
-    for word, rows, given in (("Q", (0, 1), Q), ("R", (2,), R)):
-        if given is None:
+    for word, rows, weight in (("Q", (0, 1), Q), ("R", (2,), R)):
+        if weight is None:
             continue
-        if is_real_number(given):
-            table[list(rows)] = _weight(word, given)
+        if is_real_number(weight):
+            table[list(rows)] = _weight(word, weight)
             continue
-        if not isinstance(given, Mapping):
-            raise UsageError(f"must be a number or a mapping from names, got {given!r}", where=word)
-        _set_named(table, word, rows, given, joints)
+        if not isinstance(weight, Mapping):
+            raise UsageError(
+                f"must be a number or a mapping from names, got {weight!r}", where=word
+            )
+        _set_named(table, word, rows, weight, joints)
     table[2, [i for i in range(arm.n) if i not in actuated]] = 0.0
     if not (table[2, list(actuated)] > 0.0).all():
         raise UsageError("R: every actuated joint needs a weight > 0")
@@ -275,12 +277,12 @@ _WORDS = {"q": 0, "position": 0, "qd": 1, "velocity": 1, "effort": 2}
 
 
 def _set_named(
-    table: Floats, word: str, rows: tuple[int, ...], given: Mapping[str, Any], joints: Any
+    table: Floats, word: str, rows: tuple[int, ...], named: Mapping[str, Any], joints: Any
 ) -> None:
     """Set weights such as q, qd, elbow/q, and of torques elbow or elbow/effort."""
     every = {name: i for name, i in _WORDS.items() if i in rows}
     # common weights first, so that those of a joint override them
-    for name, value in sorted(given.items(), key=lambda item: item[0] not in every):
+    for name, value in sorted(named.items(), key=lambda item: item[0] not in every):
         number = _weight(name, value)
         joint, _, part = name.rpartition("/")
         if name in every:

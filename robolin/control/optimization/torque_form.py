@@ -319,19 +319,19 @@ def satisfy_all(
         raise RobolinError(
             "the motion of every start diverges", hint="use a shorter --dt or another guess"
         )
-    found = violations(form, tolerances)
+    excess = violations(form, tolerances)
     for _ in range(OUTER_ITERATIONS):
         form.done = diverged.copy()
         count = min(INNER_ITERATIONS, most - used)
         form.iterate(count, max(inner, tolerance))
         used += count
-        found = violations(form, tolerances)
+        excess = violations(form, tolerances)
         last = inner <= tolerance
-        if (last and ((found <= 1.0) | diverged).all()) or used >= most:
+        if (last and ((excess <= 1.0) | diverged).all()) or used >= most:
             break
-        _update(form, found > np.maximum(FALL * before, 1.0))
-        before, inner = found, max(0.1 * inner, tolerance)
-    return np.where(diverged | form.diverged, np.inf, found)
+        _update(form, excess > np.maximum(FALL * before, 1.0))
+        before, inner = excess, max(0.1 * inner, tolerance)
+    return np.where(diverged | form.diverged, np.inf, excess)
 
 
 def violations(form: TorqueForm, tolerances: MotionTolerances) -> Floats:

@@ -196,9 +196,9 @@ class _Rollout(FunctionBuilder):
 
     def _keep_rates(self, row: Any) -> None:
         b = self.b
-        place = b.mul(self.add_up(b.mul(row, self.count), self.arm), self.n)
+        start = b.mul(self.add_up(b.mul(row, self.count), self.arm), self.n)
         for name, source in (("kept_command", self.command), ("kept_qdd", self._dv())):
-            target = self.at(self.pointer(name), place)
+            target = self.at(self.pointer(name), start)
             self.copy(target, source, self.joints)
 
     def _dv(self) -> Any:
@@ -313,9 +313,9 @@ class _Rollout(FunctionBuilder):
                 with self.loop(self.memory) as i:
                     self.put(self.get(z, b.mul(row, self.memory), i), x, behind, i)
             with self.loop(motors) as j:
-                place = self.add_up(own, b.load(b.gep(index, [j])))
-                gains, torque = self.at(at["K"], b.mul(j, states)), self.get(self.command, place)
-                self.put(self._with_products(b.fsub, torque, gains, x, states), self.command, place)
+                motor = self.add_up(own, b.load(b.gep(index, [j])))
+                gains, torque = self.at(at["K"], b.mul(j, states)), self.get(self.command, motor)
+                self.put(self._with_products(b.fsub, torque, gains, x, states), self.command, motor)
             if self.code.integrals:
                 self._integral_rates(row, x, states)
 
@@ -409,15 +409,15 @@ class _Rollout(FunctionBuilder):
 
     def _reference(self, t: Any, sizes: dict[str, Any]) -> dict[str, Any]:
         """Arrays of the reference at time t, each one row; the memory after them is free."""
-        place = self.rest
+        target = self.rest
         if not self.code.moving:
-            self.after_reference = place
+            self.after_reference = target
             return {name: self.pointer(name) for name in sizes}
-        found, jobs = {}, []
+        arrays, jobs = {}, []
         for name, size in sizes.items():
-            jobs.append((self.pointer(name), place, size))
-            found[name], place = place, self.at(place, size)
-        self.after_reference = place
+            jobs.append((self.pointer(name), target, size))
+            arrays[name], target = target, self.at(target, size)
+        self.after_reference = target
         rows, cursor = self.field("rows"), self.cursor_of["reference"]
         self.interpolate(cursor, self.pointer("time"), rows, t, jobs)
-        return found
+        return arrays

@@ -143,8 +143,8 @@ def scheduled(
         hint = f"integrators: {', '.join(INTEGRATOR_NAMES)}"
         raise UsageError(f"unknown integrator '{chosen}'", where="integrator", hint=hint)
     optional = {"dt": dt, "rtol": rtol, "atol": atol}
-    given = {name: value for name, value in optional.items() if value is not None}
-    require_real(duration=duration, **given)
+    numbers = {name: value for name, value in optional.items() if value is not None}
+    require_real(duration=duration, **numbers)
     for name, value in (("duration", duration), ("dt", dt), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (isfinite(value) and value > 0.0):
             raise UsageError(f"{name}: must be > 0, got {value:g}")
