@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from robolin.core.arm import Arm
 
 
-def identification_sections(arm: Arm, found: Identification) -> Iterator[ReportSection]:
-    first, last = found.stages[0], found.stages[-1]
-    yield TextLines([*_verdict(found)])
-    names = [stage.name for stage in found.stages]
+def identification_sections(arm: Arm, result: Identification) -> Iterator[ReportSection]:
+    first, last = result.stages[0], result.stages[-1]
+    yield TextLines([*_verdict(result)])
+    names = [stage.name for stage in result.stages]
     rows = [
         (
             joint,
-            *(percentage(stage.score.moving[j]) for stage in found.stages),
+            *(percentage(stage.score.moving[j]) for stage in result.stages),
             percentage(last.score.all_rows[j]),
-            f"{found.friction_velocity[j]:g}",
+            f"{result.friction_velocity[j]:g}",
         )
         for j, joint in enumerate(arm.joint_names)
     ]
     rows.append(
         (
             "mean",
-            *(percentage(stage.score.mean) for stage in found.stages),
+            *(percentage(stage.score.mean) for stage in result.stages),
             percentage(last.score.mean_all),
             "",
         )
@@ -47,51 +47,51 @@ def identification_sections(arm: Arm, found: Identification) -> Iterator[ReportS
     header = ("joint", *names, "all rows", "v0")
     title = "Error on held-out rows: RMS(measured - predicted) / RMS(measured), moving rows"
     yield ReportTable(header, rows, frozenset(header[1:]), title)
-    yield TextLines([f"{name}: {text}" for name, text in found.settings.items()], "Settings")
-    yield _parameter_table(found)
+    yield TextLines([f"{name}: {text}" for name, text in result.settings.items()], "Settings")
+    yield _parameter_table(result)
     assert first.name == "file"
 
 
 def identification_screen(
-    sections: Sequence[ReportSection], found: Identification
+    sections: Sequence[ReportSection], result: Identification
 ) -> list[ReportSection]:
     """The sections for a terminal: a short verdict, and errors without the mean, which it has."""
     _, errors, *others = sections
     assert isinstance(errors, ReportTable)
-    alone, sums, by_file = found.determined
+    alone, sums, by_file = result.determined
     counts = (
         f"the data determine {alone} parameters individually and {sums} only in sums; "
         f"{by_file} keep the values of the file"
     )
     short = replace(errors, rows=errors.rows[:-1], title="Error per joint while it moves")
-    return [TextLines([_errors(found), *found.findings, counts]), short, *others]
+    return [TextLines([_errors(result), *result.findings, counts]), short, *others]
 
 
-def _errors(found: Identification) -> str:
-    first, last = found.stages[0], found.stages[-1]
-    rows = found.settings["recordings"].rpartition(", ")[2]
+def _errors(result: Identification) -> str:
+    first, last = result.stages[0], result.stages[-1]
+    rows = result.settings["recordings"].rpartition(", ")[2]
     return (
         f"error on held-out rows: {percentage(first.score.headline)} with the robot file, "
         f"{percentage(last.score.headline)} with the identified parameters ({rows})"
     )
 
 
-def _verdict(found: Identification) -> Iterator[str]:
+def _verdict(result: Identification) -> Iterator[str]:
     """The answer in two to four lines."""
-    yield _errors(found)
-    yield from found.findings
-    alone, sums, by_file = found.determined
+    yield _errors(result)
+    yield from result.findings
+    alone, sums, by_file = result.determined
     yield (
         f"every body is physically possible; the data determine {alone} parameters "
         f"individually and {sums} only in sums; {by_file} keep the values of the file"
     )
 
 
-def _parameter_table(found: Identification) -> ReportTable:
+def _parameter_table(result: Identification) -> ReportTable:
     rows = [
         (name, f"{before:.4g}", f"{value:.4g}", f"{deviation:.2g}", f"{share:.2f}")
         for name, before, value, deviation, share in zip(
-            found.names, found.before, found.values, found.deviations, found.share, strict=True
+            result.names, result.before, result.values, result.deviations, result.share, strict=True
         )
     ]
     header = ("parameter", "file", "identified", "deviation", "share")
@@ -103,12 +103,12 @@ def percentage(value: float) -> str:
     return "" if value != value else f"{100.0 * value:.3g} %"
 
 
-def identification_document(found: Identification) -> dict[str, Any]:
+def identification_document(result: Identification) -> dict[str, Any]:
     def clean(values: Any) -> list[float | None]:
         return [None if v != v else float(v) for v in values]
 
     return {
-        "improves": found.improves,
+        "improves": result.improves,
         "stages": [
             {
                 "name": stage.name,
@@ -117,26 +117,26 @@ def identification_document(found: Identification) -> dict[str, Any]:
                 "moving": clean(stage.score.moving),
                 "all_rows": clean(stage.score.all_rows),
             }
-            for stage in found.stages
+            for stage in result.stages
         ],
-        "friction_velocity": clean(found.friction_velocity),
-        "settings": dict(found.settings),
-        "findings": list(found.findings),
+        "friction_velocity": clean(result.friction_velocity),
+        "settings": dict(result.settings),
+        "findings": list(result.findings),
         "parameters": {
             name: {"file": b, "identified": v, "deviation": d, "share": s}
             for name, b, v, d, s in zip(
-                found.names,
-                clean(found.before),
-                clean(found.values),
-                clean(found.deviations),
-                clean(found.share),
+                result.names,
+                clean(result.before),
+                clean(result.values),
+                clean(result.deviations),
+                clean(result.share),
                 strict=True,
             )
         },
     }
 
 
-def identification_archive(found: Identification, command: str) -> bytes:
+def identification_archive(result: Identification, command: str) -> bytes:
     """The result as NPZ, with the command that `robolin check` runs again."""
     import io
     import json
@@ -146,20 +146,20 @@ def identification_archive(found: Identification, command: str) -> bytes:
     stream = io.BytesIO()
     np.savez(
         stream,
-        names=np.array(found.names),
-        before=found.before,
-        values=found.values,
-        deviations=found.deviations,
-        prior_deviations=found.prior_deviations,
-        covariance=found.covariance,
-        share=found.share,
-        friction_velocity=found.friction_velocity,
-        time=found.time,
-        measured=found.measured,
-        predicted=found.predicted,
-        predicted_before=found.predicted_before,
+        names=np.array(result.names),
+        before=result.before,
+        values=result.values,
+        deviations=result.deviations,
+        prior_deviations=result.prior_deviations,
+        covariance=result.covariance,
+        share=result.share,
+        friction_velocity=result.friction_velocity,
+        time=result.time,
+        measured=result.measured,
+        predicted=result.predicted,
+        predicted_before=result.predicted_before,
         command=np.array(command),
-        settings=np.array(json.dumps(identification_document(found), ensure_ascii=False)),
+        settings=np.array(json.dumps(identification_document(result), ensure_ascii=False)),
     )
     return stream.getvalue()
 
@@ -222,18 +222,18 @@ def stored_arguments(path: str, settings: CheckSettings) -> list[str]:
     command = json.loads(str(stored["command"]))
     folder = settings.inputs.root or Path(path).resolve().parent
 
-    def found(name: str) -> str:
+    def path_of(name: str) -> str:
         inside = os.path.normpath(folder / name)
         return inside if Path(inside).exists() or glob.glob(inside) else name
 
-    arguments = [settings.inputs.model or found(command["arm"])]
+    arguments = [settings.inputs.model or path_of(command["arm"])]
     # results without this option held out the end of each recording
     for name, value in {"holdout": ["0.3"], **command["options"]}.items():
         if isinstance(value, bool):
             arguments += [f"--{name}"] if value else [f"--no-{name}"]
             continue
         for each in value if isinstance(value, list) else [value]:
-            arguments.append(f"--{name}={found(each) if name in _FILES else each}")
+            arguments.append(f"--{name}={path_of(each) if name in _FILES else each}")
     return arguments
 
 
@@ -252,13 +252,13 @@ def _compared(path: str, arguments: list[str], settings: CheckSettings) -> Compa
     from robolin.checking.differences import Difference, Tolerance, tolerance_of
     from robolin.cli.commands.identify_verb import identified_again
 
-    stored, found = _arrays(path), identified_again(arguments)
+    stored, result = _arrays(path), identified_again(arguments)
     names = [str(name) for name in stored["names"]]
-    if names != [*found.names]:
+    if names != [*result.names]:
         return Comparison((), structure=("the parameters of the arm have other names",))
     entries = []
     for i, name in enumerate(names):
-        old, new = float(stored["values"][i]), float(found.values[i])
+        old, new = float(stored["values"][i]), float(result.values[i])
         allowed = (
             Tolerance(OF_VALUE, OF_DEVIATION * float(stored["deviations"][i]))
             if settings.close is None
@@ -268,8 +268,8 @@ def _compared(path: str, arguments: list[str], settings: CheckSettings) -> Compa
         beyond = int(not gap <= allowed.atol + allowed.rtol * abs(old))
         size = max(float(stored["deviations"][i]), 1e-300)
         entries.append(Difference("values", name, "", None, old, new, allowed, beyond, gap / size))
-    pairs = zip(stored["friction_velocity"], found.friction_velocity, strict=True)
-    for joint, (before, after) in zip(found.arm.joint_names, pairs, strict=True):
+    pairs = zip(stored["friction_velocity"], result.friction_velocity, strict=True)
+    for joint, (before, after) in zip(result.arm.joint_names, pairs, strict=True):
         # a velocity is one of a few values
         gap, exact = abs(float(after - before)), Tolerance(OF_VALUE, 0.0)
         beyond = int(gap > OF_VALUE * before)

@@ -100,10 +100,10 @@ def foot(lines: Iterable[str]) -> TextLines:
 def _per_joint(
     limits: JointLimits, joints: Sequence[str], names: ShortNames, precision: int
 ) -> ReportTable:
-    found = {(each.joint, each.quantity): each for each in limits.margins}
+    margin_of = {(each.joint, each.quantity): each for each in limits.margins}
     rows = []
     for joint in joints:
-        margins = [found.get((joint, quantity)) for quantity in LIMITED_QUANTITIES]
+        margins = [margin_of.get((joint, quantity)) for quantity in LIMITED_QUANTITIES]
         cells = [_screen_cells(each, precision) if each else ("", "", "") for each in margins]
         rows.append((names.of(joint), *chain.from_iterable(cells)))
     header = [(quantity, "limit", "left") for quantity in LIMITED_QUANTITIES]

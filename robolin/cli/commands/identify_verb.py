@@ -169,35 +169,35 @@ def command(**values: Any) -> None:
     report = Report(None, values["form"] or "table", values["color"], values["everything"])
     notes: list[str] = []
     try:
-        found = _identified(arm, values, notes.append)
+        result = _identified(arm, values, notes.append)
     except RobolinError:
         _say(notes, values["quiet"], report.shows_screen)
         raise
-    notes += found.notes
+    notes += result.notes
     # the pages are written in any case: they show why an error does not fall
-    contents = _pages(arm, found, values)
+    contents = _pages(arm, result, values)
     written_pages = bool(contents)
     remarks: list[str] = []
-    if values["path"] is not None and found.improves:
+    if values["path"] is not None and result.improves:
         require_same_robot_files(source.path, reading, digests)
-        corrected = _corrected(source, reading, arm, found, values["path"])
+        corrected = _corrected(source, reading, arm, result, values["path"])
         contents[values["path"]] = corrected.text
-        remarks = [*corrected.notes, *_remarks(source, found), *corrected.armature_notes]
-    if values["npz"] is not None and found.improves:
+        remarks = [*corrected.notes, *_remarks(source, result), *corrected.armature_notes]
+    if values["npz"] is not None and result.improves:
         options = {"holdout": [_SPREAD], **explicit_options(click.get_current_context())}
         command_text = stored_command(values["arm"], options, values["npz"])
-        contents[values["npz"]] = identification_archive(found, command_text)
+        contents[values["npz"]] = identification_archive(result, command_text)
     written = [*(f"{path}: written" for path in contents), *remarks]
-    sections = list(identification_sections(arm, found))
+    sections = list(identification_sections(arm, result))
     lines = sum(wrapped_lines("note", _shortened(note)) for note in [*notes, *written])
-    lines += 0 if found.improves else _ERROR_LINES
-    screen = identification_screen(sections, found)
-    report.write(sections, identification_document(found), screen, lines)
+    lines += 0 if result.improves else _ERROR_LINES
+    screen = identification_screen(sections, result)
+    report.write(sections, identification_document(result), screen, lines)
     _say(notes, values["quiet"], report.shows_screen)
     _write(contents)
     _say(written, values["quiet"], report.shows_screen)
-    if not found.improves:
-        raise _no_improvement(found, written_pages)
+    if not result.improves:
+        raise _no_improvement(result, written_pages)
 
 
 def identified_again(arguments: list[str]) -> Identification:
@@ -381,28 +381,28 @@ def _factors(arm: Arm, text: str | None) -> Floats:
     return np.broadcast_to(numbers, (arm.n,)).copy()
 
 
-def _pages(arm: Arm, found: Identification, values: Mapping[str, Any]) -> dict[str, bytes]:
+def _pages(arm: Arm, result: Identification, values: Mapping[str, Any]) -> dict[str, bytes]:
     """Report and plot by their paths."""
     pages: dict[str, bytes] = {}
     name = PurePath(values["arm"]).name
     if values["report"] is not None:
         from robolin.display.report.identification_page import identification_page
 
-        pages[values["report"]] = identification_page(name, arm, found).encode()
+        pages[values["report"]] = identification_page(name, arm, result).encode()
     if values["plot"] is not None:
         from robolin.display.plots.draw_panels import drawn_panels, picture_bytes
         from robolin.display.plots.result_panels import identification_panels
 
         title = f"{name}: held-out torques before and after identification"
-        figure = drawn_panels(identification_panels(arm, found), title)
+        figure = drawn_panels(identification_panels(arm, result), title)
         pages[values["plot"]] = picture_bytes(figure, _suffix(values["plot"])[1:])
     return pages
 
 
-def _no_improvement(found: Identification, written: bool) -> RobolinError:
+def _no_improvement(result: Identification, written: bool) -> RobolinError:
     """The error of a result that is not better than the file, or than an earlier stage."""
-    best = found.best_stage
-    errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in found.stages)
+    best = result.best_stage
+    errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in result.stages)
     if best.name == "file" and best.score.headline < _SMALL_ERROR:
         hint = "keep the file: it already explains these recordings"
     elif best.name == "file":
@@ -425,25 +425,25 @@ def _write(contents: Mapping[str, bytes]) -> None:
 
 
 def _corrected(
-    source: ArmSource, reading: Reading, arm: Arm, found: Identification, path: str
+    source: ArmSource, reading: Reading, arm: Arm, result: Identification, path: str
 ) -> CorrectedFile:
     from robolin.description.corrected_file import corrected_file
     from robolin.description.robot_source import robot_text
 
     assert reading.description is not None
-    arms, remarks = (arm, found.arm), _remarks(source, found)
+    arms, remarks = (arm, result.arm), _remarks(source, result)
     robot = robot_text(source.path)
     return corrected_file(robot, reading.description, source.options, *arms, Path(path), remarks)
 
 
-def _remarks(source: ArmSource, found: Identification) -> list[str]:
+def _remarks(source: ArmSource, result: Identification) -> list[str]:
     """Lines about identified values that the file does not hold; armature depends on the format."""
     from robolin.analysis.identify.identification_result import FRICTION_REMARK
     from robolin.description.robot_source import robot_text
 
     held = ("armature", FRICTION_REMARK)[: 1 + (robot_text(source.path).kind == "yaml")]
-    lines = [line for line in found.model_flags if not line.startswith(held)]
-    if "payload/mass" in found.names:
-        mass, _ = found.value("payload/mass")
+    lines = [line for line in result.model_flags if not line.startswith(held)]
+    if "payload/mass" in result.names:
+        mass, _ = result.value("payload/mass")
         lines.append(f"the load of {mass:.6g} kg is not part of the file: add it with --payload")
     return lines
