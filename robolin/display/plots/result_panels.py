@@ -377,13 +377,13 @@ def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel
         yield from _slices(title, array, array.values[row], rounding)
 
 
-def identification_panels(arm: Arm, found: Identification) -> tuple[Panel, ...]:
+def identification_panels(arm: Arm, result: Identification) -> tuple[Panel, ...]:
     """Two panels per joint for held-out rows: torques, and residuals before and after."""
-    time = held_out_time(found)
+    time = held_out_time(result)
     panels = []
     for j, joint in enumerate(arm.joint_names[: MOST_PANELS // 2]):
         torques = np.stack(
-            [found.predicted_before[:, j], found.predicted[:, j], found.measured[:, j]], axis=1
+            [result.predicted_before[:, j], result.predicted[:, j], result.measured[:, j]], axis=1
         )
         residuals = torques[:, 2:] - torques[:, :2]
         for title, values in (("tau", torques), (RESIDUAL, residuals)):
@@ -403,9 +403,9 @@ def identification_panels(arm: Arm, found: Identification) -> tuple[Panel, ...]:
     return tuple(panels)
 
 
-def held_out_time(found: Identification) -> Floats:
+def held_out_time(result: Identification) -> Floats:
     """Time of the held-out rows in s, with several recordings one after the other."""
-    steps = np.diff(found.time, prepend=found.time[:1])
+    steps = np.diff(result.time, prepend=result.time[:1])
     usual = float(np.median(steps[1:])) if len(steps) > 2 else 0.0
     # between two recordings
     steps = np.where((steps < 0.0) | (steps > 100.0 * usual), usual, steps)

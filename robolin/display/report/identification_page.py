@@ -37,7 +37,7 @@ _LEVELS = 5
 _LINES = {"measured": "body-dark", "file": "first", "identified": "second"}
 
 
-def identification_page(name: str, arm: Arm, found: Identification) -> str:
+def identification_page(name: str, arm: Arm, result: Identification) -> str:
     """Report page about an identification of a robot file.
 
     name: of the robot file
@@ -45,15 +45,15 @@ def identification_page(name: str, arm: Arm, found: Identification) -> str:
     """
     figures = PagePlots(PageNumbers())
     sections = [
-        Section("summary", "Summary", _summary(arm, found)),
-        Section("torques", "Measured and predicted torques", _torques(arm, found, figures)),
-        Section("determined", "Parameters that the motion determines", _determined(found)),
-        Section("parameters", "Parameters", markup(_parameters(arm, found))),
-        Section("settings", "Recordings and settings", markup(*_settings(found))),
+        Section("summary", "Summary", _summary(arm, result)),
+        Section("torques", "Measured and predicted torques", _torques(arm, result, figures)),
+        Section("determined", "Parameters that the motion determines", _determined(result)),
+        Section("parameters", "Parameters", markup(_parameters(arm, result))),
+        Section("settings", "Recordings and settings", markup(*_settings(result))),
         Section(
             "assumptions",
             "Model assumptions",
-            markup(contract_table(["identified"], [found.arm.contract])),
+            markup(contract_table(["identified"], [result.arm.contract])),
         ),
     ]
     data = {
@@ -66,29 +66,29 @@ def identification_page(name: str, arm: Arm, found: Identification) -> str:
         "arrays": figures.numbers.texts,
     }
     title = f"Identification of {shown_name(name)}"
-    return assembled_page(title, f"Recordings: {found.settings['recordings']}.", sections, data, 0)
+    return assembled_page(title, f"Recordings: {result.settings['recordings']}.", sections, data, 0)
 
 
-def _summary(arm: Arm, found: Identification) -> str:
-    first, last = found.stages[0].score.headline, found.stages[-1].score.headline
-    fallen = found.improves
+def _summary(arm: Arm, result: Identification) -> str:
+    first, last = result.stages[0].score.headline, result.stages[-1].score.headline
+    fallen = result.improves
     verdict = (
         f"Error on held-out rows: {_percent(first)} with the file, {_percent(last)} identified."
     )
-    alone, sums, by_file = found.determined
+    alone, sums, by_file = result.determined
     cards = [
         KeyNumber("Error with the file", _percent(first), "of held-out torques, moving rows"),
         KeyNumber("Error identified", _percent(last), "same rows", "within" if fallen else "over"),
-        KeyNumber("Determined by the data", str(alone), f"of {len(found.names)} parameters"),
+        KeyNumber("Determined by the data", str(alone), f"of {len(result.names)} parameters"),
         KeyNumber("In sums, or by the file", f"{sums} and {by_file}", "parameters"),
     ]
-    header = ("joint", *(stage.name for stage in found.stages), "all rows", "v0")
+    header = ("joint", *(stage.name for stage in result.stages), "all rows", "v0")
     rows = [
         (
             shown_name(joint),
-            *(_percent(stage.score.moving[j]) for stage in found.stages),
-            _percent(found.stages[-1].score.all_rows[j]),
-            f"{found.friction_velocity[j]:g}",
+            *(_percent(stage.score.moving[j]) for stage in result.stages),
+            _percent(result.stages[-1].score.all_rows[j]),
+            f"{result.friction_velocity[j]:g}",
         )
         for j, joint in enumerate(arm.joint_names)
     ]
@@ -96,33 +96,33 @@ def _summary(arm: Arm, found: Identification) -> str:
     return markup(
         paragraph(verdict, f"{'good' if fallen else 'bad'} verdict"),
         number_cards(cards),
-        *(paragraph(f"{cell_text(each)}") for each in found.findings),
+        *(paragraph(f"{cell_text(each)}") for each in result.findings),
         table(PageTable(title, header, rows, frozenset(header[1:]))),
     )
 
 
-def _torques(arm: Arm, found: Identification, figures: PagePlots) -> str:
+def _torques(arm: Arm, result: Identification, figures: PagePlots) -> str:
     """Torques of every joint, then residuals with the file and identified."""
-    before, after = found.measured - found.predicted_before, found.measured - found.predicted
+    before, after = result.measured - result.predicted_before, result.measured - result.predicted
     torques = {
-        "measured": found.measured,
-        "file": found.predicted_before,
-        "identified": found.predicted,
+        "measured": result.measured,
+        "file": result.predicted_before,
+        "identified": result.predicted,
     }
     residuals = {"file": before, "identified": after}
     return markup(
         paragraph("Smoothed torques of held-out rows, which the fit did not use.", "note"),
-        element("div", *_curves(arm, found, torques, "torque", figures), class_="plots"),
+        element("div", *_curves(arm, result, torques, "torque", figures), class_="plots"),
         element("h3", "Residuals: measured minus predicted"),
-        element("div", *_curves(arm, found, residuals, "residual", figures), class_="plots"),
+        element("div", *_curves(arm, result, residuals, "residual", figures), class_="plots"),
     )
 
 
 def _curves(
-    arm: Arm, found: Identification, values: Mapping[str, Floats], what: str, figures: PagePlots
+    arm: Arm, result: Identification, values: Mapping[str, Floats], what: str, figures: PagePlots
 ) -> Iterator[Element]:
     """One plot per joint, with the RMS of every curve."""
-    time = held_out_time(found)
+    time = held_out_time(result)
     for j, joint in enumerate(arm.joint_names):
         curves = {label: each[:, j] for label, each in values.items()}
         unit = joint_unit("effort", arm.joints[j].turns)
@@ -139,9 +139,9 @@ def _rms(values: Floats) -> str:
     return f"{float(np.sqrt(np.mean(values**2))):.3g}" if values.size else "–"
 
 
-def _determined(found: Identification) -> str:
+def _determined(result: Identification) -> str:
     """Share of every parameter, as a coloured table per kind of owner."""
-    shares = dict(zip(found.names, found.share.tolist(), strict=True))
+    shares = dict(zip(result.names, result.share.tolist(), strict=True))
     text = (
         f"Share 1: the recordings alone determine the parameter ({ALONE:g} and more count). "
         f"Share 0: the robot file alone ({BY_FILE:g} and less). "
@@ -176,7 +176,7 @@ def _share_table(title: str, kinds: tuple[str, ...], shares: Mapping[str, float]
     return element("div", body, class_="table", tabindex="0", role="region", aria_label=label)
 
 
-def _parameters(arm: Arm, found: Identification) -> Element:
+def _parameters(arm: Arm, result: Identification) -> Element:
     header = ("parameter", "unit", "file", "identified", "deviation", "share", "determined by")
     rows = [
         (
@@ -188,7 +188,7 @@ def _parameters(arm: Arm, found: Identification) -> Element:
             _source(float(share)),
         )
         for name, before, value, deviation, share in zip(
-            found.names, found.before, found.values, found.deviations, found.share, strict=True
+            result.names, result.before, result.values, result.deviations, result.share, strict=True
         )
     ]
     title = "Identified parameters; inertias are about the origin of the link, in its axes"
@@ -210,12 +210,12 @@ def _unit(arm: Arm, name: str) -> str:
     return units.get(kind, ("N·m", "N"))[0 if turns else 1]
 
 
-def _settings(found: Identification) -> Iterator[Element]:
-    rows = [(name, cell_text(text)) for name, text in found.settings.items()]
+def _settings(result: Identification) -> Iterator[Element]:
+    rows = [(name, cell_text(text)) for name, text in result.settings.items()]
     yield table(PageTable("Recordings and settings", ("setting", "value"), rows))
-    for line in (*found.notes, *found.model_flags):
+    for line in (*result.notes, *result.model_flags):
         yield paragraph(cell_text(line), "note")
-    yield paragraph(f"{pluralize(len(found.time), 'held-out row')} are drawn.", "note")
+    yield paragraph(f"{pluralize(len(result.time), 'held-out row')} are drawn.", "note")
 
 
 def _percent(value: float) -> str:

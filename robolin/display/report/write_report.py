@@ -64,8 +64,8 @@ def report(
         '<!doctype html>'
     """
     # callers without type checks
-    given: object = states
-    if given is not None and not isinstance(given, States):
+    argument: object = states
+    if argument is not None and not isinstance(argument, States):
         hint = "use robolin.States(q=[...])"
         raise UsageError(f"states: must be States, got {type(states).__name__}", hint=hint)
     require_integer_or_none(verify_states=verify_states)
