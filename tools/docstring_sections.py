@@ -19,7 +19,7 @@ class DocstringSections(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Process every object with a docstring."""
         if obj.docstring is not None:
-            text = _SECTION.sub(lambda found: _KNOWN[found[0]], obj.docstring.value)
+            text = _SECTION.sub(lambda match: _KNOWN[match[0]], obj.docstring.value)
             obj.docstring.value = _GROUP.sub(_one_entry_each, text)
 
 

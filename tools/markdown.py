@@ -49,8 +49,8 @@ def blocks(page: Path) -> Iterator[Block]:
                 inside.append(line)
         elif fence:
             opened, inside = (fence[1], fence[2], number + 1), []
-        elif found := _MARK.match(line):
-            mark = found[1]
+        elif match := _MARK.match(line):
+            mark = match[1]
         elif line.strip():
             mark = ""
     assert not opened, f"{page.name}: the block opened before line {opened[2]} is never closed"

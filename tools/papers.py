@@ -75,13 +75,13 @@ def misprints(text: str) -> list[Row]:
     return [row for row in rows(text) if "number" in row.cells]
 
 
-def resolved(place: str) -> Any:
+def resolved(symbol: str) -> Any:
     """The object that the column 'in robolin' names; an error if it does not exist."""
-    if place.startswith("op."):
-        return getattr(Operators, place.removeprefix("op."))
-    if not place.startswith("robolin."):
-        return ALGORITHMS[place]
-    path, _, name = place.rpartition(".")
+    if symbol.startswith("op."):
+        return getattr(Operators, symbol.removeprefix("op."))
+    if not symbol.startswith("robolin."):
+        return ALGORITHMS[symbol]
+    path, _, name = symbol.rpartition(".")
     return getattr(import_module(path), name)
 
 
@@ -101,7 +101,7 @@ def off_by(row: Row, most: int | None = None) -> float | None:
 
 def not_run(row: Row) -> set[str]:
     """Code named in a row that none of its tests executes, with any robot."""
-    search = Search({place: codes_of(resolved(place)) for place in row.places})
+    search = Search({symbol: codes_of(resolved(symbol)) for symbol in row.places})
     for turn in count():
         there = [search.left and search.entered_in(name, turn) for name in row.tests]
         if not any(there):

@@ -60,10 +60,10 @@ def _watched(test: Test) -> Iterator[list[float]]:
     measured: list[float] = []
 
     def watching(helper: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(*given: Any, **named: Any) -> Any:
-            found = helper(*given, **named)
-            measured.append(float(np.max(found)))
-            return found
+        def watched(*arguments: Any, **named: Any) -> Any:
+            values = helper(*arguments, **named)
+            measured.append(float(np.max(values)))
+            return values
 
         return watched
 
