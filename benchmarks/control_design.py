@@ -58,20 +58,20 @@ def _regulators(model: Any, rows: int) -> dict[str, Contestant]:
     gap = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
     if not gap <= AGREE_WITHIN:
         raise Disagreement(f"the cost matrices are {gap:.1e} apart")
-    found = {
+    contestants = {
         "robolin": Contestant(lambda count: robolin.lqr(model), rows),
         "SciPy, P only": Contestant(scipy, rows),
     }
     try:
         import control
     except ImportError:
-        return found
+        return contestants
     few = max(8, rows // 8)
 
     def python_control(count: int) -> Any:
         return [control.lqr(model.A[i], model.B[i], Q, R) for i in range(count)]
 
-    return {**found, "python-control": Contestant(python_control, few)}
+    return {**contestants, "python-control": Contestant(python_control, few)}
 
 
 def _samples(arm: Any, samples: int) -> dict[str, Contestant]:

@@ -39,31 +39,33 @@ def knot(state, actuation, costs, dt):
     return crocoddyl.IntegratedActionModelEuler(dynamics, dt)
 
 
-def problem_of(model, given):
+def problem_of(model, request):
     """The sums of squares of the request; Crocoddyl minimizes half of them."""
     n = model.nv
     state = crocoddyl.StateMultibody(model)
     actuation = crocoddyl.ActuationModelFull(state)
-    start = np.concatenate([given["q"], np.zeros(n)])
-    goal = np.concatenate([given.get("goal", np.zeros(n)), np.zeros(n)])
-    velocity = np.concatenate([np.zeros(n), np.full(n, 2.0 * given["Q"])])
+    start = np.concatenate([request["q"], np.zeros(n)])
+    goal = np.concatenate([request.get("goal", np.zeros(n)), np.zeros(n)])
+    velocity = np.concatenate([np.zeros(n), np.full(n, 2.0 * request["Q"])])
     running, terminal = (crocoddyl.CostModelSum(state, n) for _ in range(2))
     moving = crocoddyl.ResidualModelState(state, goal, n)
     running.addCost("velocity", cost(state, moving, velocity), 1.0)
     effort = crocoddyl.ResidualModelControl(state, n)
-    running.addCost("effort", cost(state, effort, np.full(n, 2.0 * given["R"])), 1.0)
-    final = 2.0 * given["final"]
-    if "goal" in given:
+    running.addCost("effort", cost(state, effort, np.full(n, 2.0 * request["R"])), 1.0)
+    final = 2.0 * request["final"]
+    if "goal" in request:
         terminal.addCost("state", cost(state, moving, np.full(2 * n, final)), 1.0)
     else:
-        frame = model.getFrameId(given["frame"])
-        place = crocoddyl.ResidualModelFrameTranslation(state, frame, np.array(given["place"]), n)
-        turn = crocoddyl.ResidualModelFrameRotation(state, frame, np.array(given["turn"]), n)
+        frame = model.getFrameId(request["frame"])
+        position = crocoddyl.ResidualModelFrameTranslation(
+            state, frame, np.array(request["place"]), n
+        )
+        turn = crocoddyl.ResidualModelFrameRotation(state, frame, np.array(request["turn"]), n)
         stop = np.concatenate([np.zeros(n), np.full(n, final)])
-        terminal.addCost("place", cost(state, place, np.full(3, final)), 1.0)
+        terminal.addCost("place", cost(state, position, np.full(3, final)), 1.0)
         terminal.addCost("turn", cost(state, turn, np.full(3, final)), 1.0)
         terminal.addCost("stop", cost(state, moving, stop), 1.0)
-    knots = [knot(state, actuation, running, given["dt"])] * given["knots"]
+    knots = [knot(state, actuation, running, request["dt"])] * request["knots"]
     problem = crocoddyl.ShootingProblem(start, knots, knot(state, actuation, terminal, 0.0))
     problem.nthreads = 1
     return problem
@@ -79,8 +81,8 @@ def difference(model, states):
     rows = np.stack([states[name] for name in ("q", "qd", "tau", "qdd")], axis=1)
     for q, qd, tau, qdd in rows:
         dynamics.calc(data, np.concatenate([q, qd]), tau)
-        for found in (data.xout, pin.aba(model, own, q, qd, tau)):
-            worst = max(worst, np.abs(found - qdd).max() / np.abs(qdd).max())
+        for computed in (data.xout, pin.aba(model, own, q, qd, tau)):
+            worst = max(worst, np.abs(computed - qdd).max() / np.abs(qdd).max())
     return worst
 
 

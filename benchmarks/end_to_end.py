@@ -35,8 +35,8 @@ def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
     """Seconds, rows per second and peak memory for each output format, and a time profile."""
     rows = rows or (20_000 if effort.quick else 1_000_000)
     script_rows, rounds = min(rows, SCRIPT_ROWS), 1 if effort.quick else ROUNDS
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with TemporaryDirectory() as path:
+        folder = Path(path)
         progress(f"writing a trajectory of {rows} rows")
         for name, count in (("long", rows), ("few", COMPARED_ROWS)):
             write_trajectory(folder / f"{name}.csv", count)

@@ -40,8 +40,8 @@ def measured(effort: Effort) -> dict[str, Any]:
     The build takes some minutes, so a quick run omits Pinocchio.
     """
     subject = panda()
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with TemporaryDirectory() as path:
+        folder = Path(path)
         robolin.generate(subject.arm, VERBS, folder / "made", prefix="panda", states=1)
         flags = [] if effort.quick else _pinocchio(subject, folder)
         progress(f"{subject.title}: compiling generated C{' and Pinocchio' if flags else ''}")

@@ -86,8 +86,8 @@ def _pinocchio(arm: robolin.Arm) -> Motion:
     pin.initConstraintDynamics(model, data, closures, constraint_data)
 
     def motion(q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        found = pin.constraintDynamics(model, data, q, qd, tau, closures, constraint_data, settings)
-        return np.array(found)
+        qdd = pin.constraintDynamics(model, data, q, qd, tau, closures, constraint_data, settings)
+        return np.array(qdd)
 
     return motion
 

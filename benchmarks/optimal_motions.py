@@ -47,8 +47,8 @@ def measured(effort: Effort) -> dict[str, Any]:
     arm = robolin.load("panda", payload=PAYLOAD, damping=False)
     rounds = 2 if effort.quick else 15
     progress("Panda + 1.5 kg: optimal motions")
-    found = {"arm": "Panda, 7 joints, with 1.5 kg", "knots": KNOTS}
-    return found | {
+    setting = {"arm": "Panda, 7 joints, with 1.5 kg", "knots": KNOTS}
+    return setting | {
         "problems": _against_crocoddyl(arm, rounds),
         "iteration": _iteration(arm, rounds),
         "limits": _against_ipopt(arm, rounds, quick=effort.quick),
@@ -99,9 +99,9 @@ def _call(arm: Any, options: Mapping[str, Any]) -> Solve:
 
     def run() -> dict[str, Any]:
         began = time.perf_counter()
-        found = robolin.optimize(arm, **options)
+        result = robolin.optimize(arm, **options)
         seconds = time.perf_counter() - began
-        return _solved(seconds, found.iterations, found.cost, found.converged)
+        return _solved(seconds, result.iterations, result.cost, result.converged)
 
     return run
 
@@ -179,22 +179,22 @@ def _request(arm: Any, problems: Mapping[str, Mapping[str, Any]]) -> dict[str, A
     q, qd, tau = states.q, states.qd, 10.0 * states.dtau
     qdd = robolin.forward(arm, q, qd, tau)
     arrays = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
-    given = {}
+    requests = {}
     for name, options in problems.items():
         goal = options["goal"]
         common = {"q": options["q"].tolist(), "dt": STEP, "knots": KNOTS, "Q": Q, "R": R}
         common["final"] = options["final"]
         if isinstance(goal, robolin.PoseGoal):
-            place, turn = np.asarray(goal.position), np.asarray(goal.rotation)
-            own = {"frame": goal.frame, "place": place.tolist(), "turn": turn.tolist()}
+            position, turn = np.asarray(goal.position), np.asarray(goal.rotation)
+            own = {"frame": goal.frame, "place": position.tolist(), "turn": turn.tolist()}
         else:
             own = {"goal": goal.tolist()}
-        given[name] = common | own
+        requests[name] = common | own
     return {
         "urdf": str(bundled_path("panda")),
         "payload": PAYLOAD,
         "states": {name: values.tolist() for name, values in arrays.items()},
-        "problems": given,
+        "problems": requests,
     }
 
 
@@ -203,10 +203,10 @@ def _summary(runs: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     for name, rounds in runs.items():
         last, times = rounds[-1], [1e3 * each["seconds"] for each in rounds]
         assert last["converged"], f"{name} converges"
-        found = spread(times)
+        quantiles = spread(times)
         answers[name] = {
-            "ms": found.low,
-            "median ms": found.median,
+            "ms": quantiles.low,
+            "median ms": quantiles.median,
             "iterations": last["iterations"],
             "cost": last["cost"],
         }

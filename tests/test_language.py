@@ -68,7 +68,7 @@ NAMES = re.compile(
 # names that say nothing about the value: a result, an argument, an index or a location
 GENERAL_NAMES = {"found", "given", "place"}
 # `found` is a public field of differences in `checking`; the others still have such names
-WITH_GENERAL_NAMES = {"checking", "tests", "benchmarks"}
+WITH_GENERAL_NAMES = {"checking", "tests"}
 
 # public names of the old vocabulary, and moments of forces and of sums
 OTHER_NAMES = {"asked", "moment", "moments"}
