@@ -25,7 +25,7 @@ ALL = "*"
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|found - stored| <= atol + rtol |stored|; both 0 require equality.
+    """|computed - stored| <= atol + rtol |stored|; both 0 require equality.
 
     The bars are absolute values; complex numbers use the modulus.
     """
@@ -217,11 +217,11 @@ class Difference:
         return f"{most:.2g} {self.unit}"
 
     def __str__(self) -> str:
-        stored, found = self.values
+        stored, computed = self.values
         where = "" if self.row is None else f"row {self.row}, "
         more = f", in {self.rows} rows" if self.rows > 1 else ""
         return (
-            f"{where}{self.entry}: {stored} → {found} {self.unit}, {self.change}, "
+            f"{where}{self.entry}: {stored} → {computed} {self.unit}, {self.change}, "
             f"allowed {self.allowed}{more}"
         )
 
@@ -255,7 +255,7 @@ class ArrayDiff:
     excess: Floats = field(init=False)
     row: Floats = field(init=False)
     stored: Numbers = field(init=False)
-    found: Numbers = field(init=False)
+    computed: Numbers = field(init=False)
     rows: Floats = field(init=False)
     # over the rows that exceed the tolerance: largest difference and largest magnitude
     gap: Floats = field(init=False)
@@ -264,40 +264,40 @@ class ArrayDiff:
     def __post_init__(self) -> None:
         size = len(self.entry.entry_names())
         self.excess = np.full(size, -inf)
-        self.row, self.stored, self.found, self.rows = (np.zeros(size) for _ in range(4))
+        self.row, self.stored, self.computed, self.rows = (np.zeros(size) for _ in range(4))
         self.gap, self.size = np.zeros(size), np.zeros(size)
 
-    def add(self, stored: Numbers, found: Numbers, first: int) -> None:
+    def add(self, stored: Numbers, computed: Numbers, first: int) -> None:
         """Compare some rows; `first` is the row number of the first one."""
         size = len(self.excess)
-        stored, found = _counted(stored, found)
+        stored, computed = _counted(stored, computed)
         # integers stay integers if both are; a real array compared with a complex one is complex
-        common = np.result_type(kind_of(stored).dtype, kind_of(found).dtype)
+        common = np.result_type(kind_of(stored).dtype, kind_of(computed).dtype)
         if common == np.float32:
             common = np.dtype(np.float64)
-        stored, found = (
+        stored, computed = (
             np.ascontiguousarray(values, dtype=common).reshape(-1, size)
-            for values in (stored, found)
+            for values in (stored, computed)
         )
         if first == 1 and len(stored):
             # used for all rows until one differs
-            self.row[:], self.stored, self.found = 1, stored[0].copy(), found[0].copy()
+            self.row[:], self.stored, self.computed = 1, stored[0].copy(), computed[0].copy()
         self.scale = max(self.scale, _largest(stored))
         # fast path: usually nothing has changed
-        if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
-            self._compare_values(stored, found, first)
+        if not np.array_equal(stored.view(np.uint64), computed.view(np.uint64)):
+            self._compare_values(stored, computed, first)
 
-    def _compare_values(self, stored: Numbers, found: Numbers, first: int) -> None:
+    def _compare_values(self, stored: Numbers, computed: Numbers, first: int) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
-            gap = _gaps(stored, found)
+            gap = _gaps(stored, computed)
             excess = gap - (self.tolerance.atol + self.tolerance.rtol * np.abs(stored))
         # NaN and infinity are close only to themselves
         excess[np.isnan(excess)] = inf
-        excess[(stored == found) | (np.isnan(stored) & np.isnan(found))] = -inf
+        excess[(stored == computed) | (np.isnan(stored) & np.isnan(computed))] = -inf
         beyond = excess > 0.0
         self.rows += beyond.sum(axis=0)
         self.gap = np.maximum(self.gap, _worst(gap, beyond))
-        for values in (stored, found):
+        for values in (stored, computed):
             self.size = np.maximum(self.size, _worst(np.abs(values), beyond))
 
         rows = excess.argmax(axis=0)
@@ -307,7 +307,7 @@ class ArrayDiff:
         self.excess[worse] = worst[worse]
         self.row[worse] = rows[worse] + first
         self.stored[worse] = stored[rows, columns][worse]
-        self.found[worse] = found[rows, columns][worse]
+        self.computed[worse] = computed[rows, columns][worse]
 
     def differences(self, batch: bool, noise: Noise) -> list[Difference]:
         """All entries, including those without a difference.
@@ -318,15 +318,15 @@ class ArrayDiff:
         return [self._difference(i, name, batch, noise) for i, name in names]
 
     def _difference(self, i: int, name: str, batch: bool, noise: Noise) -> Difference:
-        stored, found = self.stored[i].item(), self.found[i].item()
-        gap = _gap(stored, found)
+        stored, computed = self.stored[i].item(), self.computed[i].item()
+        gap = _gap(stored, computed)
         return Difference(
             array=self.entry.name,
             entry=name,
             unit=self.units[i],
             row=int(self.row[i]) if batch else None,
             stored=stored,
-            found=found,
+            found=computed,
             tolerance=self.tolerance,
             rows=int(self.rows[i]),
             weight=inf if isnan(gap) else gap / (self.scale or 1.0),
@@ -355,28 +355,28 @@ def _worst(sizes: Floats, rows: Mask) -> Floats:
     return worst
 
 
-def _counted(stored: Numbers, found: Numbers) -> tuple[Numbers, Numbers]:
+def _counted(stored: Numbers, computed: Numbers) -> tuple[Numbers, Numbers]:
     """Time stamps as integers in a common unit; other arrays unchanged."""
-    if stored.dtype.kind == found.dtype.kind == "M":
-        unit = np.result_type(stored, found)
-        return stored.astype(unit).view(np.int64), found.astype(unit).view(np.int64)
+    if stored.dtype.kind == computed.dtype.kind == "M":
+        unit = np.result_type(stored, computed)
+        return stored.astype(unit).view(np.int64), computed.astype(unit).view(np.int64)
     first, second = (
-        each.view(np.int64) if each.dtype.kind == "M" else each for each in (stored, found)
+        each.view(np.int64) if each.dtype.kind == "M" else each for each in (stored, computed)
     )
     return first, second
 
 
-def _gaps(stored: Numbers, found: Numbers) -> Floats:
-    """|found - stored| of every entry, exact for integers."""
+def _gaps(stored: Numbers, computed: Numbers) -> Floats:
+    """|computed - stored| of every entry, exact for integers."""
     if stored.dtype.kind != "i":
-        gaps: Floats = np.abs(found - stored)
+        gaps: Floats = np.abs(computed - stored)
         return gaps
     # a difference may need one bit more than the integers have
-    apart = np.where(found > stored, found - stored, stored - found)
+    apart = np.where(computed > stored, computed - stored, stored - computed)
     return apart.view(np.uint64).astype(np.float64)
 
 
-def _gap(stored: float | complex, found: float | complex) -> float:
+def _gap(stored: float | complex, computed: float | complex) -> float:
     """Distance of two numbers; NaN has distance 0 from NaN."""
-    same = stored == found or (isnan(stored) and isnan(found))
-    return 0.0 if same else abs(found - stored)
+    same = stored == computed or (isnan(stored) and isnan(computed))
+    return 0.0 if same else abs(computed - stored)

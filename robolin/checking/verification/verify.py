@@ -141,8 +141,8 @@ class Verification(DisplayMixin):
         comparison: how another program was given the same model, or None
 
     Example:
-        >>> found = robolin.verify(robolin.load("two-link"), samples=2)
-        >>> found.passed, found.joints, found.states["q"].shape
+        >>> result = robolin.verify(robolin.load("two-link"), samples=2)
+        >>> result.passed, result.joints, result.states["q"].shape
         (True, ('shoulder', 'elbow'), (2, 2))
     """
 
@@ -183,8 +183,8 @@ class Verification(DisplayMixin):
             UsageError: an index out of range
 
         Example:
-            >>> found = robolin.verify(robolin.load("two-link"), samples=1)
-            >>> found.state(0)["q"]
+            >>> result = robolin.verify(robolin.load("two-link"), samples=1)
+            >>> result.state(0)["q"]
             [0.0, 0.0]
         """
         if not 0 <= number < len(self.states["q"]):
@@ -215,10 +215,10 @@ def verify(
         RobolinError: the other program cannot read the model
 
     Example:
-        >>> found = robolin.verify(robolin.load("two-link"), samples=2)
-        >>> found.passed, found.failed, found.defects
+        >>> result = robolin.verify(robolin.load("two-link"), samples=2)
+        >>> result.passed, result.failed, result.defects
         (True, (), ())
-        >>> found.checks[0].name
+        >>> result.checks[0].name
         'dtau_dq = ∂tau/∂q'
     """
     require_arm(arm)
