@@ -69,7 +69,22 @@ class Recording(DisplayMixin):
     name: str = "recording"
 
     def rows_of(self, keep: Mask | slice) -> Recording:
-        """The rows that a mask or a slice selects."""
+        """The rows that a mask or a slice selects.
+
+        Args:
+            keep: mask (rows,), or slice
+
+        Returns:
+            a recording with these rows
+
+        Raises:
+            IndexError: a mask of another length
+
+        Example:
+            >>> time = np.linspace(0.0, 1.0, 101)
+            >>> robolin.Recording(time, time[:, None], time[:, None]).rows_of(slice(3)).time
+            array([0.  , 0.01, 0.02])
+        """
         parts = {name: getattr(self, name) for name in ("time", "q", "qd", "qdd", "tau")}
         kept: dict[str, Any] = {n: v[keep] for n, v in parts.items() if v is not None}
         return replace(self, **kept)
