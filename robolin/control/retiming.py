@@ -30,7 +30,7 @@ from robolin.control.optimization.joint_limits import (
 )
 from robolin.control.retiming_sweeps import NoSpeedError, squared_speeds
 from robolin.core.arm import Arm
-from robolin.core.arrays import AnyArray, Floats, JointValues, as_joint_array, require_real
+from robolin.core.arrays import AnyArray, Floats, JointValues, Mask, as_joint_array, require_real
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
 
@@ -42,6 +42,8 @@ _REPEATS = 30
 _SMALL_LOSS = 0.01
 # limits are tightened by this multiple of the excess, and by this part of the limit for round-off
 _TIGHTER, _SPARE = 1.5, 1e-9
+# neighbours within this part of the length are equal: a spline through round-off has corners
+_ROUND_OFF = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,8 +162,8 @@ def _points(arm: Arm, q: JointValues) -> Floats:
             where="q",
             hint="pass an array of shape (rows, n)",
         )
-    moved = np.ones(len(points), dtype=bool)
-    moved[1:] = (points[1:] != points[:-1]).any(axis=1)
+    lengths = np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))
+    moved: Mask = np.append(True, lengths > _ROUND_OFF * lengths.sum())
     if moved.sum() < 3:
         text = "a path of two points has no motion from rest to rest: ṡ² is linear between points"
         text = text if moved.sum() == 2 else "the path does not move"
@@ -171,8 +173,7 @@ def _points(arm: Arm, q: JointValues) -> Floats:
 
 def _spline(points: Floats) -> _Path:
     """Natural cubic spline, by chord length."""
-    lengths = np.sqrt(((points[1:] - points[:-1]) ** 2).sum(axis=1))
-    s = np.concatenate([[0.0], np.cumsum(lengths)])
+    s = np.append(0.0, np.cumsum(np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))))
     h, slope = np.diff(s), np.diff(points, axis=0) / np.diff(s)[:, None]
     bend = np.zeros_like(points)
     _fill_bends(h.tolist(), (6.0 * np.diff(slope, axis=0)).T.tolist(), bend)

@@ -149,6 +149,18 @@ def test_rows_at_equal_times() -> None:
     assert np.abs(between - path).max() < 1e-3
 
 
+def test_neighbours_within_round_off_count_once() -> None:
+    """A path that rests with round-off has the motion of the path without these rows."""
+    arm = robolin.load("two-link")
+    path = np.linspace([0.0, 0.0], [1.0, 0.5], 11)
+    rests = np.insert(path, 5, path[4] + [1e-16, -1e-200], axis=0)
+    rests = np.vstack([rests[:1], rests[:1] + 1e-200, rests[1:], rests[-1:] + 1e-15])
+    expected = robolin.retime(arm, path, max_acceleration=3.0, **FREE)
+    found = robolin.retime(arm, rests, max_acceleration=3.0, **FREE)
+    assert np.array_equal(found.q, expected.q)
+    assert found.duration == expected.duration
+
+
 def test_paths_without_a_motion_are_rejected() -> None:
     panda, arm = robolin.load("panda"), robolin.load("two-link")
     path = np.linspace([0.0, 0.0], [1.0, 0.5], 11)
