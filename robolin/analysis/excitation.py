@@ -241,8 +241,9 @@ def _condition(columns: Floats, rank: int) -> float:
     lengths = np.linalg.norm(columns, axis=0)
     counts = lengths > RANK_BELOW * lengths.max()
     unit = columns[:, counts] / lengths[counts]
-    squares = np.linalg.eigvalsh(unit.T @ unit)
-    return float(np.sqrt(squares[-1] / max(float(squares[-rank]), 1e-300)))
+    # a Gram matrix would square the condition number
+    sizes = np.linalg.svd(np.linalg.qr(unit, mode="r"), compute_uv=False)
+    return float(sizes[0] / max(float(sizes[rank - 1]), 1e-300))
 
 
 def _independent_columns(arm: Arm) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.excitation import _fourier
+from robolin.analysis.excitation import _condition, _fourier
 from robolin.errors import RobolinError, UsageError
 from tests.cli.command import robolin as run
 from tests.cli.command import run_ok
@@ -72,6 +72,14 @@ def test_condition_of_published_motions() -> None:
     found = robolin.excite(robolin.load("panda"), iterations=400)
 
     assert found.identifiable.condition <= 14.0
+
+
+@pytest.mark.parametrize("angle", [1.0, 1e-4, 1e-9])
+def test_condition_of_two_columns(angle: float) -> None:
+    """Unit columns at an angle have the condition 1 / tan(angle / 2), also beyond 1e8."""
+    columns = np.array([[1.0, np.cos(angle)], [0.0, np.sin(angle)], [0.0, 0.0]])
+
+    assert _condition(3.0 * columns, 2) == pytest.approx(1.0 / np.tan(0.5 * angle), rel=1e-6)
 
 
 def test_more_trials_give_more_information() -> None:
