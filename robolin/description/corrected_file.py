@@ -277,9 +277,14 @@ class _Change:
         ]
         heavy += ["--payload" for each in self.options.payload if each.frame in (name, *others)]
         if heavy:
+            mass, parts = f"{body.mass:.4g} kg", join_and(heavy)
+            fault = (
+                f"{mass} and an inertia that is impossible: {parts} fixed to it have more inertia"
+                if body.mass > 0.0
+                else f"{mass}, which is impossible: {parts} fixed to it have more mass"
+            )
             raise RobolinError(
-                f"link '{name}' without its fixed links would have {body.mass:.4g} kg, which is "
-                f"impossible: {join_and(heavy)} fixed to it have more mass",
+                f"link '{name}' without its fixed links would have {fault}",
                 hint="remove fixed links that were not mounted from the robot file, "
                 "and identify again",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
@@ -26,7 +27,7 @@ from robolin.core.arm import Inertia
 from robolin.core.arm_parameters import OF_LINK, linear_values, parameters
 from robolin.core.progress import listening
 from robolin.errors import RobolinError, UsageError
-from tests.analysis.identify_recordings import V0, recorded, true_arm
+from tests.analysis.identify_recordings import V0, excitation, recorded, true_arm
 
 ARM = robolin.load("ur5")
 TRUE = true_arm(ARM)
@@ -188,8 +189,36 @@ def test_a_part_that_was_not_mounted_is_found() -> None:
     found = robolin.identify(loaded, recording, what="payload")
 
     (sentence,) = found.findings
-    assert sentence.startswith("link 'wrist_3_link' is 0.70 ±")
-    assert "lighter than in the file" in sentence
+    assert sentence.startswith("link 'wrist_3_link' is 0.700 ± 0.00")
+    assert "lighter than in the file: a part fixed to it (" in sentence
+    assert "tool0" in sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("load", [0.5, -0.5])
+def test_a_hand_with_fingers_carries_the_load(load: float) -> None:
+    """The payload stage fits the link of the hand, not a finger."""
+    file, loaded = robolin.load("panda-fingers"), ("panda_hand", abs(load))
+    other = robolin.load("panda-fingers", payload=loaded)
+    robot, assumed = (other, file) if load > 0.0 else (file, other)
+
+    time = np.arange(0.0, 20.0, 0.01)
+    # the fingers open by a few centimetres
+    motion = [each * ([1.0] * 7 + [0.02]) for each in excitation(8, time, 0)]
+    tau = robolin.inverse(robot, *motion)
+    tau = tau + 0.01 * tau.std(axis=0) * np.random.default_rng(7).normal(size=tau.shape)
+    recording = robolin.Recording(time, motion[0], tau, *motion[1:])
+
+    found = robolin.identify(assumed, recording, what="payload")
+
+    (sentence,) = found.findings
+    word = "heavier" if load > 0.0 else "lighter"
+    pattern = rf"link 'panda_link7' is (\S+) ± (\S+) kg {word} than in the file"
+    numbers = re.match(pattern, sentence)
+    assert numbers, sentence
+    size, deviation = map(float, numbers.groups())
+    assert 0.0 < deviation < 0.02
+    assert abs(size - 0.5) < 3.0 * deviation
 
 
 @pytest.mark.slow

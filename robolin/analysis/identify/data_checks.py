@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -125,6 +126,18 @@ def excitation_notes(fit: DesignRows) -> Iterator[str]:
         )
 
 
+def carrier_of_loads(arm: Arm) -> str:
+    """The end of the longest chain of links without branches: the hand, not one of its fingers."""
+    children = Counter(link.parent for link in arm.links_tip_to_base)
+    length, ends = {arm.base: 0}, []
+    for number in range(len(arm.links), 0, -1):
+        link = arm.link(number)
+        before = length[link.parent] if children[link.parent] == 1 else 0
+        length[number] = before + 1
+        ends.append((length[number], -number))
+    return arm.link(-max(ends)[1]).name
+
+
 def payload_change(
     arm: Arm, listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
 ) -> Iterator[str]:
@@ -134,12 +147,17 @@ def payload_change(
     if abs(change) < max(3.0 * deviation, 0.03 * abs(listed.values[i])):
         return
     link = next(each for each in arm.links if each.name == carrier)
-    amount = f"link '{link.name}' is {abs(change):.2f} ± {deviation:.2f} kg"
+    # at least one significant digit of the deviation
+    digits = int(np.clip(np.ceil(-np.log10(max(deviation, 1e-9))), 2, 6))
+    amount = f"link '{link.name}' is {abs(change):.{digits}f} ± {deviation:.{digits}f} kg"
     if change > 0.0:
         yield f"{amount} heavier than in the file: the file lacks a load, or has wrong masses"
     else:
-        parts = f"were {join_and(link.merged)}" if link.merged else "was the whole link"
-        yield f"{amount} lighter than in the file: {parts} mounted during the recording?"
+        part = f"a part fixed to it ({', '.join(link.merged)})" if link.merged else "a part of it"
+        yield (
+            f"{amount} lighter than in the file: {part} was not mounted during the recording, or "
+            "the file has wrong masses"
+        )
 
 
 def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty) -> str:

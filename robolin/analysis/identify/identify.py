@@ -22,6 +22,7 @@ from robolin.analysis.identify.conditioning import (
 )
 from robolin.analysis.identify.consistent_fit import ConvexFit, ball_parameters, prior_weight
 from robolin.analysis.identify.data_checks import (
+    carrier_of_loads,
     excitation_notes,
     load_text,
     payload_change,
@@ -128,6 +129,7 @@ def identify(
         holdout: held-out rows: "spread" for 30 % in blocks over each recording, the fraction at
             the end of each recording, or other `Recording`s
         payload_link: the link of the payload stage or of the load; None for the last link
+            before the arm branches into fingers
         unloaded: `Recording`s without the load of `recordings`, which becomes `payload/mass`, …
         width: width of the smoothing filter in s; None to estimate it
         lag: delay of the torques relative to the motion in s; None to estimate it
@@ -381,7 +383,7 @@ class _Identifier:
         """The moving link of the payload stage."""
         name = self.options.payload_link
         if name is None:
-            return self.arm.link_names[-1]
+            return carrier_of_loads(self.arm)
         return self.arm.link(self.arm.frames[name].link).name
 
     def _stages(self, listed: ParameterList) -> list[tuple[str, list[int], Floats]]:

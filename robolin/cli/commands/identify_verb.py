@@ -87,7 +87,7 @@ _OWN = [
         choices=_WHATS,
         default="all",
     ),
-    flag("--payload-link LINK", METHOD, "Link of the payload (default: the last link)"),
+    flag("--payload-link LINK", METHOD, "Link of the payload (default: last link before fingers)"),
     flag("--width S", METHOD, "Width of the smoothing filter [s] (default: estimated)", type=float),
     flag("--lag S", METHOD, "Lag of the efforts [s] (default: estimated)", type=float),
     flag(
