@@ -130,7 +130,9 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def afresh(value: Any) -> Any:
-    """A copy of an argument without its cached properties."""
+    """A copy of an argument, or of a group of them, without their cached properties."""
+    if isinstance(value, list):
+        return [afresh(each) for each in value]
     kept = [name for name, x in vars(type(value)).items() if isinstance(x, cached_property)]
     if not kept or is_dataclass(value):
         return value

@@ -295,10 +295,13 @@ def _loop_function(question: ChosenQuestion, which: int) -> WasmFunction:
     too_far = _gather(chain, asm, {**question.arguments, **fixed})
     algorithm.run(chain)
     shapes = {name: parameters.sizes(shape) for name, shape in algorithm.gives.items()}
+    staged = 0
+    for shape in shapes.values():
+        staged += max(1, prod(shape))
     sizes = {
         "scratch": 8 * chain.scratch_vectors * (n + 2),
         "tables": 8 * chain.table_count * (m + 1) ** 2,
-        "staging": 8 * sum(max(1, prod(shape)) for shape in shapes.values()),
+        "staging": 8 * staged,
     }
     parents = [0, *(row.parent for row in parameters.links)]
     integers = int_table(parameters, first_of_subtrees(parents)).astype("<i4")

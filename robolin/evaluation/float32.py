@@ -1,4 +1,4 @@
-"""Evaluation in single precision: half the memory and up to twice the speed, with seven digits.
+"""Evaluation in single precision: half the memory and up to twice the speed, with fewer digits.
 
 The inertial frame is on the lightest end of the arm, where rounding errors are smallest.  Kernels
 and the run without a compiler have the same bits, and so has C code with `--real float --loops`.

@@ -45,7 +45,7 @@ WITH_ARRAYS = (
     ("diagonalize",),
     ("regressor",),
     ("excite", "--max-velocity", "2,3", "--max-acceleration", "5,9", "--iterations", "1"),
-    ("retime", "--trajectory", "MOTION", "--max-acceleration", "5"),
+    ("retime", "--trajectory", "PATH", "--max-velocity", "2,3", "--max-acceleration", "5"),
     ("sensitivity", "--trajectory", "MOTION", "--matrices"),
     ("state-space",),
     ("poles",),
@@ -168,6 +168,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     columns = [f"joint{i}/{word}" for i in range(2) for word in ("position", "velocity", "effort")]
     rows = "".join(f"{0.01 * i},{','.join(['0.1'] * 6)}\n" for i in range(3))
     (path / "motion.csv").write_text(f"time,{','.join(columns)}\n{rows}")
+    moving = "".join(f"{0.1 * i},{0.2 * i}\n" for i in range(4))
+    (path / "path.csv").write_text(f"joint0/position,joint1/position\n{moving}")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
         yield path
@@ -178,7 +180,7 @@ def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
     other = folder / f"other-{robot.name}"
     if "OTHER" in verb and not other.exists():
         other.write_text(robot.read_text().replace("87.125", "91.0625"))
-    names = {"MOTION": "motion.csv", "OTHER": other.name}
+    names = {"MOTION": "motion.csv", "PATH": "path.csv", "OTHER": other.name}
     if "TOOL" in verb:
         # a goal that the arm reaches
         reached = robolin.jacobian(robolin.load(robot), [0.5, -0.75], frame="tool").position

@@ -133,8 +133,9 @@ def test_a_result_with_nan_is_read_back(tmp_path: Path) -> None:
 
 def test_another_format_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of a later robolin is rejected for its format, not as damaged."""
-    monkeypatch.setattr("robolin.io.provenance.FORMAT", 99)
-    path = written("json", tmp_path, None, 1)
+    with monkeypatch.context() as later:
+        later.setattr("robolin.io.provenance.FORMAT", 99)
+        path = written("json", tmp_path, None, 1)
     with pytest.raises(
         RobolinError, match="format 99 is not supported; this robolin reads formats 2 and 3"
     ):

@@ -51,7 +51,7 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     _FORWARD,
     {
         "--dtype": "Number type of the results\n"
-        "float32 has about six correct digits; it is up to twice as fast, and files have half the "
+        "float32 has about six correct digits for torques, and three to five for accelerations; it is up to twice as fast, and files have half the "
         "size. `robolin verify` measures its error for your arm.",
     },
     dtype="float64",
