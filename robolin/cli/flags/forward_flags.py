@@ -51,8 +51,8 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     _FORWARD,
     {
         "--dtype": "Number type of the results\n"
-        "float32 has about six correct digits for torques, and three to five for accelerations; it is up to twice as fast, and files have half the "
-        "size. `robolin verify` measures its error for your arm.",
+        "float32 is up to twice as fast, and files have half the size. Torques have about six "
+        "correct digits, accelerations three to five; `robolin verify` measures the error.",
     },
     dtype="float64",
 )
