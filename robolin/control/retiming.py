@@ -28,7 +28,7 @@ from robolin.control.optimization.joint_limits import (
     require_simple,
     scaled_ranges,
 )
-from robolin.control.retiming_sweeps import NoSpeedError, squared_speeds
+from robolin.control.retiming_sweeps import NoSpeedError, corner_text, squared_speeds
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, JointValues, Mask, as_joint_array, require_real
 from robolin.core.notebook import DisplayMixin
@@ -409,12 +409,12 @@ def _impossible(problem: _Problem, error: NoSpeedError) -> RobolinError:
         hint = "add --max-velocity, --max-acceleration or --max-effort"
         return RobolinError("no limit of a moving joint bounds the speed", where=where, hint=hint)
     hold, ranges = problem.c[error.point, : problem.arm.n], problem.limits.ranges
-    beyond = np.maximum(hold - ranges.tau_upper, ranges.tau_lower - hold)
-    joint = int(np.argmax(beyond))
+    joint = int(np.argmax(np.maximum(hold - ranges.tau_upper, ranges.tau_lower - hold)))
     text = f"no speed keeps the limits at point {error.point + 1} of the path"
-    if beyond[joint] > 0.0:
-        name = problem.arm.joint_names[joint]
-        text += f"; holding it there takes {hold[joint]:.4g} from joint '{name}'"
+    if not ranges.tau_lower[joint] <= hold[joint] <= ranges.tau_upper[joint]:
+        text += f"; holding it takes {hold[joint]:.4g} from '{problem.arm.joint_names[joint]}'"
+    elif corner := corner_text(problem.path.q):
+        return RobolinError(corner, where=where, hint="split the path there, or round the corner")
     return RobolinError(text, where=where, hint="change the path, or set --max-effort")
 
 

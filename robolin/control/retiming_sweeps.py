@@ -115,7 +115,8 @@ def _clip_to_feasible(
     """Limit ṡ² to values with some u.
 
     The largest lower bound minus the smallest upper bound is a convex function of x; Newton's steps
-    from both sides reach the interval in which it is not positive.
+    from both sides reach the interval in which it is not positive.  Each step is the crossing of
+    two lines, because a difference from the first x, which may be 1e18, would lose all digits.
     """
     for x, side in ((most[:-1], 1.0), (least, -1.0)):
         for _ in range(2 * low[0].shape[1] + 2):
@@ -130,7 +131,8 @@ def _clip_to_feasible(
             stuck = wrong & (side * rise <= 0.0)
             if stuck.any():
                 raise NoSpeedError(int(np.argmax(stuck)))
-            x[wrong] -= (gap / np.where(wrong, rise, 1.0))[wrong]
+            room = (np.take_along_axis(high[0], j, 1) - np.take_along_axis(low[0], i, 1))[:, 0]
+            x[wrong] = room[wrong] / rise[wrong]
         x[:] = np.maximum(x, 0.0)
 
 
@@ -194,3 +196,26 @@ def _less(factor: float, bound: float, lower: float, upper: float) -> tuple[floa
     if factor < 0.0:
         return max(lower, bound / factor), upper
     return lower, upper
+
+
+# turns in degrees: a sampled smooth path has smaller ones; beyond the second, the path reverses
+_CORNER, _REVERSAL = 10.0, 170.0
+
+
+def corner_text(points: Floats) -> str:
+    """The sharpest corner of a path (rows, n); '' for a smooth path.
+
+    If every point can be held at rest, only a bend that the points do not resolve excludes a slow
+    motion.
+    """
+    chords = np.diff(points, axis=0)
+    chords /= np.sqrt((chords * chords).sum(axis=1))[:, None]
+    cosines = np.clip((chords[1:] * chords[:-1]).sum(axis=1), -1.0, 1.0)
+    inner = int(cosines.argmin())
+    turn = float(np.degrees(np.arccos(cosines[inner])))
+    if turn < _CORNER:
+        return ""
+    what = "reverses" if turn > _REVERSAL else f"has a corner of {turn:.0f}°"
+    return (
+        f"the path {what} at point {inner + 2}: the spline bends there too sharply for the limits"
+    )

@@ -186,6 +186,30 @@ def test_paths_without_a_motion_are_rejected() -> None:
             call()
 
 
+@pytest.mark.parametrize("rows", [81, 101, 401])
+@pytest.mark.parametrize("end", [[0.0, 0.0], [1.5, 1.0]])
+def test_straight_paths_without_velocity_limits_are_bang_bang(end: list[float], rows: int) -> None:
+    """The closed form: the torque limits are not reached, and only the acceleration is limited."""
+    arm, start = robolin.load("two-link"), [1.0, 0.5]
+    path = np.linspace(start, end, rows)
+    motion = robolin.retime(arm, path, max_effort=40.0, max_acceleration=5.0)
+    distance = np.abs(np.subtract(end, start)).max()
+    assert motion.duration == pytest.approx(2.0 * np.sqrt(distance / 5.0), rel=1e-8)
+
+
+def test_errors_name_reversals_and_corners() -> None:
+    """The parts before and after the corner have motions; the whole path has none."""
+    arm, limits = robolin.load("two-link"), {"max_effort": 40.0, "max_acceleration": 5.0}
+    there = np.linspace([0.0, 0.0], [1.0, 0.5], 101)
+    for end, what in (([0.0, 0.0], "reverses at point 101"), ([0.5, 1.5], "corner of 90° at")):
+        back = np.linspace([1.0, 0.5], end, 81)
+        with pytest.raises(RobolinError, match=what) as caught:
+            robolin.retime(arm, np.vstack([there, back[1:]]), **limits)
+        assert "split the path there" in str(caught.value)
+        for part in (there, back):
+            assert robolin.retime(arm, part, **limits).duration < 2.0
+
+
 def test_the_command_writes_a_trajectory_that_check_accepts(tmp_path: Path) -> None:
     """Its result is a trajectory of other commands, and `check` computes it again."""
     names = robolin.load("panda").joint_names
