@@ -60,7 +60,8 @@ def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
     assert plot.exists() == bool(pictures)
     before, after = (robolin("validate", arm).out.count("warning ") for arm in ("ur5", urdf))
     assert after <= before
-    stored = np.load(npz)
+    with np.load(npz) as archive:
+        stored = {**archive}
     names = stored["names"].tolist()
     assert stored["covariance"].shape == (len(names), len(names))
     corrected = library.load(urdf)
@@ -258,7 +259,8 @@ def test_a_corrected_file_in_the_format_of_the_input(name: str, tmp_path: Path) 
 
     assert "torque offsets, which a robot file cannot store" in run.err
     assert ("--armature" in run.err) == (name in ("arm.urdf", "arm.sdf"))
-    found = np.load(npz)
+    with np.load(npz) as archive:
+        found = {**archive}
     velocities = dict(zip(arm.joint_names, found["friction_velocity"].tolist(), strict=True))
     named = ",".join(f"{joint}={v:g}" for joint, v in velocities.items())
     flag = named if arm.n > 1 else f"{velocities[arm.joint_names[0]]:g}"
@@ -331,7 +333,8 @@ def test_check_of_a_result_without_the_option_holdout(tmp_path: Path) -> None:
     write_csv(log, recorded(TRUE, 8.0, coulomb=3.0, noise=0.01))
     flags = ("--what", "friction", "--lag", "0", "--holdout", "0.3", "--npz", npz)
     run_ok("identify", "ur5", "--trajectory", log, *flags)
-    stored = {**np.load(npz)}
+    with np.load(npz) as archive:
+        stored = {**archive}
     command = json.loads(str(stored["command"]))
     assert command["options"].pop("holdout") == ["0.3"]
     np.savez(npz, **{**stored, "command": np.array(json.dumps(command))})

@@ -141,7 +141,7 @@ MEANT: dict[Any, str] = {
     ("check", "rtol"): "as stored, else 0",
     ("check", "atol"): "as stored, else 0",
     ("check", "root"): "the folder of the stored result",
-    ("identify", "payload_link"): "the last link",
+    ("identify", "payload_link"): "last link before fingers",
     ("simulate", "dt"): "0.001",
     ("excite", "period"): "the duration",
     ("excite", "max_velocity"): "from the robot file",

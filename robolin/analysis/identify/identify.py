@@ -128,7 +128,7 @@ def identify(
             "all" (the stages friction, payload and all links, in sequence)
         holdout: held-out rows: "spread" for 30 % in blocks over each recording, the fraction at
             the end of each recording, or other `Recording`s
-        payload_link: the link of the payload stage or of the load; None for the last link
+        payload_link: link of the payload stage or the load; None for the last link before fingers
             before the arm branches into fingers
         unloaded: `Recording`s without the load of `recordings`, which becomes `payload/mass`, …
         width: width of the smoothing filter in s; None to estimate it
