@@ -134,6 +134,8 @@ class _ExcitationSearch:
         self.arm, self.limits, self._period, self._harmonics = arm, limits, period, harmonics
         count = _SAMPLES * harmonics
         self._coarse = _fourier(np.arange(count) * period / count, period, harmonics)
+        count = _CHECKED * harmonics
+        self.fine = _fourier(np.arange(count + 1) * period / count, period, harmonics)
         known = np.isfinite(limits.effort)
         self._weights = 1.0 / np.where(known, limits.effort, 1.0) if known.all() else None
         self._columns = _independent_columns(arm)
@@ -144,10 +146,10 @@ class _ExcitationSearch:
     ) -> tuple[Floats, Floats, Floats]:
         """q, q̇ and q̈ (rows, n), as large as position, velocity and acceleration limits allow.
 
-        The size follows from the coarse grid, so that all grids have the same motion.
+        The size follows from the fine grid, so that all grids have the same motion.
         """
-        coarse, limits = self._coarse, self.limits
-        q, qd, qdd = (each @ candidate.shape.T for each in (coarse.q, coarse.qd, coarse.qdd))
+        fine, limits = self.fine, self.limits
+        q, qd, qdd = (each @ candidate.shape.T for each in (fine.q, fine.qd, fine.qdd))
         low, high = q.min(axis=0), q.max(axis=0)
         ratios = (
             (limits.upper - limits.lower) / (high - low),
@@ -157,8 +159,8 @@ class _ExcitationSearch:
         scale = candidate.amplitude * np.min(ratios, axis=0)
         span = limits.upper - limits.lower - scale * (high - low)
         offset = limits.lower + candidate.location * span - scale * low
-        if basis is not None:
-            q, qd, qdd = (each @ candidate.shape.T for each in (basis.q, basis.qd, basis.qdd))
+        rows = basis or self._coarse
+        q, qd, qdd = (each @ candidate.shape.T for each in (rows.q, rows.qd, rows.qdd))
         return offset + scale * q, scale * qd, scale * qdd
 
     def within_torques(self, candidate: _MotionCandidate) -> _MotionCandidate | None:
@@ -317,7 +319,7 @@ def excite(
     limits = _limits(arm, margin, max_velocity, max_acceleration)
     search = _ExcitationSearch(arm, limits, period, harmonics)
     best = search.run(iterations, seed)
-    best, used = _checked(search, best, period, harmonics, margin)
+    best, used = _checked(search, best, margin)
     rows = round(duration / dt) + 1
     # exact times of a whole number of steps
     time = np.arange(rows, dtype=np.float64) * dt
@@ -327,21 +329,19 @@ def excite(
 
 
 def _checked(
-    search: _ExcitationSearch, best: _MotionCandidate, period: float, harmonics: int, margin: float
+    search: _ExcitationSearch, best: _MotionCandidate, margin: float
 ) -> tuple[_MotionCandidate, Floats]:
     """Shrink the motion until it is within the limits on a finer grid; return the used fractions.
 
-    Between the rows of the search, a motion may exceed them by a little.
+    Between the rows of the search, torques may exceed their limits by a little.
     """
-    count = _CHECKED * harmonics
-    fine = _fourier(np.arange(count + 1) * period / count, period, harmonics)
     for _ in range(100):
-        used = _used(search, *search.motion(best, fine)) * margin
-        if (used <= margin).all():
-            return best, used
+        used = _used(search, *search.motion(best, search.fine))
+        if (used <= 1.0 + _ROUNDING).all():
+            return best, margin * np.minimum(used, 1.0)
         best = _MotionCandidate(best.shape, best.location, 0.995 * best.amplitude)
     raise RobolinError(
-        "the motion exceeds limits between its rows",
+        "the motion exceeds effort limits between its rows",
         where=search.arm.source,
         hint="use fewer harmonics or another seed",
     )

@@ -38,6 +38,15 @@ def test_no_limit_is_exceeded(motion: robolin.Excitation) -> None:
     assert 0.85 <= motion.used.max() <= 0.9
 
 
+@pytest.mark.slow
+def test_a_motion_at_the_end_of_a_range_stays_inside() -> None:
+    """A search of 300 motions ends next to a position limit; no smaller motion leaves it."""
+    motion = robolin.excite(robolin.load("panda"), dt=0.005, iterations=300)
+
+    assert (motion.used[:, 0] <= 0.9).all()
+    assert motion.identifiable.rank == motion.possible
+
+
 def test_it_starts_and_ends_at_rest(motion: robolin.Excitation) -> None:
     """Velocities and accelerations of the first and the last row are zero."""
     for values in (motion.qd, motion.qdd):

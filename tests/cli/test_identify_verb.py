@@ -44,6 +44,18 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("identify") / "log.csv", recording)
 
 
+def test_currents_require_gains(log: Path, tmp_path: Path) -> None:
+    """The hint for columns of currents has the gains: currents are not efforts."""
+    currents, new = tmp_path / "currents.csv", tmp_path / "new.urdf"
+    currents.write_text(log.read_text().replace("/effort", "/current"))
+
+    run = robolin("identify", "ur5", "--trajectory", currents, "-o", new)
+
+    assert run.code == 3
+    assert "--columns 'current={joint}/current' --torque-constants VALUES" in run.err
+    assert not new.exists()
+
+
 def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
     """The verdict is first; the written file loads, passes validate, and predicts better."""
     urdf, npz = tmp_path / "new.urdf", tmp_path / "found.npz"

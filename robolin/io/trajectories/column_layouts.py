@@ -332,6 +332,10 @@ def column_styles(quantity: str, unused: Sequence[str], count: int) -> str:
 def similar_column(names: Sequence[str], unused: Sequence[str]) -> str:
     for name in names:
         if near := closest_match(name, unused, cutoff=0.75):
+            if near.endswith("/current") and name.endswith("/effort"):
+                # currents are not efforts: they need gains
+                pattern = "{joint}/current"
+                return f"add --columns 'current={pattern}' --torque-constants VALUES [N·m/A]"
             return f"if '{near}' is '{name}', add --columns '{name}={near}'"
     return ""
 
