@@ -149,8 +149,13 @@ def _contract_lines(
         **_prescribed(task),
         **({"cost": cost} if cost else {}),
         "energy error": f"at most {checks.energy_error.max():.3g} J, kinetic energy "
-        f"up to {checks.kinetic.max():.3g} J",
+        f"up to {checks.kinetic.max():.3g} J{_among_rows(task)}",
     }
+
+
+def _among_rows(task: SimulationTask) -> str:
+    """Energies between the stored rows are unknown."""
+    return "" if task.schedule.fixed and task.schedule.every == 1 else " in the stored rows"
 
 
 def _method_text(task: SimulationTask) -> str:
@@ -221,6 +226,9 @@ class MotionChecks:
         self._energies = self._tau = self._distance = np.array(-np.inf)
         self._low, self._high = np.full(task.arm.n, np.inf), np.full(task.arm.n, -np.inf)
         self._torque_rounding = _torque_rounding(task.arm)
+        limits = [joint.limits.velocity for joint in task.arm.joints]
+        self._speed_limits = np.array([np.inf if each is None else each for each in limits])
+        self._fastest = np.zeros(task.arm.n)
 
     def update(self, motion: Simulation) -> None:
         """Add the rows of a part."""
@@ -248,9 +256,9 @@ class MotionChecks:
             beyond = effort_limits(arm).exceeded((1.0 - _ROUNDING) * motion.tau)
             self._exceeded.add(prescribed & beyond & task.limits)
         self._passive.add(loaded)
-        limits = [joint.limits.velocity for joint in arm.joints]
-        fastest = np.array([np.inf if limit is None else limit for limit in limits])
-        self._fast.add((1.0 - _ROUNDING) * np.abs(motion.qd) > fastest)
+        speeds = np.abs(motion.qd)
+        self._fast.add((1.0 - _ROUNDING) * speeds > self._speed_limits)
+        self._fastest = np.maximum(self._fastest, speeds.reshape(-1, arm.n).max(axis=0))
 
     def warnings(self) -> list[str]:
         """Texts about limits and energies that need attention."""
@@ -259,7 +267,7 @@ class MotionChecks:
             self.effort_exceeded_text(),
             self._passive.text("torques act on passive joints in"),
             self._position_limits_text(),
-            self._fast.text("velocity limits are exceeded in"),
+            self._velocity_limits_text(),
             self._energy_drift_text(),
         )
         return [text for text in texts if text]
@@ -271,6 +279,15 @@ class MotionChecks:
     def effort_exceeded_text(self) -> str:
         """How often prescribed joints exceed their torque limits, by joint."""
         return self._exceeded.text("prescribed joints exceed their effort limits in")
+
+    def _velocity_limits_text(self) -> str:
+        """How often velocity limits are exceeded, by joint, and the largest excess."""
+        text = self._fast.text("velocity limits are exceeded in")
+        worst = int(np.argmax(self._fastest - self._speed_limits))
+        joint = self._arm.joints[worst]
+        unit = unit_of("qd", [joint.kind])
+        fastest = f"{self._fastest[worst]:.4g} of {self._speed_limits[worst]:.4g}"
+        return f"{text}; {joint.name} reaches {fastest} {unit}" if text else ""
 
     def _position_limits_text(self) -> str:
         """The joints that exceed their position limits: the simulation has no end stops."""

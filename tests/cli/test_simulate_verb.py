@@ -131,7 +131,8 @@ def test_joints_beyond_their_velocity_limit_are_counted() -> None:
         "panda_joint4=-1.5",
     )
     fast = run_ok(*start, "--qd", "panda_joint1=2.5")
-    assert "velocity limits are exceeded in 3 of 3 rows: panda_joint1 3" in fast.err
+    assert "velocity limits are exceeded in 3 of 3 rows: panda_joint1 3; " in fast.err
+    assert "; panda_joint1 reaches 2.5 of 2.175 rad/s" in fast.err
     assert "velocity limits" not in run_ok(*start, "--qd", "panda_joint1=2").err
 
 
@@ -261,6 +262,8 @@ def test_the_table_shows_times_from_first_to_last() -> None:
     assert "Runge–Kutta of order 4, dt = 0.001 s, 100 steps" in ran.out
     assert "energy error" in ran.out
     assert "\n0.1 " in ran.out
+    assert "in the stored rows" not in ran.out
+    assert " J in the stored rows" in run_ok(*FALL, "--every", "50", "--format", "table").out
 
 
 WRONG = [
