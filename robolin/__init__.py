@@ -282,7 +282,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(_MODULES[name])
     if name not in _HOME:
-        raise AttributeError(f"module 'robolin' has no attribute {name!r}")
+        longer = [each for each in __all__ if name[0] != "_" and each.startswith(f"{name}_")]
+        hint = f"; use {', '.join(longer)}" if longer else ""
+        raise AttributeError(f"module 'robolin' has no attribute {name!r}{hint}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -75,3 +75,11 @@ def test_a_pool_over_a_bad_file_returns(tmp_path: Path, method: str) -> None:
         robolin.load(str(path))
     assert str(caught.value) == str(here.value)
     assert len(caught.value.parts) > 1
+
+
+def test_unknown_attributes_name_longer_functions() -> None:
+    """The first word of several functions lists them."""
+    with pytest.raises(AttributeError, match=r"use linearize_forward, linearize_inverse"):
+        robolin.linearize  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        robolin.nothing  # noqa: B018

@@ -178,7 +178,9 @@ def real_numbers(name: str, value: ArrayLike) -> AnyArray:
             f"{name}: has masked values", hint="fill the masked values, or remove their rows"
         )
     if array.dtype.kind not in "biuf":
-        raise RobolinError(f"{name}: must be an array of real numbers, got type {array.dtype}")
+        hint = f'pass arm.poses["{value}"] for a named pose' if isinstance(value, str) else ""
+        text = f"must be an array of real numbers, got type {array.dtype}"
+        raise RobolinError(f"{name}: {text}", hint=hint)
     return array
 
 

@@ -55,19 +55,21 @@ class FlagText(NamedTuple):
 # numbers
 
 
-def parse_number(typed: FlagText, item: str) -> ParsedNumber:
+_NUMBERS = "write numbers like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
+
+
+def parse_number(typed: FlagText, item: str, hint: str = _NUMBERS) -> ParsedNumber:
     """Parse a number with an optional suffix `deg` or `°`, or a fraction of π such as `-pi/2`."""
     parsed = number_or_problem(item.strip())
     if isinstance(parsed, ParsedNumber):
         return parsed
-    hint = "write numbers like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
     raise typed.wrong(parsed, hint if parsed.endswith(("not a number", "missing")) else "")
 
 
 def number(typed: FlagText, item: str | None = None) -> float:
     """Parse a number that is not an angle: the whole text, or a part of it."""
     item = typed.text if item is None else item
-    value, angle = parse_number(typed, item)
+    value, angle = parse_number(typed, item, "write numbers like 0.5 or 1e-3, without a unit")
     if angle:
         raise typed.wrong(f"'{item.strip()}' is an angle", "give a plain number")
     return value

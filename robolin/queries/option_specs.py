@@ -173,7 +173,11 @@ def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
             excludes={"time time-unit": "a sample time is for files without a time column"}
         ),
         "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
-        "degrees": text._replace(kind="switch", excludes={"radians": "keep only one of the two"}),
+        "degrees": text._replace(
+            kind="switch",
+            modifies={files: "write angles on the command line as 30deg; --degrees is for files"},
+            excludes={"radians": "keep only one of the two"},
+        ),
         "radians": text._replace(kind="switch"),
         "no-header": text._replace(kind="switch"),
         "join": text._replace(kind="choice", choices=JOINS),

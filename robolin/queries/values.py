@@ -134,7 +134,8 @@ def missing_columns_text(name: str) -> str:
     """Message for a quantity without columns in a file."""
     word = COLUMN_WORDS[name]
     plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"no {word} columns; {plural} are set to 0"
+    remedy = " (--differentiate savgol computes them)" if name in ("qd", "qdd") else ""
+    return f"no {word} columns; {plural} are set to 0{remedy}"
 
 
 def possible_quantities(needs: Sequence[str], torque: TorqueDefault) -> tuple[str, ...]:

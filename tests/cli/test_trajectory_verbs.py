@@ -83,8 +83,10 @@ def test_missing_columns_are_zero_with_a_warning(
     strict = robolin("inverse", "two-link", "--trajectory", file, "--strict")
 
     assert ran.err.splitlines() == [
-        "warning: motion.csv: no velocity columns; velocities are set to 0",
-        "warning: motion.csv: no acceleration columns; accelerations are set to 0",
+        "warning: motion.csv: no velocity columns; velocities are set to 0 "
+        "(--differentiate savgol computes them)",
+        "warning: motion.csv: no acceleration columns; accelerations are set to 0 "
+        "(--differentiate savgol computes them)",
     ]
     contract = json.loads(ran.out)["meta"]["contract"]
     assert contract["state"] == "7 rows of motion.csv: q given, qd and qdd zero"

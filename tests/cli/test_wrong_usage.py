@@ -370,3 +370,15 @@ def test_a_recording_is_not_plotted_as_a_result(tmp_path: Path, monkeypatch) -> 
     assert (ran.code, ran.out) == (3, "")
     assert "log.csv: is a recording, not a result of robolin" in ran.err
     assert "`robolin inverse ARM --trajectory log.csv -o tau.npz`" in ran.err
+
+
+def test_units_in_numbers_have_a_hint(tmp_path: Path) -> None:
+    """Degrees are a suffix of angles on the command line; a duration has no unit."""
+    ran = robolin("inverse", "two-link", "--q", "30,20", "--degrees")
+    assert "hint: write angles on the command line as 30deg" in ran.err
+    ran = robolin("simulate", "two-link", "--duration", "3s")
+    assert ran.err.endswith("hint: write numbers like 0.5 or 1e-3, without a unit\n")
+    log = tmp_path / "log.csv"
+    log.write_text("time,shoulder_deg,elbow_deg\n0,10,20\n1,11,20\n")
+    ran = robolin("inverse", "two-link", "--trajectory", log)
+    assert "; add --degrees if the values are in degrees" in ran.err

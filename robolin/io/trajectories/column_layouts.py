@@ -315,7 +315,16 @@ def _rules_behind(
     return hint
 
 
-def column_styles(quantity: str, unused: Sequence[str], count: int) -> str:
+def missing_hint(quantity: str, names: Sequence[str], unused: Sequence[str]) -> str:
+    """A hint for missing columns: a similar name, or the known names; --degrees."""
+    hint = _similar_column(names, unused) or _column_styles(quantity, unused, len(names))
+    in_degrees = any(each.lower().endswith(("deg", "degrees")) for each in unused)
+    if quantity in ("q", "qd", "qdd") and in_degrees:
+        hint += "; add --degrees if the values are in degrees"
+    return hint
+
+
+def _column_styles(quantity: str, unused: Sequence[str], count: int) -> str:
     """A hint for missing columns: indices of a file without a header, or known names."""
     if unused and all(map(str.isdecimal, unused)):
         first, word = min(map(int, unused)), COLUMN_WORDS[quantity]
@@ -329,7 +338,7 @@ def column_styles(quantity: str, unused: Sequence[str], count: int) -> str:
     return hint
 
 
-def similar_column(names: Sequence[str], unused: Sequence[str]) -> str:
+def _similar_column(names: Sequence[str], unused: Sequence[str]) -> str:
     for name in names:
         if near := closest_match(name, unused, cutoff=0.75):
             if near.endswith("/current") and name.endswith("/effort"):

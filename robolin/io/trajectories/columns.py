@@ -18,12 +18,11 @@ from robolin.io.trajectories.column_layouts import (
     Orientation,
     TextsOf,
     behind_a_prefix,
-    column_styles,
     detect_layout,
     listed_names,
+    missing_hint,
     names_without_case,
     orientations,
-    similar_column,
 )
 from robolin.io.trajectories.read_options import (
     CURRENT,
@@ -221,7 +220,7 @@ def _missing(
             problems.append(partly)
             continue
         noun = "column" if len(names) == 1 else "columns"
-        hint = similar_column(names, unused) or column_styles(quantity, unused, len(names))
+        hint = missing_hint(quantity, names, unused)
         if quantity in ("qd", "qdd") and by_differences and positions:
             hint = f"compute them from positions with --differentiate savgol; {hint}"
         if quantity == "q" and len(names) < len(selected):
