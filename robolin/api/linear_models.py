@@ -9,7 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
-from robolin.api.run_options import evaluate_with_operating_point, fast_path, run_options
+from robolin.api.run_options import (
+    batch_of_one,
+    evaluate_with_operating_point,
+    fast_path,
+    run_options,
+)
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType, LoopMethod
@@ -139,7 +144,10 @@ def linearize_inverse(
         array([[-0.7731, -0.451 ],
                [-0.3221,  0.    ]])
     """
-    fast = fast_path(arm, "linearize-inverse", method, engine, jobs, dtype=dtype)(q, qd, qdd)
+    quick = fast_path(arm, "linearize-inverse", method, engine, jobs, dtype=dtype)
+    fast = quick(q, qd, qdd)
+    if fast is None:
+        fast = batch_of_one(quick, q, qd, qdd)
     if fast is not None:
         # the fast path returns plain arrays of one state
         M, dtau_dqd, dtau_dq = fast
@@ -209,7 +217,10 @@ def linearize_forward(
     if prescribe is not None or qdd is not None:
         options = run_options(method, engine, jobs, loop_method, dtype)
         return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
-    fast = fast_path(arm, "linearize-forward", method, engine, jobs, loop_method, dtype)(q, qd, tau)
+    quick = fast_path(arm, "linearize-forward", method, engine, jobs, loop_method, dtype)
+    fast = quick(q, qd, tau)
+    if fast is None:
+        fast = batch_of_one(quick, q, qd, tau)
     if fast is not None:
         accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = fast
         own = np.array(q), np.array(qd), np.array(tau)

@@ -406,3 +406,19 @@ def test_results_too_many_or_too_deep_are_plain(monkeypatch: pytest.MonkeyPatch)
     assert not is_supported(replace(kernel, shapes={"r": (1,) * (call_text.MOST_AXES + 1)}))
     assert not is_supported(replace(kernel, inputs=call_text.MOST_INPUTS + 1))
     assert compiled_call(CHAIN, "inverse") is not None
+
+
+@pytest.mark.parametrize("name", ["inverse", "forward", "linearize_inverse", "linearize_forward"])
+def test_a_batch_of_one_state_is_that_state(name: str) -> None:
+    """Arrays (1, n) give the bits of arrays (n,) with a leading axis, also by the fast call."""
+    arm, function = robolin.load("two-link"), getattr(robolin, name)
+    state = np.random.default_rng(2).uniform(-1.0, 1.0, (3, arm.n))
+    robolin.compile(arm, name.replace("_", "-"))
+    for _ in range(3):
+        one, row = function(arm, *state), function(arm, *state[:, None])
+        fields = getattr(one, "__dataclass_fields__", None) or getattr(one, "_fields", ())
+        pairs = [(getattr(one, each), getattr(row, each)) for each in fields] or [(one, row)]
+        for alone, batch in pairs:
+            if isinstance(alone, np.ndarray):
+                assert batch.shape == (1, *alone.shape)
+                assert np.array_equal(batch[0], alone)
