@@ -395,11 +395,13 @@ def _summary(model: ReportedModel) -> str:
     """Stability of the open loop; a controller of the motion is not included."""
     unstable = (model.stability == UNSTABLE).sum(axis=-1)
     fastest = float(model.poles.real.max())
-    most = int(unstable.max())
+    least, most, rows = int(unstable.min()), int(unstable.max()), len(unstable)
     if most:
+        count = f"{most}" if least == most else f"{least} to {most}"
+        somewhere = f"; {int((unstable > 0).sum())} of {rows} rows have one" if least == 0 else ""
         text = (
-            f"up to {most} of {model.poles.shape[-1]} poles are unstable, at "
-            f"{int((unstable > 0).sum())} of {len(unstable)} times; "
+            f"{count} of {model.poles.shape[-1]} poles are unstable"
+            f"{f' in all {rows} rows' if rows > 1 and least else somewhere}; "
             f"the fastest has {fastest:.4g} 1/s"
         )
     else:
