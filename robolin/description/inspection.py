@@ -11,6 +11,7 @@ from robolin.description.building.contract import repr_number
 from robolin.description.model import (
     PUBLIC_PARTS,
     Description,
+    Finding,
     JointEntry,
     LinkEntry,
     Reading,
@@ -26,6 +27,18 @@ from robolin.errors import raise_all
 Row = dict[str, Any]
 
 
+def file_findings(reading: Reading, source: str) -> list[Finding]:
+    """All findings of `robolin validate`: for URDF and xacro, also notes on other programs."""
+    from robolin.description.robot_source import bundled_path
+    from robolin.description.urdf.urdf_reader import ignored_by_others
+
+    findings = validate(reading)
+    urdf = source.lower().endswith((".urdf", ".xacro")) and bundled_path(source) is None
+    if urdf and reading.description is not None:
+        findings += ignored_by_others(reading.description)
+    return findings
+
+
 def inspection(reading: Reading, arm: Arm) -> Row:
     """The output of `robolin inspect` as JSON data; `arm` was built from the reading.
 
@@ -37,7 +50,7 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     description = with_base_joint(read, arm.groups[0].kind) if arm.floating_base else read
     moving = float_sum(link.inertia.mass for link in arm.links_tip_to_base)
     base = _base_mass(description, arm)
-    levels = Counter(finding.level for finding in validate(reading))
+    levels = Counter(finding.level for finding in file_findings(reading, arm.source))
     return {
         "name": arm.name,
         "source": arm.source,

@@ -232,3 +232,20 @@ def test_the_flag_offers_every_format() -> None:
     (form,) = (param for param in command.params if param.name == "form")
     assert tuple(form.type.choices) == VALIDATE_FORMS  # type: ignore[attr-defined]
     assert set(VALIDATE_EXTENSIONS.values()) < set(VALIDATE_FORMS)
+
+
+_DAMPED = """<robot name="arm"><link name="base"/><link name="rod"><inertial>
+<origin xyz="0 0 0.5"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>
+<limit effort="9" velocity="9"/><dynamics damping="0.1"/></joint></robot>"""
+
+
+def test_inspect_and_report_count_the_same_findings(tmp_path: Path) -> None:
+    """Notes on other programs are findings of all three commands."""
+    copied, page = tmp_path / "arm.urdf", tmp_path / "page.html"
+    copied.write_text(_DAMPED)
+    assert run_ok("validate", copied).out.endswith(": 1 note\n")
+    assert "\n1 note; run `robolin validate`" in run_ok("inspect", copied).out
+    run_ok("report", copied, "-o", page)
+    assert "validate: 1 finding" in page.read_text("utf-8")

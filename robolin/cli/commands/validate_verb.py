@@ -174,16 +174,10 @@ def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources:
 
 
 def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> ValidatedFile:
+    from robolin.description.inspection import file_findings
     from robolin.description.load import read
-    from robolin.description.robot_source import bundled_path
-    from robolin.description.urdf.urdf_reader import ignored_by_others
-    from robolin.description.validate import validate
 
-    reading = read(source, options)
-    findings = validate(reading)
-    other_programs = source.lower().endswith((".urdf", ".xacro")) and bundled_path(source) is None
-    if other_programs and reading.description is not None:
-        findings += ignored_by_others(reading.description)
+    findings = file_findings(read(source, options), source)
     counted, ignored = settings.split(source, findings)
     return ValidatedFile(source, counted, ignored)
 

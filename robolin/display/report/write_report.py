@@ -97,9 +97,9 @@ def results_page(paths: Sequence[str]) -> str:
 
 def reported_reading(name: str, arm: Arm, reading: Reading, options: ReportOptions) -> ReportedArm:
     """Data of the report of a robot file, with the findings of `validate`."""
-    from robolin.description.validate import validate
+    from robolin.description.inspection import file_findings
 
-    return reported_arm(name, arm, validate(reading), options)
+    return reported_arm(name, arm, file_findings(reading, arm.source), options)
 
 
 def _robots_page(subjects: Sequence[ReportSubject], options: ReportOptions) -> str:
