@@ -398,10 +398,10 @@ def _summary(model: ReportedModel) -> str:
     least, most, rows = int(unstable.min()), int(unstable.max()), len(unstable)
     if most:
         count = f"{most}" if least == most else f"{least} to {most}"
-        somewhere = f"; {int((unstable > 0).sum())} of {rows} rows have one" if least == 0 else ""
+        some = f"; {int((unstable > 0).sum())} of {rows} rows have one" if least == 0 else ""
         text = (
             f"{count} of {model.poles.shape[-1]} poles are unstable"
-            f"{f' in all {rows} rows' if rows > 1 and least else somewhere}; "
+            f"{f' in all {rows} rows' if rows > 1 and least else some}; "
             f"the fastest has {fastest:.4g} 1/s"
         )
     else:

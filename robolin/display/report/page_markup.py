@@ -114,8 +114,8 @@ def _cells(row: Sequence[str], marks: Sequence[Mapping[str, str]]) -> Iterable[E
 def paragraph(text: str, class_: str = "") -> Element:
     """A paragraph of plain text; parts between backticks are code."""
     parts = text.split("`")
-    whole = [text] if len(parts) % 2 == 0 else parts
-    children = [element("code", part) if i % 2 else part for i, part in enumerate(whole)]
+    plain = [text] if len(parts) % 2 == 0 else parts
+    children = [element("code", part) if i % 2 else part for i, part in enumerate(plain)]
     return element("p", *children, **({"class_": class_} if class_ else {}))
 
 
