@@ -70,10 +70,11 @@ def identification_screen(
 def _errors(result: Identification) -> str:
     first, last = result.stages[0], result.stages[-1]
     rows = result.settings["recordings"].rpartition(", ")[2]
-    tested = result.settings["held out"].partition(" ")[0]
+    tested = result.settings["held out"].partition(",")[0]
     return (
         f"error on held-out rows: {percentage(first.score.headline)} with the robot file, "
-        f"{percentage(last.score.headline)} with the identified parameters ({tested} of {rows})"
+        f"{percentage(last.score.headline)} with the identified parameters "
+        f"({tested} of {rows} recorded)"
     )
 
 
