@@ -36,6 +36,7 @@ FIXES = {
     "joint-urdfdom": "Delete the space or line break after the number.",
     "mimic-elsewhere": "Load the file with `mimic=True` in Pinocchio, or ignore the note.",
     "limit-missing": "Add limits if there are any; no command needs them.",
+    "limits-in-degrees": "Write the limits in rad.",
     "limits-inverted": "Swap the two limits, or correct a sign.",
     "limits-zero-effort": "Omit the limit, or write the limit of the motor.",
     "limits-zero-range": "Write the range, or make the joint fixed.",

@@ -173,6 +173,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     ),
     "inertia-not-positive": ("warning", "A principal moment of inertia is negative."),
     "inertia-without-mass": ("warning", "A link has a moment of inertia but no mass."),
+    "limits-in-degrees": ("warning", "A revolute joint's position limits look like degrees."),
     "limits-inverted": ("warning", "A joint's lower limit is above its upper limit."),
     "limits-zero-effort": ("note", "A joint's effort limit is 0."),
     "limits-zero-range": ("note", "A joint's position limits are equal."),

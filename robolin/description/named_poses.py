@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import atan2, cos, hypot, inf, isfinite, sin
+from math import atan2, cos, hypot, inf, isfinite, pi, radians, sin
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -327,3 +327,28 @@ def _by_coordinate(joint: JointEntry, values: list[float]) -> dict[str, float]:
     if len(values) != len(names) or kind in ("floating", "spherical"):
         return {}
     return dict(zip(names, values, strict=True))
+
+
+def unit_findings(joint: JointEntry) -> Iterator[Finding]:
+    """Limits and rest positions whose unit is likely wrong; springs may be preloaded at a limit."""
+    lower, upper, rest = joint.limits.lower, joint.limits.upper, joint.rest
+    if lower is None or upper is None or joint.kind == "continuous":
+        return
+    turns = joint.kind == "revolute"
+    if turns and lower < upper and _resemble_degrees(lower, upper):
+        message = f"joint '{joint.name}': the limits {lower:g} and {upper:g} rad look like degrees"
+        hint = f"write {radians(lower):.4g} and {radians(upper):.4g} if they are in degrees"
+        yield finding("limits-in-degrees", joint.at("limit"), message, hint)
+    if joint.stiffness and rest and joint.limits.far_outside(rest, rest, turns=turns):
+        spring = f"the spring's rest {rest:.6g} {joint_unit('position', turns)}"
+        outside = f"is far outside the limits of {lower:.6g} to {upper:.6g}"
+        hint = f"write {radians(rest):.4g} if {rest:.6g} is in degrees"
+        hint = hint if turns else "check the unit: positions are in m"
+        message = f"joint '{joint.name}': {spring} {outside}"
+        yield finding("rest-outside-limits", joint.at("rest"), message, hint)
+
+
+def _resemble_degrees(lower: float, upper: float) -> bool:
+    """True for multiples of 0.5 beyond two revolutions; more than 400 replaces no limit."""
+    exact = lower % 0.5 == upper % 0.5 == 0.0
+    return exact and 4.0 * pi < max(-lower, upper) <= 400.0

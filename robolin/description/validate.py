@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import copysign, hypot, inf, radians, sqrt
+from math import copysign, hypot, inf, sqrt
 from typing import Any
 
 from robolin.core.arm import Arm, Inertia, Link, Rotary, Vector3
 from robolin.core.arm_parts import inertia_about, merged_inertia, placed
-from robolin.core.quantity_table import joint_unit
 from robolin.core.text import quote_list
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import repr_number
@@ -26,7 +25,7 @@ from robolin.description.model import (
     limit_findings,
     valid_entries,
 )
-from robolin.description.named_poses import pose_findings
+from robolin.description.named_poses import pose_findings, unit_findings
 from robolin.errors import RobolinError
 
 # length error of an axis with three digits, such as 0.707 0.707 0
@@ -88,7 +87,7 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
         yield finding("axis-not-unit", joint.at("axis"), message, hint)
     yield from _limit_findings(joint)
     yield from _loss_findings(joint)
-    yield from _rest_findings(joint)
+    yield from unit_findings(joint)
     if joint.stiffness and group_kind(joint):
         message, hint = spring_of_several(joint)
         yield finding("multi-dof-spring", joint.at("dynamics"), message, hint)
@@ -99,8 +98,7 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
 
 
 def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
-    lower, upper = joint.limits.lower, joint.limits.upper
-    location = joint.at("limit")
+    lower, upper, location = joint.limits.lower, joint.limits.upper, joint.at("limit")
     if lower is not None and upper is not None and joint.kind != "continuous":
         if lower > upper:
             message = f"joint '{joint.name}': lower limit {repr_number(lower)} is above the upper "
@@ -114,8 +112,8 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
     no_effort = joint.limits.effort_range == (0.0, 0.0)
     for part, zero in (("effort", no_effort), ("velocity", joint.limits.velocity == 0.0)):
         if zero:
-            message = f"joint '{joint.name}': the {part} limit is 0"
             hint = "omit an unknown limit, or give the motor's value"
+            message = f"joint '{joint.name}': the {part} limit is 0"
             yield finding(f"limits-zero-{part}", location, message, hint)
 
 
@@ -131,21 +129,6 @@ def _effort_findings(joint: JointEntry) -> Iterator[Finding]:
         message = f"joint '{joint.name}': the effort limits {ends} must include 0"
         hint = "check the signs of both limits"
     yield finding("effort-limits-without-zero", joint.at("limit"), message, hint)
-
-
-def _rest_findings(joint: JointEntry) -> Iterator[Finding]:
-    """A rest position whose unit is likely wrong; a spring may be preloaded at a limit."""
-    turns, rest = joint.kind == "revolute", joint.rest
-    if not (joint.stiffness and rest) or joint.kind == "continuous":
-        return
-    if not joint.limits.far_outside(rest, rest, turns=turns):
-        return
-    unit = joint_unit("position", turns)
-    limits = f"{joint.limits.lower:.6g} to {joint.limits.upper:.6g}"
-    message = f"joint '{joint.name}': the spring's rest {rest:.6g} {unit} is far outside the limits"
-    degrees = f"write {radians(rest):.4g} if {rest:.6g} is in degrees"
-    hint = degrees if turns else "check the unit: positions are in m"
-    yield finding("rest-outside-limits", joint.at("rest"), f"{message} of {limits}", hint)
 
 
 def _loss_findings(joint: JointEntry) -> Iterator[Finding]:

@@ -166,6 +166,7 @@ FINDINGS = [
     ),
     ("axis-not-unit", one_link(axis=(0.0, 3.0, 4.0)), 101, "length 5", "0, 0.6, 0.8"),
     ("limits-inverted", one_link(limits=Limits(1.0, -1.0)), 101, "1 is above the upper -1", "swap"),
+    ("limits-in-degrees", one_link(limits=Limits(-115.0, 90.0)), 101, "-115 and 90 rad", "-2.007"),
     ("limits-zero-range", one_link(limits=Limits(0.0, 0.0)), 101, "both limits are 0", "fixed"),
     ("limits-zero-effort", one_link(limits=Limits(effort=0.0)), 101, "effort", "unknown"),
     ("limits-zero-velocity", one_link(limits=Limits(velocity=0.0)), 101, "velocity", "unknown"),
@@ -470,6 +471,20 @@ def test_preloaded_springs_and_one_sided_motors_are_usual(more):
     """No warning about a rest position near the limits or without any, or 0 as an effort limit."""
     assert not found(one_link(**more), "rest-outside-limits")
     assert not found(one_link(**more), "effort-limits-without-zero")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"limits": Limits(-12.5, 12.5)},
+        {"limits": Limits(-18.85, 18.85)},
+        {"limits": Limits(-1e3, 1e3)},
+        {"kind": "prismatic", "limits": Limits(0.0, 90.0)},
+    ],
+)
+def test_limits_of_two_revolutions_or_many_are_usual(more):
+    """Cables allow two revolutions; 1000 rad replaces no limit; travel has no degrees."""
+    assert not found(one_link(**more), "limits-in-degrees")
 
 
 def test_degrees_without_a_unit_are_warned_about_in_files(tmp_path):
