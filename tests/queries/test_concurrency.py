@@ -22,7 +22,7 @@ TIP = "panda_hand_tcp"
 
 # number of rows, and of rows for queries that solve equations for each of them
 ROWS, FEW_ROWS = 500, 100
-SOLVING = (("poles",), ("lqr",))
+SOLVING = (("poles",), ("lqr",), ("retime",))
 
 # every command that takes a trajectory, with the options that give most arrays
 WIDEST = (
