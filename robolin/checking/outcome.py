@@ -76,10 +76,10 @@ def worst_exit_code(outcomes: Sequence[CheckOutcome]) -> int:
 
 
 def reasons(comparison: Comparison) -> Iterator[str]:
-    """All differences except numbers: options, inputs and models."""
+    """All differences except numbers: first the changes of the model, which explain the others."""
+    yield from map(str, comparison.changes)
     yield from comparison.structure
     yield from comparison.notes
-    yield from map(str, comparison.changes)
     if not comparison.same:
         yield from comparison.contract
 

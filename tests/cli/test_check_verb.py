@@ -87,8 +87,8 @@ def test_what_changed_is_named() -> None:
     lines = lines[3:]
     assert lines[:3] == [
         "stored/a.npz: differs",
-        "input arm.yaml has changed",
         "link forearm: mass 1.2 → 1.26 kg (+5 %)",
+        "input arm.yaml has changed",
     ]
     assert [line.split()[0] for line in lines[5:7]] == ["shoulder/effort", "elbow/effort"]
     assert all("N·m" in line and line.endswith("nothing") for line in lines[5:7])
