@@ -31,8 +31,8 @@ def _kinds(base: type[BaseException]) -> Iterator[type[BaseException]]:
 def _all_kinds() -> list[type[BaseException]]:
     """Every class of exception that any module of the package defines."""
     for module in pkgutil.walk_packages(robolin.__path__, "robolin."):
-        # robolin.torch defines no errors, and requires PyTorch
-        if not module.name.endswith(("__main__", ".torch")):
+        # robolin.torch and robolin.jax define no errors, and require PyTorch and JAX
+        if not module.name.endswith(("__main__", ".torch", ".jax")):
             importlib.import_module(module.name)
     return sorted(set(_kinds(BaseException)), key=lambda kind: kind.__qualname__)
 

@@ -6,6 +6,7 @@ import re
 import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -510,3 +511,22 @@ def test_joints_with_efforts_of_others_are_named() -> None:
     (note,) = unexplained_joints(arm, score)
     assert note.startswith("no parameters explain the efforts of 'joint2': check the order")
     assert not [*unexplained_joints(arm, score._replace(moving=np.array([0.1, 0.2, np.nan])))]
+
+
+@pytest.mark.parametrize(
+    ("errors", "better"),
+    [
+        ((0.39, 0.21, 0.05), True),
+        ((0.39, 0.0500, 0.0509), True),
+        ((0.39, 0.02, 0.10), False),
+        ((0.05, 0.06, 0.07), False),
+        # exact recordings: both errors are round-off
+        ((0.39, 2e-15, 1e-9), True),
+    ],
+)
+def test_a_stage_is_better_by_more_than_round_off(errors: tuple[float, ...], better: bool) -> None:
+    """The last stage counts as the best one within 2 %, or if its error is round-off."""
+    stages = [SimpleNamespace(score=SimpleNamespace(headline=each)) for each in errors]
+    best = min(stages, key=lambda stage: stage.score.headline)
+    result = SimpleNamespace(stages=stages, best_stage=best)
+    assert robolin.Identification.improves.fget(result) is better  # type: ignore[attr-defined]

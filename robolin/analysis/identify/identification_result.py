@@ -20,6 +20,8 @@ from robolin.errors import UsageError
 FRICTION_REMARK = "Coulomb friction is applied with --friction-velocity"
 # relative difference below which two errors count as equal
 _EQUAL = 0.02
+# errors below this fraction of the torques are zero for any sensor
+_NO_ERROR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,10 @@ class Identification(DisplayMixin):
 
     @property
     def improves(self) -> bool:
-        """True if the last stage lowers the held-out error, and no other stage is better."""
+        """True if the last stage lowers the held-out error, and none is clearly better."""
         last = self.stages[-1].score.headline
-        least = self.best_stage.score.headline
-        return last < self.stages[0].score.headline and last <= (1.0 + _EQUAL) * least
+        least = max((1.0 + _EQUAL) * self.best_stage.score.headline, _NO_ERROR)
+        return last < self.stages[0].score.headline and last <= least
 
     @property
     def best_stage(self) -> Stage:
