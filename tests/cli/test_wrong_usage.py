@@ -364,6 +364,7 @@ def test_a_start_outside_the_limits_suggests_a_pose() -> None:
 
 def test_a_recording_is_not_plotted_as_a_result(tmp_path: Path, monkeypatch) -> None:
     """The hint has the command that computes a result from the recording."""
+    pytest.importorskip("matplotlib", reason="plots are drawn with matplotlib")
     monkeypatch.chdir(tmp_path)
     Path("log.csv").write_text("time,a\n0,1\n")
     ran = robolin("plot", "log.csv", "-o", "log.svg")

@@ -79,7 +79,8 @@ def test_an_inspection_is_json():
     shown = inspection(Reading(HAND, []), build(HAND))
     assert json.loads(json.dumps(shown)) == shown
     assert shown["contract"]["joints"] == ["turn", "f1"]
-    assert shown["findings"] == {"error": 0, "warning": 1, "note": 1}
+    # two of the notes: other programs ignore damping and mimic joints
+    assert shown["findings"] == {"error": 0, "warning": 1, "note": 3}
     assert shown["links"][1]["merged"] == ["pad"]
 
 

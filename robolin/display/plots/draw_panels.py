@@ -139,7 +139,7 @@ def drawn_panels(
     own_scales: scale every panel by itself instead of all panels of one unit together
     """
     _require_matplotlib()
-    from robolin.display.plots.style import NotebookFigure
+    from robolin.display.plots.style import notebook_figure
 
     panels, columns = _arranged(panels)
     columns, width, height = _fitted(panels, columns, style)
@@ -147,7 +147,7 @@ def drawn_panels(
     scales = shared_scales(panels, own_scales)
     finding = _finding(panels)
     with _drawing(style):
-        figure = NotebookFigure(
+        figure = notebook_figure()(
             figsize=(columns * width, rows * height + 0.5 * style.text),
             dpi=120,
             layout="constrained",

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-from matplotlib.figure import Figure
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from robolin.core.choices import PLOT_STYLES
 from robolin.core.text import did_you_mean, printable
 from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 1)), (0, (1, 2)))
 MARKERS = ("x", "+", "1", "2")
@@ -152,13 +154,20 @@ def name_ticks(axis: Any, names: tuple[str, ...], style: PlotStyle, rotation: fl
     axis.set_tick_params(labelsize=7 * style.text, labelrotation=rotation)
 
 
-class NotebookFigure(Figure):
-    """Plot with a PNG representation.
+@cache
+def notebook_figure() -> type[Figure]:
+    """The class of plots; it needs matplotlib, which other functions of this module do not."""
+    from matplotlib.figure import Figure
 
-    Notebooks show plots of matplotlib only after `%matplotlib` or an import of pyplot.
-    """
+    class NotebookFigure(Figure):
+        """Plot with a PNG representation.
 
-    def _repr_png_(self) -> bytes:
-        from robolin.display.plots.draw_panels import picture_bytes
+        Notebooks show plots of matplotlib only after `%matplotlib` or an import of pyplot.
+        """
 
-        return picture_bytes(self, "png")
+        def _repr_png_(self) -> bytes:
+            from robolin.display.plots.draw_panels import picture_bytes
+
+            return picture_bytes(self, "png")
+
+    return NotebookFigure
