@@ -170,4 +170,12 @@ def notebook_figure() -> type[Figure]:
 
             return picture_bytes(self, "png")
 
+    # pickles name the class as an attribute of this module
+    NotebookFigure.__qualname__ = "NotebookFigure"
     return NotebookFigure
+
+
+def __getattr__(name: str) -> Any:
+    if name == "NotebookFigure":
+        return notebook_figure()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
