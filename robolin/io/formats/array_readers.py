@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from math import prod
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -146,6 +147,9 @@ def _damaged(file: str) -> RobolinError:
 
 _ARROW_MAGIC = b"ARROW1"
 _LARGEST_ARROW_RATIO = 1000
+# numbers of fields in Footer, Message and RecordBatch of Arrow
+_FOOTER_BATCHES, _MESSAGE_HEADER, _BATCH_NODES, _BATCH_BUFFERS = 3, 2, 1, 2
+Pairs = list[tuple[int, int]]
 
 
 @contextmanager
@@ -159,8 +163,91 @@ def open_arrow(location: str, part: str, file: str, joints: Sequence[str]) -> It
         stream.seek(max(size - len(_ARROW_MAGIC), 0))
         if begin != _ARROW_MAGIC or stream.read() != _ARROW_MAGIC:
             raise damaged_arrow(file)
+        if not all(_sound_nulls(*batch) for batch in _arrow_batches(stream, size, file)):
+            raise damaged_arrow(file)
         source = TableSource(stream, location, file, joints=joints)
         yield polars_table(ArrowRows(source), source)
+
+
+def _sound_nulls(nodes: Pairs, buffers: Pairs) -> bool:
+    """Whether the columns of a batch have as many nulls as they can have, with a bitmap.
+
+    polars takes impossible numbers of nulls as zero, so that nulls would become numbers.
+
+    nodes:   length and number of nulls of each column
+    buffers: offset and size; two for each column of numbers, the first is the bitmap of nulls
+    """
+    if any(not 0 <= nulls <= length for length, nulls in nodes):
+        return False
+    if len(buffers) != 2 * len(nodes):
+        # columns of texts or lists
+        return True
+    return all(not node[1] or bitmap[1] for node, bitmap in zip(nodes, buffers[::2], strict=True))
+
+
+def _arrow_batches(stream: BinaryIO, size: int, file: str) -> Iterator[tuple[Pairs, Pairs]]:
+    """The columns and buffers of each record batch of an Arrow file."""
+    end = size - len(_ARROW_MAGIC) - 4
+    try:
+        stream.seek(end)
+        (length,) = struct.unpack("<I", stream.read(4))
+        stream.seek(end - length)
+        footer = _FlatTable.root(stream.read(length))
+        start, count = footer.vector(_FOOTER_BATCHES)
+        for k in range(count):
+            offset, metadata = struct.unpack_from("<qI", footer.data, start + 24 * k)
+            # batches do not overlap: a file is read only once
+            if (size := size - metadata) < 0:
+                raise ValueError("the batches are larger than the file")
+            stream.seek(offset)
+            message = stream.read(metadata)
+            # a continuation marker precedes the length since version 0.15
+            begin = 8 if message[:4] == b"\xff\xff\xff\xff" else 4
+            batch = _FlatTable.root(message[begin:]).table(_MESSAGE_HEADER)
+            yield batch.pairs(_BATCH_NODES), batch.pairs(_BATCH_BUFFERS)
+    except (struct.error, ValueError, OSError) as error:
+        raise damaged_arrow(file) from error
+
+
+class _FlatTable(NamedTuple):
+    """A table of the FlatBuffers format: fields by their number in the schema of Arrow."""
+
+    data: bytes
+    at: int
+
+    @classmethod
+    def root(cls, data: bytes) -> Self:
+        return cls(data, struct.unpack_from("<I", data)[0])
+
+    def _field(self, number: int) -> int:
+        """The position of a field, 0 if it is absent."""
+        fields = self.at - struct.unpack_from("<i", self.data, self.at)[0]
+        if fields < 0:
+            raise ValueError("a table outside the data")
+        (size,) = struct.unpack_from("<H", self.data, fields)
+        if 4 + 2 * number >= size:
+            return 0
+        (offset,) = struct.unpack_from("<H", self.data, fields + 4 + 2 * number)
+        return self.at + int(offset) if offset else 0
+
+    def _target(self, number: int) -> int:
+        """The position of the table or vector in a field, 0 if it is absent."""
+        field = self._field(number)
+        return field and field + int(struct.unpack_from("<I", self.data, field)[0])
+
+    def table(self, number: int) -> _FlatTable:
+        return _FlatTable(self.data, self._target(number))
+
+    def vector(self, number: int) -> tuple[int, int]:
+        """Position of the first element, and number of elements."""
+        start = self._target(number)
+        return (start + 4, struct.unpack_from("<I", self.data, start)[0]) if start else (0, 0)
+
+    def pairs(self, number: int) -> Pairs:
+        """A vector of two 64-bit integers."""
+        start, count = self.vector(number)
+        values = struct.unpack_from(f"<{2 * count}q", self.data, start) if count else ()
+        return list(zip(values[::2], values[1::2], strict=True))
 
 
 class ArrowRows(PolarsRows):

@@ -148,6 +148,25 @@ def test_arrow(native):
         assert (ran.code, ran.out) == (0, native), ran.err
 
 
+def test_arrow_with_impossible_numbers_of_nulls_is_rejected(native):
+    """A column has from 0 nulls to as many as rows, and a bitmap for them, in every batch."""
+    pyarrow = pytest.importorskip("pyarrow")
+    feather = pytest.importorskip("pyarrow.feather")
+    columns = {name: pyarrow.array(TABLE[:, k]) for k, name in enumerate(NAMES)}
+    feather.write_feather(
+        pyarrow.table(columns), "m.arrow", compression="uncompressed", chunksize=20
+    )
+    assert run("m.arrow").out == native
+    data = Path("m.arrow").read_bytes()
+    for rows in (20, 10):
+        node = struct.pack("<qq", rows, 0)
+        for nulls in (-1, -(2**48), 1, rows + 1):
+            at = data.rindex(node) if rows == 10 else data.index(node)
+            changed = data[:at] + struct.pack("<qq", rows, nulls) + data[at + 16 :]
+            ran = run(damage("nulls.arrow", changed))
+            assert (ran.code, "damaged" in ran.err) == (3, True), (rows, nulls, ran.err)
+
+
 def test_hdf5(native):
     """Datasets are columns or matrices; a group is selected after a colon."""
     h5py = pytest.importorskip("h5py")
