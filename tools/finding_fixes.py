@@ -96,6 +96,7 @@ FIXES = {
     "sdf-frame": "Correct the name; the hint shows the most similar name.",
     "sdf-include": "Set the folder of the model: `--package NAME=FOLDER`.",
     "sdf-left-out": "No action is needed if you want the dynamics without it.",
+    "sdf-loose-link": "Add a joint, of type `fixed` with the parent `world` if it does not move.",
     "sdf-model": "Name one model of the file after a colon: `room.world:arm`.",
     "sdf-quaternion": "Divide its four numbers by its length.",
     "sdf-unsupported": "Replace the part as the hint describes.",

@@ -114,6 +114,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "sdf-include": ("error", "A file that an SDF model includes cannot be read."),
     "sdf-left-out": ("warning", "A part of an SDF file that changes the dynamics is ignored."),
+    "sdf-loose-link": (
+        "warning",
+        "A link of an SDF model has no parent joint although the model has another root link.",
+    ),
     "sdf-model": (
         "error",
         "An SDF file contains no model, several models, or no model with the chosen name.",

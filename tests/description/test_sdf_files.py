@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import pi
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import robolin
@@ -193,3 +195,72 @@ def test_text_without_a_file(models: Path) -> None:
     assert [each.id for each in read(text).findings] == ["sdf-include", "unknown-link"]
     arm = robolin.load(text, packages={"hand": models.parent / "hand"})
     assert arm.joint_names == ("j", "hand::bend")
+
+
+@for_each("name", ["panda-fingers", "xarm7", "j2s6s200"])
+def test_included_urdf(tmp_path: Path, name: str) -> None:
+    """A URDF file in an <include> is the arm of that file, where the <include> places it."""
+    urdf = Path(robolin.__file__).parents[1] / "models" / f"{name}.urdf"
+    (tmp_path / "arm.urdf").write_text(urdf.read_text())
+    include = "<include><uri>arm.urdf</uri><name>left</name>{}</include>"
+    (tmp_path / "room.sdf").write_text(
+        f'<sdf version="1.9"><world name="w"><gravity>0 0 -9.81</gravity>{include.format("")}'
+        "</world></sdf>"
+    )
+    arm, alone = robolin.load(tmp_path / "room.sdf"), robolin.load(urdf)
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, alone.n))
+    assert arm.joint_names == alone.joint_names
+    assert [link.joint.limits for link in arm.links] == [link.joint.limits for link in alone.links]
+    assert np.array_equal(robolin.mass_matrix(arm, q), robolin.mass_matrix(alone, q))
+    assert np.array_equal(robolin.inverse(arm, q, qd, qdd), robolin.inverse(alone, q, qd, qdd))
+
+    # upside down on a ceiling: the opposite gravity
+    (tmp_path / "hanging.sdf").write_text(
+        model(include.format(f"<pose>0 0 2 {pi!r} 0 0</pose>"), about='name="ceiling"')
+    )
+    hanging = robolin.load(tmp_path / "hanging.sdf")
+    opposite = robolin.load(urdf, gravity=(0, 0, 9.81))
+    assert hanging.joint_names == tuple(f"left::{joint}" for joint in alone.joint_names)
+    found, expected = (robolin.inverse(each, q, qd, qdd) for each in (hanging, opposite))
+    # pi in double precision
+    np.testing.assert_allclose(found, expected, atol=1e-13 * float(np.abs(expected).max()))
+
+
+def test_included_urdf_on_the_world(tmp_path: Path) -> None:
+    """The link 'world' of a URDF file is the world, and a link without inertia has no mass."""
+    (tmp_path / "arm.urdf").write_text(
+        '<robot name="r"><link name="world"/><link name="a"/><link name="b"><inertial>'
+        '<mass value="2"/><origin xyz="1 0 0"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
+        'iyz="0"/></inertial></link><joint name="w" type="fixed"><parent link="world"/><child '
+        'link="a"/><origin xyz="0 0 3"/></joint><joint name="j" type="revolute"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 1 0"/><limit lower="-1" upper="2" effort="5" velocity="3"/>'
+        '<dynamics damping="0.5" friction="0.25"/></joint></robot>'
+    )
+    (tmp_path / "m.sdf").write_text(model("<include><uri>arm.urdf</uri></include>"))
+    arm = robolin.load(tmp_path / "m.sdf")
+
+    assert robolin.inverse(arm, [0.0], [1.0], [1.0]) == pytest.approx([3.0 + 0.5 - 2 * 9.81])
+    joint = arm.links[-1].joint
+    assert (joint.limits.lower, joint.limits.upper, joint.friction) == (-1, 2, 0.25)
+
+
+@for_each(
+    "text,message",
+    [
+        ("<mujoco/>", "the root element is <mujoco>"),
+        ('<robot name="r"><xacro:include/></robot>', "xacro, not URDF"),
+        (
+            '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="floating">'
+            '<parent link="a"/><child link="b"/></joint></robot>',
+            "joint 'j' of type 'floating' is not supported",
+        ),
+        ('<robot name="r"><link name="a"/><joint/></robot>', "a joint has no name"),
+    ],
+)
+def test_included_files_that_are_not_read(tmp_path: Path, text: str, message: str) -> None:
+    """Another format, xacro and joints without an SDF type are errors of the included file."""
+    (tmp_path / "other.urdf").write_text(text)
+    (tmp_path / "m.sdf").write_text(model("<include><uri>other.urdf</uri></include>"))
+    errors = [each for each in read(tmp_path / "m.sdf").findings if each.level == "error"]
+    assert any(message in each.message for each in errors), errors
+    assert errors[0].location.file == "other.urdf"

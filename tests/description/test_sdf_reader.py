@@ -292,3 +292,31 @@ def test_xacro_of_sdf(tmp_path: Path) -> None:
     found = read(path).description
     assert found is not None
     assert {each.inertia.mass for each in found.links if each.inertia} == {4.0}
+
+
+def test_links_without_a_parent_joint() -> None:
+    """Several trees of links are fixed to the world where the file places them, with a warning."""
+    parts = (
+        link("a", "<pose>0 0 1 0 0 0</pose>"),
+        link("b"),
+        link("c", "<pose>5 0 0 0 1 0</pose>"),
+        link("d", "<pose>6 0 0 0 1 0</pose>"),
+        link("mug"),
+        joint("j", "a", "b"),
+        joint("k", "c", "d"),
+    )
+    reading = read(model(*parts))
+    (warning,) = reading.findings
+    assert (warning.id, warning.level, warning.location.line) == ("sdf-loose-link", "warning", 7)
+    assert "3 links without a parent joint: 'a', 'c', 'mug'" in warning.message
+    assert "<joint>" in warning.hint
+
+    both = robolin.load(model(*parts))
+    assert both.joint_names == ("j", "k")
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 2))
+    alone = [robolin.load(model(*parts[:2], parts[5])), robolin.load(model(*parts[2:4], parts[6]))]
+    each = [robolin.inverse(arm, q[[i]], qd[[i]], qdd[[i]])[0] for i, arm in enumerate(alone)]
+    np.testing.assert_allclose(robolin.inverse(both, q, qd, qdd), each, rtol=1e-14)
+    # a joint to the world is one tree more
+    ids = [each.id for each in read(model(*parts, joint("w", "world", "a"))).findings]
+    assert ids == ["sdf-loose-link"]

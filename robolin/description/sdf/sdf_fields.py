@@ -1,11 +1,13 @@
 """Values of SDF elements, which are texts, with a finding for every problem.
 
 Elements and attributes that are not read are counted; those that change the dynamics are warnings.
+The elements of an included URDF file become elements of SDF.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import hypot, inf, radians
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +16,14 @@ from robolin.core.arm import HERE, Pose, Vector3
 from robolin.core.arm_parts import rotation_from_quaternion, rotation_from_rpy
 from robolin.core.text import quote_value, resembled
 from robolin.description.model import MOST_KINDS
-from robolin.description.xml_tree import LONGEST_TEXT, Element, Notes, finite_number, number_words
+from robolin.description.xml_tree import (
+    LONGEST_TEXT,
+    XACRO_HINT,
+    Element,
+    Notes,
+    finite_number,
+    number_words,
+)
 
 # SDF writes this or more for a limit that does not exist
 UNLIMITED_FROM = 1e16
@@ -243,3 +252,99 @@ def _with_quaternion(element: Element, owner: str, notes: Notes) -> Pose:
         notes.add("sdf-quaternion", "warning", element, message, hint)
     qx, qy, qz, qw = qx / length, qy / length, qz / length, qw / length
     return Pose(rotation_from_quaternion(qw, qx, qy, qz), (x, y, z))
+
+
+# joint types of URDF that are the same in SDF
+_URDF_TYPES = ("revolute", "continuous", "prismatic", "fixed")
+
+
+def urdf_as_sdf(robot: Element, notes: FileNotes) -> Element:
+    """The elements of a URDF file as elements of SDF, with the same texts and lines."""
+    children: list[Element] = []
+    above: dict[str, Element] = {}
+    for joint in robot.children:
+        if joint.tag == "joint" and (child := _first(joint, "child")) is not None:
+            above.setdefault(child.attributes.get("link", ""), joint)
+    for part in robot.children:
+        if part.tag == "link" and part.attributes.get("name") != "world":
+            children.append(_sdf_link(part, above))
+        elif part.tag == "joint":
+            children.append(_sdf_joint(part, notes))
+        elif part.tag.startswith("xacro:"):
+            notes.error("sdf-include", part, "the included file is xacro, not URDF", XACRO_HINT)
+            break
+        elif part.tag != "link":
+            notes.ignore(part.tag)
+    model = Element("model", robot.attributes, robot.line, "", children)
+    return Element("sdf", {}, robot.line, "", [model])
+
+
+def _sdf_link(link: Element, above: Mapping[str, Element]) -> Element:
+    """A link with the frame of the joint above it; without an inertia, it has no mass."""
+    name = link.attributes.get("name", "")
+    children: list[Element] = []
+    if joint := above.get(name):
+        frame = {"relative_to": joint.attributes.get("name", "")}
+        children.append(Element("pose", frame, joint.line))
+    inertial = _first(link, "inertial") or Element("inertial", {}, link.line)
+    mass, inertia = _first(inertial, "mass"), _first(inertial, "inertia")
+    moments = dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0")
+    if inertia is not None:
+        moments |= inertia.attributes
+    inside = [
+        *_sdf_pose(inertial, {}),
+        _text("mass", mass.attributes.get("value", "") if mass else "0", mass or inertial),
+        _sdf_values("inertia", moments, inertia or inertial),
+    ]
+    children.append(Element("inertial", {}, inertial.line, "", inside))
+    return Element("link", link.attributes, link.line, "", children)
+
+
+def _sdf_joint(joint: Element, notes: FileNotes) -> Element:
+    kind, name = joint.attributes.get("type", "fixed"), joint.attributes.get("name", "")
+    if kind not in _URDF_TYPES:
+        message = f"joint {quote_value(name)} of type {quote_value(kind)} is not supported in an "
+        hint = f"use one of {', '.join(_URDF_TYPES)}"
+        notes.error("sdf-unsupported", joint, f"{message}included URDF file", hint)
+    ends = {tag: _first(joint, tag) for tag in ("parent", "child")}
+    links = {tag: end.attributes.get("link", "") if end else "" for tag, end in ends.items()}
+    above = {"relative_to": links["parent"] if links["parent"] != "world" else "__model__"}
+    children = [_text(tag, links[tag], end or joint) for tag, end in ends.items()]
+    children += _sdf_pose(joint, above) or [Element("pose", above, joint.line)]
+    axis = _first(joint, "axis")
+    if kind != "fixed":
+        # the default axis of URDF
+        inside = [_text("xyz", axis.attributes.get("xyz", "") if axis else "1 0 0", axis or joint)]
+        for tag in ("limit", "dynamics"):
+            if (part := _first(joint, tag)) is not None:
+                inside.append(_sdf_values(tag, part.attributes, part))
+        if (part := _first(joint, "mimic")) is not None:
+            leads = {"joint": part.attributes.get("joint", "")}
+            rule = {"multiplier": "1", "offset": "0"} | dict(part.attributes)
+            rule.pop("joint", None)
+            inside.append(replace(_sdf_values("mimic", rule, part), attributes=leads))
+        children.append(Element("axis", {}, (axis or joint).line, "", inside))
+    return Element("joint", joint.attributes, joint.line, "", children)
+
+
+def _first(element: Element, tag: str) -> Element | None:
+    return next((part for part in element.children if part.tag == tag), None)
+
+
+def _text(tag: str, text: str, origin: Element) -> Element:
+    return Element(tag, {}, origin.line, text)
+
+
+def _sdf_values(tag: str, values: Mapping[str, str], origin: Element) -> Element:
+    """An element with one child for every value."""
+    children = [_text(key, value, origin) for key, value in values.items()]
+    return Element(tag, {}, origin.line, "", children)
+
+
+def _sdf_pose(element: Element, attributes: Mapping[str, str]) -> list[Element]:
+    """The <pose> of an <origin>; an empty list if the element has none."""
+    origin = _first(element, "origin")
+    if origin is None:
+        return []
+    xyz, rpy = (origin.attributes.get(key, "0 0 0") for key in ("xyz", "rpy"))
+    return [Element("pose", attributes, origin.line, f"{xyz} {rpy}")]

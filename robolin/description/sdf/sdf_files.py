@@ -24,6 +24,7 @@ from robolin.description.sdf.sdf_fields import (
     check_attributes,
     element_text,
     parts,
+    urdf_as_sdf,
     vector,
 )
 from robolin.description.xacro.xacro_text import find_package, package_or_repository
@@ -119,10 +120,14 @@ def _parsed(files: SdfFiles, text: bytes, notes: FileNotes, key: str) -> Element
     notes.findings += findings
     if root is None:
         return None
+    included = len(files.digests) > 1
+    if root.tag == "robot" and included:
+        notes.version = NEWEST
+        return urdf_as_sdf(root, notes)
     if root.tag != "sdf":
         hint = "use <sdf> as the root element, or name the file by its format"
-        if root.tag == "robot" and len(files.digests) > 1:
-            hint = "include an SDF file: gz sdf --print arm.urdf > arm.sdf"
+        if included:
+            hint = "include an SDF or URDF file"
         notes.error("not-a-robot", root, f"the root element is <{root.tag}>, not <sdf>", hint)
         return None
     check_attributes(root, "the file", ("version",), notes)

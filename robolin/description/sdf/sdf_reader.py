@@ -13,13 +13,14 @@ from robolin.core.arm import HERE, Inertia, Rotary
 from robolin.core.arm_parts import (
     turned_rotary,
 )
-from robolin.core.text import did_you_mean, quote_list, quote_value
+from robolin.core.text import did_you_mean, pluralize, quote_list, quote_value
 from robolin.description.model import (
     Description,
     Finding,
     JointEntry,
     LinkEntry,
     Reading,
+    SourceLocation,
     limit_findings,
     sorted_counts,
 )
@@ -124,6 +125,7 @@ def _description(world: World, model: Model) -> Description:
             read_joint(node, inner, robot)
     _world_joints(scope, nodes, robot)
     location = model.notes.at(model.element)
+    _fix_loose_links(nodes, robot, location, notes)
     base = [LinkEntry(WORLD, location)] if robot.on_world else []
     root, findings = check_structure([*base, *written], robot.written, location)
     links = [*base, *written, *robot.links]
@@ -150,6 +152,30 @@ def _description(world: World, model: Model) -> Description:
         locations={"robot": location},
         placement=placement,
     )
+
+
+def _fix_loose_links(
+    nodes: Mapping[str, FrameNode], robot: SdfParts, location: SourceLocation, notes: FileNotes
+) -> None:
+    """Fix every link without a parent joint to the world, if there are several trees of links."""
+    children = {joint.child for joint in robot.written}
+    loose = [path for path in nodes if path not in children]
+    if len(loose) + robot.on_world < 2:
+        return
+    for path in loose:
+        pose = pose_in_world(nodes[path])
+        joint = JointEntry(f"{path}/fixed", "fixed", WORLD, path, location, pose)
+        robot.written.append(joint)
+        robot.joints.append(joint)
+    robot.on_world = True
+    if any(finding.level == "error" for finding in notes.findings):
+        # an invalid joint also disconnects links
+        return
+    message = f"{pluralize(len(loose), 'link')} without a parent joint: {quote_list(loose)}; "
+    message += "fixed to the world at the pose in the file, but free in a simulator"
+    hint = "add a <joint> for each of them, with the parent 'world' if it does not move"
+    node = nodes[loose[-1]]
+    node.notes.add("sdf-loose-link", "warning", node.element, message, hint)
 
 
 def _with_loop_hint(finding: Finding) -> Finding:
