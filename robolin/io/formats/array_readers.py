@@ -149,7 +149,7 @@ _ARROW_MAGIC = b"ARROW1"
 _LARGEST_ARROW_RATIO = 1000
 # numbers of fields in Footer, Message and RecordBatch of Arrow
 _FOOTER_BATCHES, _MESSAGE_HEADER, _BATCH_NODES, _BATCH_BUFFERS = 3, 2, 1, 2
-Pairs = list[tuple[int, int]]
+_Pairs = list[tuple[int, int]]
 
 
 @contextmanager
@@ -169,7 +169,7 @@ def open_arrow(location: str, part: str, file: str, joints: Sequence[str]) -> It
         yield polars_table(ArrowRows(source), source)
 
 
-def _sound_nulls(nodes: Pairs, buffers: Pairs) -> bool:
+def _sound_nulls(nodes: _Pairs, buffers: _Pairs) -> bool:
     """Whether the columns of a batch have as many nulls as they can have, with a bitmap.
 
     polars takes impossible numbers of nulls as zero, so that nulls would become numbers.
@@ -185,7 +185,7 @@ def _sound_nulls(nodes: Pairs, buffers: Pairs) -> bool:
     return all(not node[1] or bitmap[1] for node, bitmap in zip(nodes, buffers[::2], strict=True))
 
 
-def _arrow_batches(stream: BinaryIO, size: int, file: str) -> Iterator[tuple[Pairs, Pairs]]:
+def _arrow_batches(stream: BinaryIO, size: int, file: str) -> Iterator[tuple[_Pairs, _Pairs]]:
     """The columns and buffers of each record batch of an Arrow file."""
     end = size - len(_ARROW_MAGIC) - 4
     try:
@@ -243,7 +243,7 @@ class _FlatTable(NamedTuple):
         start = self._target(number)
         return (start + 4, struct.unpack_from("<I", self.data, start)[0]) if start else (0, 0)
 
-    def pairs(self, number: int) -> Pairs:
+    def pairs(self, number: int) -> _Pairs:
         """A vector of two 64-bit integers."""
         start, count = self.vector(number)
         values = struct.unpack_from(f"<{2 * count}q", self.data, start) if count else ()
