@@ -170,7 +170,7 @@ def open_arrow(location: str, part: str, file: str, joints: Sequence[str]) -> It
 
 
 def _sound_nulls(nodes: _Pairs, buffers: _Pairs) -> bool:
-    """Whether the columns of a batch have as many nulls as they can have, with a bitmap.
+    """Return True if every column of a batch has a possible number of nulls, and their bitmap.
 
     polars takes impossible numbers of nulls as zero, so that nulls would become numbers.
 
