@@ -24,8 +24,8 @@ from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import join_and, pluralize
 from robolin.errors import RobolinError
+from robolin.evaluation.constant_inputs import SETTLING_TIME, observer_gain, observer_inputs
 from robolin.evaluation.evaluate import evaluate
-from robolin.evaluation.observer_settings import SETTLING_TIME, observer_gain, observer_inputs
 
 
 class MomentumObserver:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.arm import ORIGIN, Arm
 from robolin.core.arrays import require_arm, require_regressor_kernel
 from robolin.errors import UsageError
+from robolin.evaluation.constant_inputs import PRESCRIBED_VARIANT, JointsNamed, prescribed_joints
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT, JointsNamed, prescribed_joints
 from robolin.evaluation.state_call import (
     compiled_call,
     kernel_of,

@@ -9,14 +9,14 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_same_rows
 from robolin.core.choices import DType, LoopMethod
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
-from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
-from robolin.evaluation.prescribed_joints import (
+from robolin.evaluation.constant_inputs import (
     JointsNamed,
     prescribed_accelerations,
     prescribed_joints,
     require_prescribed_inputs,
 )
+from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
+from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
 
 
 def inverse(

@@ -19,9 +19,9 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType, LoopMethod
 from robolin.core.notebook import DisplayMixin
+from robolin.evaluation.constant_inputs import JointsNamed
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import JointsNamed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

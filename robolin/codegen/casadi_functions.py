@@ -25,8 +25,8 @@ from robolin.engine.operation_graph import (
     UnrolledResult,
 )
 from robolin.errors import RobolinError
+from robolin.evaluation.constant_inputs import JointsNamed
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import JointsNamed
 
 
 def casadi_function(

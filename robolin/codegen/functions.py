@@ -23,16 +23,16 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.operation_graph import UnrolledProgram, input_name, unrolled_program
 from robolin.engine.parameters import Parameters
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import algorithm_for, arm_cache, independent_of_loops
-from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method
-from robolin.evaluation.observer_settings import OBSERVERS
-from robolin.evaluation.prescribed_joints import (
+from robolin.evaluation.constant_inputs import (
+    OBSERVERS,
     PRESCRIBED_VARIANT,
     JointsNamed,
     prescribed_joints,
     prescribed_line,
 )
+from robolin.evaluation.evaluate import algorithm_for, arm_cache, independent_of_loops
+from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
+from robolin.evaluation.methods import Method
 from robolin.evaluation.state_call import reject_unused_options, resolve_verb
 
 # algorithms that divide by every body's own inertia are omitted: forward covers them, also for

@@ -36,9 +36,8 @@ from robolin.core.choices import (
 from robolin.core.text import join_and, quote_list
 from robolin.dynamics.algebra.trigonometry import DOUBLE, PRECISIONS, Precision
 from robolin.errors import FileError, UsageError
+from robolin.evaluation.constant_inputs import SETTLING_TIME, JointsNamed, observer_inputs
 from robolin.evaluation.methods import Method
-from robolin.evaluation.observer_settings import SETTLING_TIME, observer_inputs
-from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.io.atomic import atomic_write_all, temporary_folder
 
 # largest number of joints for unrolled code; beyond that, compilers take too long

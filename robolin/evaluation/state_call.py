@@ -23,6 +23,7 @@ from robolin.engine.compiled.native import NativeKernel
 from robolin.engine.compiled.plan import KernelCall
 from robolin.engine.compiled.straight_kernel import StraightKernel, StraightKernels
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.constant_inputs import JointsNamed, require_prescribed_of_use
 from robolin.evaluation.evaluate import (
     MIN_LANES,
     arm_cache,
@@ -33,7 +34,6 @@ from robolin.evaluation.evaluate import (
 )
 from robolin.evaluation.frames import reject_unused_frame
 from robolin.evaluation.methods import Method, reject_unused_method
-from robolin.evaluation.prescribed_joints import JointsNamed, require_prescribed_of_use
 
 
 class PythonCall:

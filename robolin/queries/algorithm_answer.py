@@ -16,6 +16,11 @@ from robolin.dynamics.algebra.chain import TORQUE_INPUTS
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.constant_inputs import (
+    prescribed_joints,
+    prescribed_line,
+    require_prescribed_inputs,
+)
 from robolin.evaluation.evaluate import (
     FEW_STATES,
     KINEMATIC,
@@ -26,11 +31,6 @@ from robolin.evaluation.evaluate import (
     why_any_arm_unanswered,
 )
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import (
-    prescribed_joints,
-    prescribed_line,
-    require_prescribed_inputs,
-)
 from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import (
     LOOP_FLAGS,

@@ -22,7 +22,7 @@ from robolin.core.quantity_table import unit_of
 from robolin.core.result import Array
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_per_joint, parse_seconds
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.observer_settings import SETTLING_TIME, observer_gain
+from robolin.evaluation.constant_inputs import SETTLING_TIME, observer_gain
 from robolin.io.trajectories.read import open_trajectory
 from robolin.io.trajectories.trajectory import Chunk, require_clock, seconds_since
 from robolin.queries.algorithm_answer import AlgorithmQuery

@@ -286,7 +286,7 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
 def prescription_from_options(question: Question, arm: Arm) -> Prescription | None:
     """Return the prescribed joints and their typed accelerations; None without --prescribe."""
     from robolin.control.simulation.torques import Prescription
-    from robolin.evaluation.prescribed_joints import prescribed_joints
+    from robolin.evaluation.constant_inputs import prescribed_joints
 
     named, text = question.text("prescribe"), question.text("qdd")
     if named is None:

@@ -18,7 +18,7 @@ from robolin.core.natural_scales import natural_scales, rounding_share
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import list_some
-from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
+from robolin.evaluation.constant_inputs import prescribed_joints, prescribed_line
 from robolin.queries.request import QueryContext
 
 _NUMBERS = (

@@ -14,7 +14,7 @@ from robolin.core.configuration import difference, integrate
 from robolin.core.text import join_and, pluralize
 from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.prescribed_joints import prescribed_joints
+from robolin.evaluation.constant_inputs import prescribed_joints
 from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
 from robolin.queries.feedback_file import StoredFeedback

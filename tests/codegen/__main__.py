@@ -19,8 +19,8 @@ from robolin.codegen.generate import Real
 from robolin.core.arm import Arm
 from robolin.description.robot_source import bundled_names
 from robolin.errors import RobolinError
+from robolin.evaluation.constant_inputs import PRESCRIBED_VARIANT
 from robolin.evaluation.frames import ABOUT_A_FRAME
-from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT
 from tests.codegen.compilers import RUNNING
 
 

@@ -17,8 +17,8 @@ import numpy as np
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError
+from robolin.evaluation.constant_inputs import PRESCRIBED_VARIANT
 from robolin.evaluation.frames import ABOUT_A_FRAME
-from robolin.evaluation.prescribed_joints import PRESCRIBED_VARIANT
 from tests.robots import random_arm
 
 VERBS = (

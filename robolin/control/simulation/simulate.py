@@ -59,9 +59,9 @@ from robolin.core.arrays import (
 from robolin.core.choices import Integrator, StateForm
 from robolin.engine.compiled.kernels import can_compile
 from robolin.errors import UsageError
+from robolin.evaluation.constant_inputs import JointsNamed, require_no_closures
 from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
 from robolin.evaluation.loop_projection import simulated_loops
-from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 
 
 @dataclass(frozen=True)

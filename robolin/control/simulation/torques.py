@@ -24,13 +24,13 @@ from robolin.core.arrays import (
 from robolin.core.configuration import difference, has_groups, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import RunOptions, evaluate
-from robolin.evaluation.prescribed_joints import (
+from robolin.evaluation.constant_inputs import (
     JointsNamed,
     prescribed_accelerations,
     prescribed_joints,
     require_prescribed_inputs,
 )
+from robolin.evaluation.evaluate import RunOptions, evaluate
 
 # t in s, q and q̇ of shape (..., n)
 TorqueFunction = Callable[[float, Floats, Floats], ArrayLike]

@@ -1,13 +1,17 @@
-"""Joints with prescribed acceleration (a moving base included): selection and validation."""
+"""Inputs that are constant over all rows: prescribed joints, and gains of the momentum observer.
+
+Prescribed joints, a moving base included, have accelerations that the user sets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import exp, isfinite, log
 
 import numpy as np
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array
+from robolin.core.arrays import Floats, JointValues, as_joint_array, require_real
 from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.core.text_parsing import parse_names
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -132,3 +136,30 @@ def _unknown(arm: Arm, name: str, where: str) -> UsageError:
     groups = [group.name for group in arm.groups]
     hint = did_you_mean(name, (*groups, *arm.joint_names))
     return UsageError(f"movable joint '{name}' not found", where=where, hint=hint)
+
+
+# algorithms with the constant inputs `observer_decay` and `observer_rate`
+OBSERVERS = ("momentum-observer", "momentum-observer-start")
+
+# seconds until the estimate of a constant torque is right to 1 %
+SETTLING_TIME = 0.1
+_SETTLED = log(100.0)
+
+
+def observer_gain(settling_time: float) -> float:
+    """K in 1/s: the error exp(-K t) of the estimate of a constant torque is 1 % at this time."""
+    return _SETTLED / _positive("settling_time", settling_time)
+
+
+def observer_inputs(arm: Arm, dt: float, settling_time: float) -> dict[str, Floats]:
+    """Inputs (n,) of the algorithm for rows every `dt` seconds."""
+    decay = exp(-observer_gain(settling_time) * _positive("dt", dt))
+    return {"observer_decay": np.full(arm.n, decay), "observer_rate": np.full(arm.n, 1.0 / dt)}
+
+
+def _positive(name: str, value: float) -> float:
+    require_real(**{name: value})
+    if not (isfinite(value) and value > 0.0):
+        message, hint = f"must be above 0 s, got {value:g}", "use a time in s, for example 0.001"
+        raise UsageError(message, where=name, hint=hint)
+    return value
