@@ -25,7 +25,7 @@ from robolin.api.inverse_and_forward import forward, inverse
 from robolin.api.linear_models import perturb_forward, perturb_inverse
 from robolin.core.arm import Arm
 from robolin.core.arrays import require_arm, require_tree
-from robolin.core.text import join_and
+from robolin.core.text import quote_list
 from robolin.errors import RobolinError, UsageError
 
 Tensor: TypeAlias = torch.Tensor
@@ -61,19 +61,46 @@ _DYNAMICS: Mapping[str, _Dynamics] = {
 _ARMS: list[Arm] = []
 
 
-def function(arm: Arm, verb: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """Inverse or forward dynamics as a function of tensors.
+class InverseTensors(NamedTuple):
+    """Matrices (..., n, n) of the linearized inverse dynamics."""
 
-    Values and derivatives of the first and second order are those of the NumPy functions.  The
-    function works with `torch.autograd`, `torch.func` (`vmap`, `jacrev`) and `torch.compile`.
+    mass_matrix: Tensor
+    dtau_dqd: Tensor
+    dtau_dq: Tensor
+
+
+class ForwardTensors(NamedTuple):
+    """Accelerations (..., n) and matrices (..., n, n) of the linearized forward dynamics."""
+
+    qdd: Tensor
+    dqdd_dtau: Tensor
+    dqdd_dqd: Tensor
+    dqdd_dq: Tensor
+
+
+# verb -> arguments of its function
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **{verb: each.inputs for verb, each in _DYNAMICS.items()},
+    "mass-matrix": ("q",),
+    **{f"linearize-{verb}": each.inputs for verb, each in _DYNAMICS.items()},
+}
+
+
+def function(arm: Arm, verb: str) -> Callable[..., Any]:
+    """A function of the dynamics on tensors.
+
+    Torques and accelerations are bit-identical to those of the NumPy functions; matrices agree to
+    rounding.  The function works with `torch.autograd`, `torch.func` (`vmap`, `jacrev`) and
+    `torch.compile`.  Torques and accelerations have two derivatives, matrices one.
 
     Args:
         arm: the arm, from `robolin.load`; without closed loops and multi-DoF joints
-        verb: "inverse" for τ(q, q̇, q̈), "forward" for q̈(q, q̇, τ)
+        verb: "inverse" for τ(q, q̇, q̈), "forward" for q̈(q, q̇, τ), "mass-matrix" for M(q),
+            "linearize-inverse" or "linearize-forward" for a tuple of matrices with names
 
     Returns:
-        a function of three tensors (..., n), which broadcast, on the CPU; float32 tensors are
-        computed in float64 and rounded
+        a function of tensors (..., n) on the CPU, which broadcast; results for float32 tensors
+        are computed in float64 and rounded
 
     Raises:
         UsageError: not an arm, or another verb
@@ -90,9 +117,9 @@ def function(arm: Arm, verb: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
         array([-23.669,  70.036])
     """
     require_arm(arm)
-    if verb not in _DYNAMICS:
-        names = join_and([f"'{name}'" for name in _DYNAMICS])
-        raise UsageError(f"command: must be {names}, got '{verb}'", hint=f"use one of {names}")
+    if verb not in _ARGUMENTS:
+        known = quote_list([*_ARGUMENTS])
+        raise UsageError(f"command: must be one of {known}, got {verb!r}", hint="use one of these")
     require_tree(arm, f"robolin.torch.function(arm, '{verb}')")
     if arm.groups:
         raise RobolinError(
@@ -101,17 +128,39 @@ def function(arm: Arm, verb: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
             where=arm.source,
             hint="use robolin.gradient_forward, whose gradient_q is along twists",
         )
-    index, inputs = _index_of(arm), _DYNAMICS[verb].inputs
+    index, names = _index_of(arm), _ARGUMENTS[verb]
 
-    def evaluate(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-        values = dict(zip(inputs, (first, second, third), strict=True))
+    def evaluate(*arguments: Tensor) -> Any:
+        if len(arguments) != len(names):
+            raise UsageError(
+                f"{evaluate.__name__}: takes {len(names)} tensors, got {len(arguments)}",
+                hint=f"pass {', '.join(names)}",
+            )
+        values = dict(zip(names, arguments, strict=True))
         tensors = torch.broadcast_tensors(*_checked(arm, values))
-        result: Tensor = _Value.apply(index, verb, *tensors)
-        return result
+        one_value = verb in _DYNAMICS
+        return (_Value.apply if one_value else _matrices)(index, verb, *tensors)
 
-    evaluate.__name__ = f"{verb}_dynamics"
-    evaluate.__doc__ = f"{verb.capitalize()} dynamics of '{arm.name}' from {', '.join(inputs)}."
+    evaluate.__name__ = verb.replace("-", "_")
+    evaluate.__doc__ = f"`robolin {verb}` of '{arm.name}' from {', '.join(names)}."
     return evaluate
+
+
+def _matrices(arm: int, verb: str, *state: Tensor) -> Any:
+    """Jacobians: row i is the gradient with the weights that select result i."""
+    if verb == "mass-matrix":
+        state = (state[0], torch.zeros_like(state[0]), torch.zeros_like(state[0]))
+    source = "forward" if verb == "linearize-forward" else "inverse"
+    n = state[0].shape[-1]
+    shape = (*state[0].shape[:-1], n, n)
+    rows = [each[..., None, :].expand(shape) for each in state]
+    weights = torch.eye(n, dtype=state[0].dtype).expand(shape)
+    x, y, z = _Gradient.apply(arm, source, *rows, weights)
+    if verb == "mass-matrix":
+        return z
+    if source == "inverse":
+        return InverseTensors(z, y, x)
+    return ForwardTensors(_Value.apply(arm, source, *state), z, y, x)
 
 
 def _index_of(arm: Arm) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import robolin
 from robolin.errors import RobolinError, UsageError
 from tests.robots import grouped_arm
+from tools.markdown import DOCS
 
 jax = pytest.importorskip("jax", reason="the extra `jax` is not installed")
 rj = pytest.importorskip("robolin.jax")
@@ -62,10 +65,48 @@ def test_second_derivatives(verb: str) -> None:
     arm = robolin.load("ur5")
     function, motion = rj.function(arm, verb), _motion(arm, 1)[:, 0]
     weights, n = np.linspace(0.5, -1.0, arm.n), arm.n
-    hessian = jax.hessian(lambda x: weights @ function(x[:n], x[n : 2 * n], x[2 * n :]))
+
+    def weighted(x):
+        return weights @ function(x[:n], x[n : 2 * n], x[2 * n :])
+
     expected = getattr(robolin, f"hessian_{verb}")(arm, *motion, weights=weights)
-    computed = np.asarray(hessian(motion.ravel()))
-    assert np.abs(computed - expected).max() <= 1e-12 * np.abs(expected).max()
+    for mode in (
+        jax.hessian,
+        lambda f: jax.jacrev(jax.jacrev(f)),
+        lambda f: jax.jacfwd(jax.grad(f)),
+    ):
+        computed = np.asarray(jax.jit(mode(weighted))(motion.ravel()))
+        assert np.abs(computed - expected).max() <= 1e-12 * np.abs(expected).max()
+    with pytest.raises(RobolinError, match="derivatives up to the second order"):
+        jax.jacfwd(jax.hessian(weighted))(motion.ravel())
+
+
+@pytest.mark.parametrize("verb", ["mass-matrix", "linearize-inverse", "linearize-forward"])
+def test_matrices_have_one_derivative(verb: str) -> None:
+    """Matrices have the bits of the NumPy functions; their derivative is that of central steps."""
+    arm = robolin.load("ur5")
+    motion = _motion(arm, 5)[: 1 if verb == "mass-matrix" else 3]
+    function, reference = rj.function(arm, verb), getattr(robolin, verb.replace("-", "_"))
+    result, expected = jax.jit(function)(*motion), reference(arm, *motion)
+    if verb == "mass-matrix":
+        assert np.array_equal(result, expected)
+    else:
+        for name, array in result._asdict().items():
+            assert np.array_equal(array, getattr(expected, name)), name
+    along, step = _motion(arm, 5)[::-1][: len(motion)], 1e-5
+    _, change = jax.jvp(function, tuple(motion), tuple(along))
+    sides = [reference(arm, *(motion + sign * step * along)) for sign in (1.0, -1.0)]
+    if verb == "mass-matrix":
+        pairs = [(change, sides)]
+    else:
+        pairs = [
+            (getattr(change, name), [getattr(side, name) for side in sides])
+            for name in result._fields
+        ]
+    for computed, (above, below) in pairs:
+        difference = (above - below) / (2.0 * step)
+        # central differences of 1e-5 have an error of about 1e-9
+        assert np.abs(computed - difference).max() <= 1e-7 * np.abs(difference).max()
 
 
 def test_gradient_through_a_rollout() -> None:
@@ -112,6 +153,29 @@ def test_memory_of_many_rows() -> None:
     assert np.array_equal(function(*motion), robolin.forward(arm, *motion))
 
 
+def test_threads_share_a_batch() -> None:
+    """Rows of all chunks have the bits of one row, also if several batches run at the same time."""
+    arm = robolin.load("two-link")
+    function = jax.jit(rj.function(arm, "forward"))
+    for rows in (0, 511, 512, 513, 1000, 5000):
+        motion = _motion(arm, rows)
+        motion[0, 3:4, 0] = np.nan
+        expected = np.array(
+            [
+                np.full(2, np.nan) if np.isnan(q).any() else robolin.forward(arm, q, qd, tau)
+                for q, qd, tau in motion.swapaxes(0, 1)[:20]
+            ]
+        ).reshape(-1, 2)
+        with ThreadPoolExecutor(8) as pool:
+            batches = [pool.submit(function, *motion) for _ in range(16)]
+        results = [np.asarray(each.result()) for each in batches]
+        for result in results:
+            assert np.array_equal(result, results[0], equal_nan=True)
+            assert np.array_equal(result[:20], expected, equal_nan=True)
+        good = slice(4, None)
+        assert np.array_equal(results[0][good], robolin.forward(arm, *motion[:, good]))
+
+
 def test_broadcasting_and_wrong_shapes() -> None:
     """Numbers stand for all joints, leading axes broadcast, other lengths are rejected."""
     arm = robolin.load("two-link")
@@ -120,6 +184,10 @@ def test_broadcasting_and_wrong_shapes() -> None:
     assert np.array_equal(forward(q, 0.0, np.zeros(2)), robolin.forward(arm, q, 0.0, 0.0))
     with pytest.raises(RobolinError, match="must have 2 values along its last axis"):
         forward(np.ones(3), 0.0, 0.0)
+    with pytest.raises(RobolinError, match=r"shapes do not match: q \(3, 2\), qd \(4, 2\)"):
+        forward(np.ones((3, 2)), np.ones((4, 2)), 0.0)
+    with pytest.raises(UsageError, match="takes 3 arrays, got 1"):
+        forward(np.ones(2))
 
 
 def test_numbers_that_are_not_real_are_rejected() -> None:
@@ -158,8 +226,8 @@ def test_arms_and_settings_without_a_function() -> None:
         rj.function(grouped_arm(1, ["spherical", "revolute"]), "forward")
     with pytest.raises(RobolinError, match="tree"):
         rj.function(robolin.load("four-bar"), "forward")
-    with pytest.raises(UsageError, match="must be 'inverse' and 'forward'"):
-        rj.function(robolin.load("two-link"), "mass-matrix")
+    with pytest.raises(UsageError, match="must be one of 'inverse', 'forward', 'mass-"):
+        rj.function(robolin.load("two-link"), "diagonalize")
     jax.config.update("jax_enable_x64", False)
     with pytest.raises(UsageError, match="64-bit"):
         rj.function(robolin.load("two-link"), "forward")
@@ -171,3 +239,14 @@ def test_traced_arrays_get_a_hint() -> None:
     with pytest.raises(UsageError, match="traced array of JAX") as error:
         jax.jit(lambda q: robolin.inverse(arm, q))(np.zeros(2))
     assert "robolin.jax.function" in str(error.value.hint)
+
+
+@pytest.mark.slow
+def test_the_section_about_jax_runs() -> None:
+    """The block of docs/howto/learning.md differentiates through a rollout."""
+    page = (DOCS / "howto/learning.md").read_text("utf-8").partition("## Use JAX")[2]
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    names: dict = {}
+    exec(compile(code, "docs/howto/learning.md", "exec"), names)
+    assert names["gradient"].shape == (20, 7)
+    assert np.abs(names["gradient"]).sum() > 0.0

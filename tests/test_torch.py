@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,6 +55,25 @@ def test_first_and_second_derivatives_are_those_of_differences(verb: str) -> Non
     function = rt.function(arm, verb)
     assert torch.autograd.gradcheck(function, motion, eps=1e-6, atol=1e-5)
     assert torch.autograd.gradgradcheck(function, motion, eps=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("verb", ["mass-matrix", "linearize-inverse", "linearize-forward"])
+def test_matrices_have_one_derivative(verb: str) -> None:
+    """Matrices agree with the NumPy functions to 1e-12; PyTorch checks their derivative."""
+    arm = robolin.load("two-link")
+    motion = [each.requires_grad_() for each in _motion(arm, 2)[: 1 if "mass" in verb else 3]]
+    function = rt.function(arm, verb)
+    arrays = [tensor.detach().numpy() for tensor in motion]
+    expected = getattr(robolin, verb.replace("-", "_"))(arm, *arrays)
+    computed = function(*motion)
+    pairs = (
+        [(computed, expected)]
+        if "mass" in verb
+        else [(array, getattr(expected, name)) for name, array in computed._asdict().items()]
+    )
+    for tensor, array in pairs:
+        assert np.abs(tensor.detach().numpy() - array).max() <= 1e-12 * np.abs(array).max()
+    assert torch.autograd.gradcheck(function, motion, eps=1e-6, atol=1e-5)
 
 
 def test_operators_follow_the_rules_of_the_compiler() -> None:
@@ -137,7 +157,7 @@ def test_learnable_parameters_find_a_payload() -> None:
 def test_arms_and_inputs_that_are_rejected() -> None:
     """Every rejection is a message of robolin with a hint."""
     arm = robolin.load("two-link")
-    with pytest.raises(UsageError, match="command: must be 'inverse' and 'forward'"):
+    with pytest.raises(UsageError, match="command: must be one of 'inverse', 'forward', 'mass-"):
         rt.function(arm, "momentum")
     with pytest.raises(RobolinError, match="link 'upper': its inertia is not that of a body"):
         rt.InverseDynamics(arm)
@@ -159,11 +179,13 @@ def test_numpy_functions_reject_tensors_with_a_hint() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_about_learning_runs() -> None:
-    """All blocks of docs/howto/learning.md run in one session."""
-    page = (DOCS / "howto/learning.md").read_text("utf-8")
+def test_the_page_about_learning_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of docs/howto/learning.md before those of JAX run in one session."""
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "howto/learning.md").read_text("utf-8").partition("## Use JAX")[0]
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     names: dict = {}
     exec(compile(code, "docs/howto/learning.md", "exec"), names)
     assert names["torques"].grad.abs().sum() > 0.0
+    assert names["after"] < 0.2 * names["before"]
     assert names["learned"].n == names["arm"].n
