@@ -28,17 +28,21 @@ def test_adjoint_and_sensitivities_agree(torques: str) -> None:
     rng = np.random.default_rng(4)
     c_q, c_qd, dtau = rng.normal(size=(3, len(motion.time), ARM.n))
     dq, dqd = rng.normal(size=(2, ARM.n))
-    found = robolin.cost_gradient(ARM, *rows(motion), dcost_dq=c_q, dcost_dqd=c_qd, torques=torques)
-    parameters = dict(zip(found.names, rng.normal(size=len(found.names)).tolist(), strict=True))
+    gradient = robolin.cost_gradient(
+        ARM, *rows(motion), dcost_dq=c_q, dcost_dqd=c_qd, torques=torques
+    )
+    parameters = dict(
+        zip(gradient.names, rng.normal(size=len(gradient.names)).tolist(), strict=True)
+    )
     change = {"dq": dq, "dqd": dqd, "dtau": dtau, "parameters": parameters}
     forward = robolin.sensitivity(ARM, *rows(motion), **change, torques=torques)
 
     true = np.sum(c_q * forward.dq) + np.sum(c_qd * forward.dqd)
     terms = (
-        found.q[0] * dq,
-        found.qd[0] * dqd,
-        found.tau * dtau,
-        found.parameter[0] * [*parameters.values()],
+        gradient.q[0] * dq,
+        gradient.qd[0] * dqd,
+        gradient.tau * dtau,
+        gradient.parameter[0] * [*parameters.values()],
     )
     size = sum(float(np.abs(term).sum()) for term in terms)
     by_adjoint = np.array(sum(float(term.sum()) for term in terms))

@@ -61,10 +61,10 @@ def test_flat_arms(arm: Arm) -> None:
     if arm is POLAR:
         # at the pole itself these coordinates end
         q[:, 1] = np.abs(q[:, 1]) + 0.5
-    found = robolin.curvature(arm, q)
+    curvature = robolin.curvature(arm, q)
 
-    assert found.flat
-    assert found.relative.max() <= 1e-14
+    assert curvature.flat
+    assert curvature.relative.max() <= 1e-14
 
 
 BUNDLED = [robolin.load(name, open_loops=True) for name in bundled_names()]
@@ -77,10 +77,10 @@ BUNDLED = [robolin.load(name, open_loops=True) for name in bundled_names()]
 )
 def test_curved_arms(arm: Arm) -> None:
     """Arms of several revolute joints are curved, far beyond round-off."""
-    found = robolin.curvature(arm, random_configurations(arm, 5))
+    curvature = robolin.curvature(arm, random_configurations(arm, 5))
 
-    assert not found.flat
-    assert found.relative.max() > 1e5 * FLAT_BELOW
+    assert not curvature.flat
+    assert curvature.relative.max() > 1e5 * FLAT_BELOW
 
 
 def test_two_link_closed_form() -> None:
@@ -92,17 +92,17 @@ def test_two_link_closed_form() -> None:
     det = (a + 2 * b * cos) * c - (c + b * cos) ** 2
     true = b * cos * (a * c - c * c - b * b) / det
 
-    found = robolin.curvature(arm, q).symbols[:, 0, 1, 0, 1]
-    np.testing.assert_allclose(found, true, rtol=0, atol=1e-14 * np.abs(true).max())
+    computed = robolin.curvature(arm, q).symbols[:, 0, 1, 0, 1]
+    np.testing.assert_allclose(computed, true, rtol=0, atol=1e-14 * np.abs(true).max())
 
 
 def test_golden_symbol() -> None:
     """The textbook arm at its textbook pose, to the digits that are printed."""
-    found = robolin.curvature(robolin.load("two-link"), [0.3, -0.7])
+    curvature = robolin.curvature(robolin.load("two-link"), [0.3, -0.7])
 
-    assert round(float(found.symbols[0, 1, 0, 1]), 5) == 0.24936
-    assert found.largest == ("shoulder", "elbow", "shoulder", "elbow")
-    assert (found.at, found.independent, found.flat) == ((), 1, False)
+    assert round(float(curvature.symbols[0, 1, 0, 1]), 5) == 0.24936
+    assert curvature.largest == ("shoulder", "elbow", "shoulder", "elbow")
+    assert (curvature.at, curvature.independent, curvature.flat) == ((), 1, False)
 
 
 CURVED = [random_arm(61, 3), random_arm(62, 5, tree=True), with_follower(random_arm(63, 4))]
@@ -131,21 +131,21 @@ def test_symbols_are_the_riemann_tensor(arm: Arm) -> None:
         tensor += np.einsum("ljm,mik->lijk", G, G) - np.einsum("lkm,mij->lijk", G, G)
         true = np.einsum("hl,lijk->hijk", robolin.mass_matrix(arm, q), tensor)
 
-        found = robolin.curvature(arm, q).symbols
+        symbols = robolin.curvature(arm, q).symbols
         size = np.abs(true).max()
-        assert min(np.abs(found - true).max(), np.abs(found + true).max()) <= 1e-12 * size
+        assert min(np.abs(symbols - true).max(), np.abs(symbols + true).max()) <= 1e-12 * size
 
 
 @pytest.mark.parametrize("arm", CURVED, ids=arm_name)
 def test_independent_symbols_give_all_others(arm: Arm) -> None:
     """n²(n²-1)/12 symbols, and the symmetries, determine all n⁴ of them."""
-    found = robolin.curvature(arm, random_states(arm, 1).q[0])
+    curvature = robolin.curvature(arm, random_states(arm, 1).q[0])
     indices = independent_symbols(arm.n)
-    rebuilt = _rebuilt({index: found.symbols[index] for index in indices}, arm.n)
+    rebuilt = _rebuilt({index: curvature.symbols[index] for index in indices}, arm.n)
 
-    assert len(set(indices)) == found.independent == arm.n**2 * (arm.n**2 - 1) // 12
+    assert len(set(indices)) == curvature.independent == arm.n**2 * (arm.n**2 - 1) // 12
     np.testing.assert_allclose(
-        rebuilt, found.symbols, rtol=0, atol=1e-13 * np.abs(found.symbols).max()
+        rebuilt, curvature.symbols, rtol=0, atol=1e-13 * np.abs(curvature.symbols).max()
     )
 
 
@@ -178,20 +178,20 @@ def test_batches_say_where() -> None:
     q = np.zeros((3, 4, 2))
     q[..., 1] = np.pi / 2
     q[1, 2, 1] = 0.1
-    found = robolin.curvature(arm, q)
+    curvature = robolin.curvature(arm, q)
 
-    assert found.symbols.shape == (3, 4, 2, 2, 2, 2)
-    assert found.at == (1, 2)
-    assert found.relative[1, 2] == found.relative.max()
+    assert curvature.symbols.shape == (3, 4, 2, 2, 2, 2)
+    assert curvature.at == (1, 2)
+    assert curvature.relative[1, 2] == curvature.relative.max()
 
 
 def test_one_joint_is_always_flat() -> None:
     """A single joint has no symbol that could be different from zero."""
     arm = random_arm(1, 1)
-    found = robolin.curvature(arm, 0.3)
+    curvature = robolin.curvature(arm, 0.3)
 
-    assert found.flat
-    assert found.independent == 0
+    assert curvature.flat
+    assert curvature.independent == 0
 
 
 GROUPED = [
@@ -213,8 +213,8 @@ def test_symbols_along_twists_are_those_of_coordinates(arm: Arm) -> None:
     rates = coordinate_rates(arm, q[:, None, :], np.eye(arm.n))
     true = np.einsum("rabcd,rha,rib,rjc,rkd->rhijk", plain, *[rates] * 4, optimize=True)
 
-    found = robolin.curvature(arm, q, engine="python").symbols
-    assert np.abs(found - true).max() <= 1e-11 * np.abs(true).max()
+    symbols = robolin.curvature(arm, q, engine="python").symbols
+    assert np.abs(symbols - true).max() <= 1e-11 * np.abs(true).max()
 
 
 def test_a_body_that_turns_about_a_point() -> None:
@@ -229,7 +229,7 @@ name: ball
 joints: [{name: hip, type: spherical, parent: base, child: body}]
 links: [{name: body, mass: 1, com: [0, 0, 0], inertia: {ixx: 0.7, iyy: 1.1, izz: 1.3}}]
 """
-    found = robolin.curvature(robolin.load(text), random_states(robolin.load(text), 3).q).symbols
+    symbols = robolin.curvature(robolin.load(text), random_states(robolin.load(text), 3).q).symbols
     lam = inertias / np.sqrt(inertias.prod())
     mu = 0.5 * lam.sum() - lam
     true = np.zeros((3,) * 4)
@@ -237,7 +237,7 @@ links: [{name: body, mass: 1, com: [0, 0, 0], inertia: {ixx: 0.7, iyy: 1.1, izz:
         size = inertias[i] * inertias[j] * (lam[k] * mu[k] - mu[i] * mu[j])
         true[i, j, i, j] = true[j, i, j, i] = size
         true[i, j, j, i] = true[j, i, i, j] = -size
-    assert np.abs(found - true).max() <= 1e-14
+    assert np.abs(symbols - true).max() <= 1e-14
 
 
 def test_samples_keep_to_the_limits() -> None:

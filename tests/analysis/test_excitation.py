@@ -71,16 +71,16 @@ def test_torques_are_those_of_the_model(motion: robolin.Excitation) -> None:
 def test_it_determines_what_random_motions_determine(motion: robolin.Excitation) -> None:
     """All 43 inertial base parameters, 7 dampings, and 5 rotors that no inertia covers."""
     assert motion.identifiable.rank == motion.possible == 55
-    found = robolin.identifiable(robolin.load("panda"), motion.q, motion.qd, motion.qdd)
-    assert found.condition == motion.identifiable.condition
+    identifiable = robolin.identifiable(robolin.load("panda"), motion.q, motion.qd, motion.qdd)
+    assert identifiable.condition == motion.identifiable.condition
 
 
 @pytest.mark.slow
 def test_condition_of_published_motions() -> None:
     """The condition number is below 14, the largest of published optimized motions (10 to 14)."""
-    found = robolin.excite(robolin.load("panda"), iterations=400)
+    excitation = robolin.excite(robolin.load("panda"), iterations=400)
 
-    assert found.identifiable.condition <= 14.0
+    assert excitation.identifiable.condition <= 14.0
 
 
 @pytest.mark.parametrize("angle", [1.0, 1e-4, 1e-9])
@@ -96,8 +96,8 @@ def test_more_trials_give_more_information() -> None:
     arm = robolin.load("two-link")
     columns = [robolin.excite(arm, duration=4.0, iterations=count, **LIMITS) for count in (1, 80)]
     sizes = []
-    for found in columns:
-        Y = robolin.regressor(arm, found.q, found.qd, found.qdd).matrix.reshape(-1, 24)
+    for motion in columns:
+        Y = robolin.regressor(arm, motion.q, motion.qd, motion.qdd).matrix.reshape(-1, 24)
         sizes.append(np.log(np.linalg.svd(Y, compute_uv=False)[:9]).sum())
 
     assert sizes[1] > sizes[0] + 1.0
@@ -116,11 +116,11 @@ def test_the_same_seed_gives_the_same_motion() -> None:
 def test_periods_repeat() -> None:
     """A duration of several periods repeats the motion."""
     arm = robolin.load("two-link")
-    found = robolin.excite(arm, duration=6.0, period=2.0, dt=0.02, iterations=5, **LIMITS)
+    excitation = robolin.excite(arm, duration=6.0, period=2.0, dt=0.02, iterations=5, **LIMITS)
 
-    np.testing.assert_allclose(found.q[:100], found.q[200:300], atol=1e-12)
-    assert (np.abs(found.qd).max(axis=0) <= 0.9 * np.array(LIMITS["max_velocity"])).all()
-    assert (np.abs(found.qdd).max(axis=0) <= 0.9 * np.array(LIMITS["max_acceleration"])).all()
+    np.testing.assert_allclose(excitation.q[:100], excitation.q[200:300], atol=1e-12)
+    assert (np.abs(excitation.qd).max(axis=0) <= 0.9 * np.array(LIMITS["max_velocity"])).all()
+    assert (np.abs(excitation.qdd).max(axis=0) <= 0.9 * np.array(LIMITS["max_acceleration"])).all()
 
 
 def test_series_without_velocity_and_acceleration() -> None:
@@ -155,9 +155,9 @@ def test_limits_that_are_missing_or_impossible() -> None:
 )  # fmt: skip
 def test_wrong_arguments(name: str, value: object) -> None:
     """Arguments without a motion are rejected by name."""
-    given = {"duration": 2.0, "period": 1.0, **LIMITS, name: value}
+    options = {"duration": 2.0, "period": 1.0, **LIMITS, name: value}
     with pytest.raises(UsageError, match=name):
-        robolin.excite(robolin.load("two-link"), **given)
+        robolin.excite(robolin.load("two-link"), **options)
 
 
 def test_the_command_writes_the_motion(tmp_path: Path) -> None:
@@ -166,10 +166,14 @@ def test_the_command_writes_the_motion(tmp_path: Path) -> None:
     flags = ("--duration", "4", "--iterations", "12", "--seed", "3", "--max-velocity", "2,3")
     more = ("--max-acceleration", "10,20", "-o", target)
     ran = run_ok("excite", "two-link", *flags, *more)
-    found = robolin.excite(robolin.load("two-link"), duration=4.0, iterations=12, seed=3, **LIMITS)
+    excitation = robolin.excite(
+        robolin.load("two-link"), duration=4.0, iterations=12, seed=3, **LIMITS
+    )
 
     table = np.loadtxt(target, delimiter=",", skiprows=1)
-    expected = np.hstack([found.time[:, None], found.q, found.qd, found.qdd, found.tau])
+    expected = np.hstack(
+        [excitation.time[:, None], excitation.q, excitation.qd, excitation.qdd, excitation.tau]
+    )
     np.testing.assert_array_equal(table, expected)
     assert "the motion determines 9 of 9 identifiable parameters, condition" in ran.err
     rank = run_ok("regressor", "two-link", "--rank", "--trajectory", target)

@@ -40,11 +40,11 @@ def test_a_push_is_known_to_one_percent_after_3_over_K(
     pushed: robolin.Simulation, K: float
 ) -> None:
     """With a settling time of 3 / K, from then on; and nothing is seen before the push."""
-    found = estimate(pushed, 3.0 / K)
+    torque = estimate(pushed, 3.0 / K)
     late = pushed.time >= BEGIN + 3.0 / K + PERIOD
 
-    assert np.abs(found[pushed.time < BEGIN]).max() < 1e-4
-    assert (np.abs(found[late] - PUSH) <= 0.01 * np.abs(PUSH)).all()
+    assert np.abs(torque[pushed.time < BEGIN]).max() < 1e-4
+    assert (np.abs(torque[late] - PUSH) <= 0.01 * np.abs(PUSH)).all()
 
 
 def test_the_estimate_is_a_first_order_filter(pushed: robolin.Simulation) -> None:
@@ -53,11 +53,11 @@ def test_the_estimate_is_a_first_order_filter(pushed: robolin.Simulation) -> Non
     The last stage of the Runge-Kutta step before the push is at its beginning and has a weight of
     1/6: the simulated push begins a sixth of a step early.
     """
-    found, gain = estimate(pushed, 0.1), np.log(100.0) / 0.1
+    torque, gain = estimate(pushed, 0.1), np.log(100.0) / 0.1
     since = np.maximum(pushed.time - BEGIN, 0.0)[:, None]
     expected = PUSH * (1.0 - np.exp(-gain * since))
 
-    assert (np.abs(found - expected) <= gain * PERIOD / 6.0 * np.abs(PUSH) + 1e-4).all()
+    assert (np.abs(torque - expected) <= gain * PERIOD / 6.0 * np.abs(PUSH) + 1e-4).all()
 
 
 def test_later_rows_change_nothing(pushed: robolin.Simulation) -> None:
@@ -74,10 +74,10 @@ def test_uneven_and_repeated_times(pushed: robolin.Simulation) -> None:
     kept = np.insert(kept, 300, kept[300])
     arm = robolin.load("two-link")
     rows = [each[kept] for each in (pushed.time, pushed.q, pushed.qd, pushed.tau)]
-    found = robolin.external_torque(arm, *rows)
+    torque = robolin.external_torque(arm, *rows)
 
-    np.testing.assert_array_equal(found[300], found[301])
-    assert (np.abs(found - estimate(pushed, 0.1)[kept]) <= 0.02 * np.abs(PUSH)).all()
+    np.testing.assert_array_equal(torque[300], torque[301])
+    assert (np.abs(torque - estimate(pushed, 0.1)[kept]) <= 0.02 * np.abs(PUSH)).all()
     observer = ObserverRows(arm, 0.1)
     momentum = evaluate(arm, "generalized-momentum", {"q": rows[1], "qd": rows[2], "tau": rows[3]})
     observer.add(momentum["generalized_momentum"], momentum["momentum_rate"], rows[0])
@@ -92,10 +92,10 @@ def test_a_gap_has_no_estimate(pushed: robolin.Simulation) -> None:
     )
     p, beta = momentum["generalized_momentum"].copy(), momentum["momentum_rate"]
     p[600:610] = np.nan
-    found = ObserverRows(arm, 0.1).add(p, beta, pushed.time)
+    torque = ObserverRows(arm, 0.1).add(p, beta, pushed.time)
 
-    assert np.isnan(found[600:610]).all()
-    assert np.abs(found[-1] - PUSH).max() <= 1e-3
+    assert np.isnan(torque[600:610]).all()
+    assert np.abs(torque[-1] - PUSH).max() <= 1e-3
 
 
 def test_friction_that_is_not_in_the_model_is_below_its_threshold() -> None:
@@ -115,11 +115,12 @@ def test_contacts_are_counted() -> None:
     sums = ContactSums(arm, [2.0, None])
     for part in (values[:1], values[1:]):
         sums.add(part, np.arange(4.0)[: len(part)])
-    found = sums.result()
+    summary = sums.result()
 
-    assert (found.rows, found.contact, found.first) == (3, 2, (1, 0.0))
-    assert (found.joints[0].largest, found.joints[0].row, found.joints[0].contact) == (-5.0, 3, 2)
-    assert found.verdict.startswith("contact in 2 of 3 rows")
+    assert (summary.rows, summary.contact, summary.first) == (3, 2, (1, 0.0))
+    joint = summary.joints[0]
+    assert (joint.largest, joint.row, joint.contact) == (-5.0, 3, 2)
+    assert summary.verdict.startswith("contact in 2 of 3 rows")
 
 
 def test_the_command_writes_what_the_function_returns(

@@ -46,9 +46,9 @@ def turned(w: np.ndarray) -> np.ndarray:
     return np.eye(3) + W + W @ W / 2.0 + W @ W @ W / 6.0
 
 
-def torques(parameters: Parameters, given: dict[str, np.ndarray]) -> np.ndarray:
+def torques(parameters: Parameters, inputs: dict[str, np.ndarray]) -> np.ndarray:
     entry = ALGORITHMS["inverse"]
-    return run.run_on(parameters, entry.run, entry.gives, given, complex).arrays["tau"]
+    return run.run_on(parameters, entry.run, entry.gives, inputs, complex).arrays["tau"]
 
 
 def moved_joint(row: LinkRow, i: int) -> LinkRow:
@@ -66,17 +66,17 @@ def test_placements_of_joints_by_complex_step(arm: Arm) -> None:
     Torques are sums of some hundred terms of their own size, each rounded to 1e-16.
     """
     states = random_states(arm, 3)
-    given = {name: getattr(states, name) for name in ("q", "qd", "qdd")}
-    found = run_on(arm, "geometry-derivative", given)["dtau_dgeometry"]
+    inputs = {name: getattr(states, name) for name in ("q", "qd", "qdd")}
+    dtau_dgeometry = run_on(arm, "geometry-derivative", inputs)["dtau_dgeometry"]
     parameters = parameters_of(arm)
-    stepped = {name: values.astype(complex) for name, values in given.items()}
+    stepped = {name: values.astype(complex) for name, values in inputs.items()}
     for k in range(parameters.n):
         for i in range(6):
             rows = list(parameters.links)
             rows[k] = moved_joint(rows[k], i)
             true = torques(replace(parameters, links=tuple(rows)), stepped).imag / STEP
-            column = found[..., parameters.n - 1 - k, i]
-            assert gap(column, true, beside=found) < 1e-13
+            column = dtau_dgeometry[..., parameters.n - 1 - k, i]
+            assert gap(column, true, beside=dtau_dgeometry) < 1e-13
 
 
 def with_parameter(arm: Arm, name: str, change: float) -> Arm:
@@ -113,14 +113,15 @@ def test_parameters_by_differences(arm: Arm) -> None:
     Central differences with steps of 1e-4 leave 1e-8 of a third derivative / 6 and 1e-16 / 1e-4.
     """
     states = random_states(arm, 2)
-    given = (states.q, states.qd, states.qdd)
-    found = robolin.geometry_derivative(arm, *given, engine="python")
-    for column, name in enumerate(found.names):
+    state = (states.q, states.qd, states.qdd)
+    derivative = robolin.geometry_derivative(arm, *state, engine="python")
+    for column, name in enumerate(derivative.names):
         more, less = (
-            robolin.inverse(with_parameter(arm, name, s), *given, engine="python")
+            robolin.inverse(with_parameter(arm, name, s), *state, engine="python")
             for s in (1e-4, -1e-4)
         )
-        assert gap(found.matrix[..., column], (more - less) / 2e-4, beside=found.matrix) < 1e-8
+        difference = (more - less) / 2e-4
+        assert gap(derivative.matrix[..., column], difference, beside=derivative.matrix) < 1e-8
 
 
 @lru_cache
@@ -140,19 +141,19 @@ def test_parameters_of_a_dh_table(convention: str, rows: tuple[Row, ...]) -> Non
     """So does every parameter of a Denavit–Hartenberg table, when the changed table is read."""
     arm = from_table(rows, convention)
     states = random_states(arm, 2)
-    given = (states.q, states.qd, states.qdd)
-    found = robolin.geometry_derivative(arm, *given, engine="python")
+    state = (states.q, states.qd, states.qdd)
+    derivative = robolin.geometry_derivative(arm, *state, engine="python")
     for i, row in enumerate(rows):
         for figure in ("a", "alpha", "d", "theta"):
             # a that is zero has a form of its own
             if figure == "a" and row.a == 0.0:
                 continue
             more, less = (
-                robolin.inverse(changed_table(rows, convention, i, figure, s), *given)
+                robolin.inverse(changed_table(rows, convention, i, figure, s), *state)
                 for s in (1e-4, -1e-4)
             )
-            column = found.matrix[..., found.names.index(f"j{i}/dh_{figure}")]
-            assert gap(column, (more - less) / 2e-4, beside=found.matrix) < 1e-8
+            column = derivative.matrix[..., derivative.names.index(f"j{i}/dh_{figure}")]
+            assert gap(column, (more - less) / 2e-4, beside=derivative.matrix) < 1e-8
 
 
 def test_a_floating_base_has_no_placement() -> None:
@@ -171,8 +172,8 @@ def test_motions_of_arms_with_other_parameters() -> None:
     rows = motion.time, motion.q, motion.qd, motion.tau
     every = robolin.sensitivity_matrices(start.arm, *rows, geometry=True)
     for name in ("elbow/origin_x", "elbow/turn_z"):
-        found = robolin.sensitivity(start.arm, *rows, parameters={name: 1.0})
-        x = np.concatenate([found.dq, found.dqd], axis=-1)
+        sensitivity = robolin.sensitivity(start.arm, *rows, parameters={name: 1.0})
+        x = np.concatenate([sensitivity.dq, sensitivity.dqd], axis=-1)
         more, less = (
             replace(start, arm=with_parameter(start.arm, name, s)).motion() for s in (1e-4, -1e-4)
         )

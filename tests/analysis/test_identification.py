@@ -21,10 +21,10 @@ def test_two_link() -> None:
     They are mx, my and izz of both links, others added to those of the first.  The first rotor
     adds to izz as well; the second concerns one joint, while izz of the second link concerns both.
     """
-    found = known("two-link")
+    identifiable = known("two-link")
 
-    assert found.rank == 6 + 2 + 1
-    share = dict(zip(found.names, found.share, strict=True))
+    assert identifiable.rank == 6 + 2 + 1
+    share = dict(zip(identifiable.names, identifiable.share, strict=True))
     assert share["elbow/armature"] == pytest.approx(1.0)
     assert share["shoulder/damping"] == pytest.approx(1.0)
     assert 0.0 < share["shoulder/armature"] < 0.999
@@ -54,30 +54,30 @@ def test_round_off_is_not_an_effect() -> None:
     """A parameter that changes torques by round-off alone is not identifiable."""
     rng = np.random.default_rng(3)
     stacked = rng.normal(size=(20, 3)) * [1.0, 1e-15, 1.0]
-    found = _rank_and_shares(stacked, ("one", "rounding", "other"), RANK_BELOW)
+    identifiable = _rank_and_shares(stacked, ("one", "rounding", "other"), RANK_BELOW)
 
-    assert (found.rank, found.share[1]) == (2, 0.0)
+    assert (identifiable.rank, identifiable.share[1]) == (2, 0.0)
 
 
 def test_shares_add_up_to_the_rank() -> None:
     """The fractions are the diagonal of a projector on the identifiable space."""
     arm = random_arm(9, 6, tree=True)
-    found = robolin.identifiable(arm, *random_motions(arm, 40))
+    identifiable = robolin.identifiable(arm, *random_motions(arm, 40))
 
-    assert found.share.sum() == pytest.approx(found.rank, abs=1e-9)
-    assert ((found.share >= 0.0) & (found.share <= 1.0 + 1e-12)).all()
+    assert identifiable.share.sum() == pytest.approx(identifiable.rank, abs=1e-9)
+    assert ((identifiable.share >= 0.0) & (identifiable.share <= 1.0 + 1e-12)).all()
 
 
 def test_parameters_of_share_one_follow_from_torques() -> None:
     """Least squares on torques recovers parameters of share 1; others need not be right."""
     arm = robolin.load("ur5")
     motions = random_motions(arm, 60)
-    Y, found = robolin.regressor(arm, *motions), robolin.identifiable(arm, *motions)
+    Y, identifiable = robolin.regressor(arm, *motions), robolin.identifiable(arm, *motions)
     tau = robolin.inverse(arm, *motions)
     stacked, target = Y.matrix.reshape(-1, len(Y.names)), tau.ravel()
     fitted = np.linalg.lstsq(stacked, target, rcond=1e-8)[0]
 
-    sure = found.share > 1.0 - 1e-9
+    sure = identifiable.share > 1.0 - 1e-9
     assert 10 < sure.sum() < len(sure)
     np.testing.assert_allclose(fitted[sure], Y.parameters[sure], atol=1e-9)
     assert np.abs(fitted - Y.parameters)[~sure].max() > 0.01
@@ -114,11 +114,11 @@ def test_slow_motions_identify_inertias_too(slower: float) -> None:
     """A slower motion excites inertias less than gravity, by the square, with the same rank."""
     arm = robolin.load("two-link", damping=False)
     q, qd, qdd = random_motions(arm, 40)
-    found = robolin.identifiable(arm, q, slower * qd, slower**2 * qdd)
+    identifiable = robolin.identifiable(arm, q, slower * qd, slower**2 * qdd)
     everything = robolin.identifiable(arm, q, qd, qdd)
 
-    assert found.rank == everything.rank
-    assert found.condition * slower**2 < 10.0 * everything.condition
+    assert identifiable.rank == everything.rank
+    assert identifiable.condition * slower**2 < 10.0 * everything.condition
 
 
 def test_offset_columns_are_constant_torques() -> None:

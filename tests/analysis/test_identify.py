@@ -35,9 +35,9 @@ TRUE = true_arm(ARM)
 SHORT = Recording(np.zeros(1), np.zeros((1, 6)), np.zeros((1, 6)))
 
 
-def bodies_possible(found: robolin.Identification) -> bool:
-    first = [i for i, name in enumerate(found.names) if name.endswith("/mass")]
-    return all(is_possible(found.values[i : i + 10]) for i in first)
+def bodies_possible(fit: robolin.Identification) -> bool:
+    first = [i for i, name in enumerate(fit.names) if name.endswith("/mass")]
+    return all(is_possible(fit.values[i : i + 10]) for i in first)
 
 
 @pytest.mark.slow
@@ -45,22 +45,22 @@ def test_exact_rows_give_the_true_base_parameters() -> None:
     """Without noise, the identified values predict other motions as the true arm: to 1e-6."""
     recording = recorded(TRUE, coulomb=3.0, offset=0.4, exact=True)
 
-    found = robolin.identify(ARM, recording, friction_velocity=V0)
+    fit = robolin.identify(ARM, recording, friction_velocity=V0)
 
-    assert found.improves
-    assert bodies_possible(found)
+    assert fit.improves
+    assert bodies_possible(fit)
     known = {each.label: each.value for each in parameters(TRUE)}
     kinds = {"friction": 3.0, "offset": 0.4}
-    x = np.array([known.get(n, kinds.get(n.rpartition("/")[2])) for n in found.names])
-    K = base_parameters(found.names)
-    np.testing.assert_allclose(K @ found.values, K @ x, rtol=1e-6, atol=1e-9)
+    x = np.array([known.get(n, kinds.get(n.rpartition("/")[2])) for n in fit.names])
+    K = base_parameters(fit.names)
+    np.testing.assert_allclose(K @ fit.values, K @ x, rtol=1e-6, atol=1e-9)
     other = recorded(TRUE, seed=5, exact=True)
     Y = robolin.regressor(ARM, other.q, other.qd, other.qdd)
-    fitted = [found.value(name)[0] for name in Y.names]
+    fitted = [fit.value(name)[0] for name in Y.names]
     tau = Y.matrix @ fitted
     np.testing.assert_allclose(tau, other.tau, rtol=0.0, atol=1e-6 * np.abs(other.tau).max())
-    assert found.value("elbow_joint/friction")[0] == pytest.approx(3.0, rel=1e-6)
-    assert found.value("elbow_joint/offset")[0] == pytest.approx(0.4, rel=1e-5)
+    assert fit.value("elbow_joint/friction")[0] == pytest.approx(3.0, rel=1e-6)
+    assert fit.value("elbow_joint/offset")[0] == pytest.approx(0.4, rel=1e-5)
 
 
 def test_every_joint_gets_its_own_friction_velocity() -> None:
@@ -70,20 +70,20 @@ def test_every_joint_gets_its_own_friction_velocity() -> None:
     assert recording.qd is not None
     tau = recording.tau + 3.0 * np.tanh(recording.qd / velocities)
 
-    found = robolin.identify(ARM, replace(recording, tau=tau))
+    fit = robolin.identify(ARM, replace(recording, tau=tau))
 
-    np.testing.assert_array_equal(found.friction_velocity, velocities)
-    assert [joint.friction_velocity for joint in found.arm.joints] == velocities.tolist()
+    np.testing.assert_array_equal(fit.friction_velocity, velocities)
+    assert [joint.friction_velocity for joint in fit.arm.joints] == velocities.tolist()
     assert recording.qdd is not None
-    torques = robolin.inverse(found.arm, recording.q, recording.qd, recording.qdd)
+    torques = robolin.inverse(fit.arm, recording.q, recording.qd, recording.qdd)
     np.testing.assert_allclose(torques, tau, atol=1e-6 * np.abs(tau).max())
-    assert "elbow_joint=0.1" in found.model_flags[0]
-    assert "wrist_3_joint=0.02" in found.model_flags[0]
-    given = dict(zip(ARM.joint_names, velocities.tolist(), strict=True))
-    again = robolin.identify(ARM, replace(recording, tau=tau), friction_velocity=given)
+    assert "elbow_joint=0.1" in fit.model_flags[0]
+    assert "wrist_3_joint=0.02" in fit.model_flags[0]
+    by_joint = dict(zip(ARM.joint_names, velocities.tolist(), strict=True))
+    again = robolin.identify(ARM, replace(recording, tau=tau), friction_velocity=by_joint)
     np.testing.assert_array_equal(again.friction_velocity, velocities)
     with pytest.raises(UsageError, match="joint 'elbow_joint' must be > 0"):
-        robolin.identify(ARM, recording, friction_velocity={**given, "elbow_joint": 0.0})
+        robolin.identify(ARM, recording, friction_velocity={**by_joint, "elbow_joint": 0.0})
     with pytest.raises(UsageError, match="friction_velocity: must have shape"):
         robolin.identify(ARM, recording, friction_velocity=np.ones((2, ARM.n)))
 
@@ -102,12 +102,12 @@ def test_faults_of_real_recordings_do_little_harm() -> None:
     other = recorded(TRUE, coulomb=3.0, noise=0.01, lag=0.012, seed=2)
 
     plain = robolin.identify(ARM, clean, width=0.1, holdout=other)
-    found = robolin.identify(ARM, replace(clean, tau=tau, qd=qd), width=0.1, holdout=other)
+    fit = robolin.identify(ARM, replace(clean, tau=tau, qd=qd), width=0.1, holdout=other)
 
-    assert found.settings["lag"].startswith("12.") or found.settings["lag"].startswith("11.")
-    assert found.improves
-    assert bodies_possible(found)
-    assert found.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
+    assert fit.settings["lag"].startswith("12.") or fit.settings["lag"].startswith("11.")
+    assert fit.improves
+    assert bodies_possible(fit)
+    assert fit.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
     assert plain.stages[-1].score.mean < 0.02
 
 
@@ -124,8 +124,8 @@ def spiked_signal(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_glitches_of_several_rows_are_replaced(rows: int) -> None:
     """Each glitch is found with all its rows, and no other row is changed."""
     clean, spiked, wrong = spiked_signal(rows)
-    repaired, found = without_spikes(spiked)
-    np.testing.assert_array_equal(found, wrong[:, 0])
+    repaired, glitches = without_spikes(spiked)
+    np.testing.assert_array_equal(glitches, wrong[:, 0])
     np.testing.assert_array_equal(repaired[~wrong], clean[~wrong])
     assert np.max(np.abs(repaired - clean)) < 2.0
 
@@ -137,8 +137,8 @@ def test_steps_of_friction_are_kept(noise: float) -> None:
     rng = np.random.default_rng(2)
     smooth = 20.0 * np.sin(2.0 * time) - 8.0 * np.sign(np.cos(2.0 * time + 1.0))
     values = (smooth + noise * rng.normal(size=time.size))[:, None]
-    repaired, found = without_spikes(values)
-    assert not found.any()
+    repaired, glitches = without_spikes(values)
+    assert not glitches.any()
     np.testing.assert_array_equal(repaired, values)
 
 
@@ -150,8 +150,10 @@ def test_glitches_of_five_rows_leave_the_fit_as_it_is() -> None:
     spiked = replace(clean, tau=clean.tau + 200.0 * wrong[:, None])
     flags = {"what": "friction", "width": 0.1, "lag": 0.0}
     other = recorded(TRUE, 6.0, coulomb=3.0, noise=0.01, seed=2)
-    plain, found = (robolin.identify(ARM, each, holdout=other, **flags) for each in (clean, spiked))
-    assert found.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
+    plain, with_glitches = (
+        robolin.identify(ARM, each, holdout=other, **flags) for each in (clean, spiked)
+    )
+    assert with_glitches.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -171,13 +173,13 @@ def test_a_joint_that_moves_in_one_block_only(seed: int) -> None:
     noise = 0.05 * np.random.default_rng(seed).normal(size=q.shape)
     tau = robolin.inverse(arm, q, qd, qdd) + [0.5, 0.3] * qd + 0.2 * np.tanh(qd / V0) + noise
 
-    found = robolin.identify(arm, Recording(time, q, tau, qd, qdd), what="friction")
+    fit = robolin.identify(arm, Recording(time, q, tau, qd, qdd), what="friction")
 
     for name, true in {"damping": 0.3, "friction": 0.2, "armature": 0.0}.items():
-        value, deviation = found.value(f"elbow/{name}")
+        value, deviation = fit.value(f"elbow/{name}")
         assert deviation < 0.05
         assert abs(value - true) < 4.0 * deviation
-    (note,) = (each for each in found.notes if "only one short part of the recordings" in each)
+    (note,) = (each for each in fit.notes if "only one short part of the recordings" in each)
     assert "elbow/damping" in note
     assert "shoulder" not in note
 
@@ -187,9 +189,9 @@ def test_a_part_that_was_not_mounted_is_found() -> None:
     loaded = robolin.load("ur5", payload=("tool0", 0.7))
     recording = recorded(ARM, coulomb=1.0, noise=0.01, exact=True)
 
-    found = robolin.identify(loaded, recording, what="payload")
+    fit = robolin.identify(loaded, recording, what="payload")
 
-    (sentence,) = found.findings
+    (sentence,) = fit.findings
     assert sentence.startswith("link 'wrist_3_link' is 0.700 ± 0.00")
     assert "lighter than in the file: a part fixed to it (" in sentence
     assert "tool0" in sentence
@@ -210,9 +212,9 @@ def test_a_hand_with_fingers_carries_the_load(load: float) -> None:
     tau = tau + 0.01 * tau.std(axis=0) * np.random.default_rng(7).normal(size=tau.shape)
     recording = robolin.Recording(time, motion[0], tau, *motion[1:])
 
-    found = robolin.identify(assumed, recording, what="payload")
+    fit = robolin.identify(assumed, recording, what="payload")
 
-    (sentence,) = found.findings
+    (sentence,) = fit.findings
     word = "heavier" if load > 0.0 else "lighter"
     pattern = rf"link 'panda_link7' is (\S+) ± (\S+) kg {word} than in the file"
     numbers = re.match(pattern, sentence)
@@ -233,33 +235,33 @@ def test_a_load_is_identified_from_recordings_with_and_without_it() -> None:
     added = {f"{link.name}/{n}": v for n, v in zip(OF_LINK, linear_values(load), strict=True)}
     heavy = TRUE.with_parameters({name: values[name] + extra for name, extra in added.items()})
 
-    found = robolin.identify(
+    fit = robolin.identify(
         ARM,
         recorded(heavy, coulomb=2.0, noise=0.005, exact=True),
         unloaded=recorded(TRUE, coulomb=2.0, noise=0.005, seed=4, exact=True),
         payload_link=link.name,
     )
 
-    mass, deviation = found.value("payload/mass")
+    mass, deviation = fit.value("payload/mass")
     assert abs(mass - 1.5) < 4.0 * deviation < 0.2
-    assert found.findings[-1].startswith("payload 1.")
+    assert fit.findings[-1].startswith("payload 1.")
 
 
 def test_deviations_cover_the_true_values() -> None:
     """Predictions deviate from the true ones by what the covariance states, within 3 sigma."""
     recording = recorded(TRUE, coulomb=3.0, noise=0.03, exact=True)
-    found = robolin.identify(ARM, recording, friction_velocity=V0, prior=1.0)
+    fit = robolin.identify(ARM, recording, friction_velocity=V0, prior=1.0)
     other = recorded(TRUE, 4.0, seed=9, coulomb=3.0, exact=True)
     Y = robolin.regressor(ARM, other.q, other.qd, other.qdd, offsets=True)
-    at = [found.names.index(name) for name in Y.names]
-    coulomb = [found.names.index(f"{name}/friction") for name in ARM.joint_names]
+    at = [fit.names.index(name) for name in Y.names]
+    coulomb = [fit.names.index(f"{name}/friction") for name in ARM.joint_names]
     tanh = np.tanh(other.qd / V0)[:, :, None] * np.eye(6)
     columns = np.concatenate([Y.matrix, tanh], axis=-1)
     chosen = np.array([*at, *coulomb])
-    covariance = found.covariance[np.ix_(chosen, chosen)]
+    covariance = fit.covariance[np.ix_(chosen, chosen)]
     sigma = np.sqrt(np.einsum("mja,ab,mjb->mj", columns, covariance, columns))
 
-    deviation = (columns @ found.values[chosen] - other.tau) / sigma
+    deviation = (columns @ fit.values[chosen] - other.tau) / sigma
 
     assert 0.3 < np.sqrt(np.mean(deviation**2)) < 2.0
 
@@ -295,15 +297,15 @@ def test_two_deviations_contain_nine_of_ten_true_values() -> None:
         for i in range(1, len(error)):
             error[i] = 0.967 * error[i - 1] + 0.255 * error[i]
         tau = clean.tau + 0.02 * np.sqrt(np.mean(clean.tau**2, axis=0)) * error
-        found = robolin.identify(
+        fit = robolin.identify(
             ARM, replace(clean, tau=tau), what="links", friction_velocity=V0, holdout=0.1
         )
         known = {each.label: each.value for each in parameters(true)}
         kinds = {"friction": 3.0, "offset": 0.4}
-        x = np.array([known.get(n, kinds.get(n.rpartition("/")[2])) for n in found.names])
-        K = base_parameters(found.names)
-        sigma = np.sqrt(np.einsum("ra,ab,rb->r", K, found.covariance, K))
-        inside.append(np.abs(K @ (found.values - x)) < 2.0 * sigma)
+        x = np.array([known.get(n, kinds.get(n.rpartition("/")[2])) for n in fit.names])
+        K = base_parameters(fit.names)
+        sigma = np.sqrt(np.einsum("ra,ab,rb->r", K, fit.covariance, K))
+        inside.append(np.abs(K @ (fit.values - x)) < 2.0 * sigma)
     assert 0.85 <= np.mean(inside) <= 0.98, np.mean(inside)
 
 
@@ -333,11 +335,11 @@ def test_a_joint_that_never_moves_keeps_the_file() -> None:
     q[:, 3], qd[:, 3], qdd[:, 3] = 0.3, 0.0, 0.0
     tau = robolin.inverse(TRUE, q, qd, qdd)
 
-    found = robolin.identify(ARM, replace(recording, q=q, qd=qd, qdd=qdd, tau=tau))
+    fit = robolin.identify(ARM, replace(recording, q=q, qd=qd, qdd=qdd, tau=tau))
 
-    assert found.notes[0] == "joint 'wrist_1_joint' never moves: its friction is not determined"
-    assert "identifiable combinations" in found.notes[1]
-    assert bodies_possible(found)
+    assert fit.notes[0] == "joint 'wrist_1_joint' never moves: its friction is not determined"
+    assert "identifiable combinations" in fit.notes[1]
+    assert bodies_possible(fit)
 
 
 @pytest.mark.parametrize(
@@ -361,11 +363,11 @@ def test_invalid_options_are_rejected(options: dict[str, object], message: str) 
 @pytest.mark.slow
 def test_fixed_parameters_keep_their_value() -> None:
     """A fixed mass is exact, and its body is possible."""
-    found = robolin.identify(
+    fit = robolin.identify(
         ARM, recorded(TRUE, exact=True), fix={"forearm_link/mass": 2.1}, friction_velocity=V0
     )
-    assert found.value("forearm_link/mass")[0] == 2.1
-    assert bodies_possible(found)
+    assert fit.value("forearm_link/mass")[0] == 2.1
+    assert bodies_possible(fit)
 
 
 def test_functions_that_read_recordings_give_the_same_bits() -> None:
@@ -376,12 +378,12 @@ def test_functions_that_read_recordings_give_the_same_bits() -> None:
         calls.append(1)
         return recorded(TRUE, 8.0, coulomb=3.0, noise=0.01)
 
-    given = robolin.identify(ARM, recorded(TRUE, 8.0, coulomb=3.0, noise=0.01), what="friction")
-    found = robolin.identify(ARM, read, what="friction")
+    from_rows = robolin.identify(ARM, recorded(TRUE, 8.0, coulomb=3.0, noise=0.01), what="friction")
+    from_function = robolin.identify(ARM, read, what="friction")
 
     assert calls == [1]
-    np.testing.assert_array_equal(found.values, given.values)
-    np.testing.assert_array_equal(found.covariance, given.covariance)
+    np.testing.assert_array_equal(from_function.values, from_rows.values)
+    np.testing.assert_array_equal(from_function.covariance, from_rows.covariance)
 
 
 @pytest.mark.slow
@@ -467,22 +469,22 @@ def stored(seconds: float) -> StoredRecording:
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight times the rows take the same memory, and give the same parameters, more precisely."""
+    """Four times the rows take the same memory, and give the same parameters, more precisely."""
     with_small_parts(monkeypatch)
-    peaks, found = [], []
-    for seconds in (60.0, 480.0):
+    peaks, fits = [], []
+    for seconds in (60.0, 240.0):
         tracemalloc.start()
-        found.append(robolin.identify(ARM, lambda s=seconds: stored(s), what="links"))
+        fits.append(robolin.identify(ARM, lambda s=seconds: stored(s), what="links"))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.05 * peaks[0]
-    short, long = found
+    short, long = fits
     assert short.settings["recordings"] == "1, 6000 rows"
-    assert long.settings["recordings"] == "1, 48000 rows"
+    assert long.settings["recordings"] == "1, 24000 rows"
     assert len(long.measured) == len(long.predicted) == len(long.time) <= 200
     near = np.abs(short.values - long.values) < 4.0 * short.deviations + 1e-9
     assert near.mean() > 0.95
-    errors = [each.stages[-1].score.mean for each in found]
+    errors = [each.stages[-1].score.mean for each in fits]
     assert errors[1] < 1.1 * errors[0]
 
 

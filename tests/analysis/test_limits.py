@@ -28,7 +28,7 @@ def limited(*limits: Limits) -> Arm:
 ARM = limited(Limits(-1.0, 3.0, 2.0, 10.0), Limits(velocity=5.0), Limits())
 
 
-def found(arm: Arm, *motion: object, **more: object) -> dict[tuple[str, str], object]:
+def margins_of(arm: Arm, *motion: object, **more: object) -> dict[tuple[str, str], object]:
     margins = robolin.limits(arm, *motion, **more).margins
     return {(margin.joint, margin.quantity): margin for margin in margins}
 
@@ -38,7 +38,7 @@ def test_the_worst_row_is_reported_with_its_limit() -> None:
     q = [[0.0, 0.0, 0.0], [2.5, 9.0, 9.0], [-0.8, 0.0, 0.0]]
     qd = [[1.0, -1.0, 0.0], [-1.5, 0.0, 0.0], [0.0, 4.0, 0.0]]
     tau = [[9.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-12.0, 1e9, 0.0]]
-    margins = found(ARM, q, qd, tau, time=[0.0, 0.1, 0.2])
+    margins = margins_of(ARM, q, qd, tau, time=[0.0, 0.1, 0.2])
 
     position = margins["joint0", "position"]
     assert (position.row, position.time, position.value, position.limit) == (2, 0.2, -0.8, -1.0)
@@ -61,12 +61,12 @@ def test_the_worst_row_is_reported_with_its_limit() -> None:
 def test_ends_of_different_size_compare_by_the_share_that_is_left() -> None:
     """For [-30, 40], 4.06 uses 10.15 % of 40; -6 uses 20 % of 30, more than 7 does of 40."""
     arm = limited(Limits(effort=40.0, effort_lower=-30.0))
-    one = found(arm, [0.0], 0.0, [4.06])["joint0", "effort"]
+    one = margins_of(arm, [0.0], 0.0, [4.06])["joint0", "effort"]
     assert (one.limit, one.margin) == (40.0, pytest.approx(35.94))
     assert one.share == pytest.approx(1.0 - 4.06 / 40.0)
-    many = found(arm, np.zeros((3, 1)), 0.0, [[7.0], [-6.0], [0.0]])["joint0", "effort"]
+    many = margins_of(arm, np.zeros((3, 1)), 0.0, [[7.0], [-6.0], [0.0]])["joint0", "effort"]
     assert (many.row, many.limit, many.share) == (1, -30.0, pytest.approx(0.8))
-    over = found(arm, np.zeros((3, 1)), 0.0, [[40.3], [-30.3], [0.0]])["joint0", "effort"]
+    over = margins_of(arm, np.zeros((3, 1)), 0.0, [[40.3], [-30.3], [0.0]])["joint0", "effort"]
     assert (over.row, over.limit, over.share) == (1, -30.0, pytest.approx(-0.01))
     assert over.exceeded
 
@@ -74,9 +74,9 @@ def test_ends_of_different_size_compare_by_the_share_that_is_left() -> None:
 def test_a_range_that_begins_at_zero_is_the_scale_of_its_margins() -> None:
     """A motor that only pulls: 4 N·m of [0, 40] are 10 % from its lower end."""
     arm = limited(Limits(effort=40.0, effort_lower=0.0))
-    one = found(arm, [0.0], 0.0, [4.0])["joint0", "effort"]
+    one = margins_of(arm, [0.0], 0.0, [4.0])["joint0", "effort"]
     assert (one.limit, one.margin, one.share) == (0.0, 4.0, pytest.approx(0.1))
-    assert found(arm, [0.0], 0.0, [-1.0])["joint0", "effort"].exceeded
+    assert margins_of(arm, [0.0], 0.0, [-1.0])["joint0", "effort"].exceeded
 
 
 def test_missing_limits_are_reported() -> None:
@@ -92,7 +92,7 @@ def test_missing_limits_are_reported() -> None:
 
 def test_a_limit_that_is_touched_is_not_exceeded() -> None:
     """Exactly at the limit the margin is 0 and the limit is not exceeded."""
-    margins = found(ARM, [3.0, 0.0, 0.0], [2.0, 0.0, 0.0], [-10.0, 0.0, 0.0])
+    margins = margins_of(ARM, [3.0, 0.0, 0.0], [2.0, 0.0, 0.0], [-10.0, 0.0, 0.0])
     assert all(margin.margin == 0.0 for key, margin in margins.items() if key[0] == "joint0")
     assert not any(margin.exceeded for margin in margins.values())
 
@@ -126,7 +126,7 @@ def test_followers_keep_to_their_own_limits() -> None:
     follower = replace(arm.links_tip_to_base[0].joint, mimic=Mimic("joint0", -2.0, 0.5))
     links = (replace(arm.links_tip_to_base[0], joint=follower), arm.links_tip_to_base[1])
     tied = replace(arm, links_tip_to_base=links, joint_names=("joint0",))
-    margins = found(tied, [0.9], [0.4], [3.0])
+    margins = margins_of(tied, [0.9], [0.4], [3.0])
 
     assert margins["joint1", "position"].value == pytest.approx(-1.3)
     assert margins["joint1", "position"].exceeded
@@ -136,7 +136,7 @@ def test_followers_keep_to_their_own_limits() -> None:
 
 def test_a_limit_of_zero_has_no_share() -> None:
     """A percentage of 0 is undefined; the limit itself applies."""
-    margins = found(limited(Limits(effort=0.0)), [0.0], 0.0, [0.5])
+    margins = margins_of(limited(Limits(effort=0.0)), [0.0], 0.0, [0.5])
     assert margins["joint0", "effort"].share is None
     assert margins["joint0", "effort"].exceeded
 
@@ -146,7 +146,7 @@ def test_continuous_joints_have_no_ends() -> None:
     arm = limited(Limits(-1.0, 1.0, 2.0))
     joint = replace(arm.links_tip_to_base[0].joint, kind="continuous")
     free = replace(arm, links_tip_to_base=(replace(arm.links_tip_to_base[0], joint=joint),))
-    assert set(found(free, [50.0])) == {("joint0", "velocity")}
+    assert set(margins_of(free, [50.0])) == {("joint0", "velocity")}
 
 
 def test_wrong_input_is_refused() -> None:

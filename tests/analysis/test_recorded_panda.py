@@ -40,9 +40,9 @@ def rms(path, method):
 @pytest.mark.slow
 def test_local_polynomials_leave_the_error_of_the_model(recording):
     """The first four joints have a half to a seventh of the error of central differences."""
-    found = rms(recording, "savgol:0.1")[:4]
+    errors = rms(recording, "savgol:0.1")[:4]
     # values of an independent program, rounded up
-    assert (found < [0.8, 2.6, 1.85, 3.0]).all()
+    assert (errors < [0.8, 2.6, 1.85, 3.0]).all()
     # the default width is the same
-    assert (rms(recording, "savgol")[:4] == found).all()
+    assert (rms(recording, "savgol")[:4] == errors).all()
     assert (rms(recording, "central")[:4] > [5.0, 9.0, 5.0, 5.0]).all()

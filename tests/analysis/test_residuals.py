@@ -33,10 +33,10 @@ def recorded_torques() -> np.ndarray:
 def test_residuals_are_the_statistics_of_all_rows():
     """RMS, bias, largest, correlation and explained share are those of NumPy."""
     time = np.arange(ROWS) * 0.01
-    found = robolin.residuals(ARM, *MOTION, recorded_torques(), time=time)
+    residuals = robolin.residuals(ARM, *MOTION, recorded_torques(), time=time)
     residual = recorded_torques() - model_torques()
-    assert found.rows == ROWS
-    for i, joint in enumerate(found.joints):
+    assert residuals.rows == ROWS
+    for i, joint in enumerate(residuals.joints):
         assert joint.joint == ARM.joint_names[i]
         assert joint.unit == "N·m"
         row = int(np.abs(residual[:, i]).argmax())
@@ -56,25 +56,25 @@ def test_residuals_are_the_statistics_of_all_rows():
 
 def test_blocks_of_any_size_have_the_same_bits():
     """The statistics do not depend on the number of rows per block."""
-    found = set()
+    results = set()
     for size in (1, 7, 499, ROWS):
         sums = ResidualSums(ARM)
         for first in range(0, ROWS, size):
             part = slice(first, first + size)
             sums.add(recorded_torques()[part], model_torques()[part], np.arange(ROWS)[part])
-        found.add(repr(sums.result()))
-    assert len(found) == 1
+        results.add(repr(sums.result()))
+    assert len(results) == 1
 
 
 def test_rows_with_nan_are_left_out():
     """A row with NaN counts in no statistic, but in the numbers of the rows."""
     measured = recorded_torques().copy()
     measured[::2, 0] = np.nan
-    found, half = ResidualSums(ARM), ResidualSums(ARM)
-    found.add(measured, model_torques())
+    sums, half = ResidualSums(ARM), ResidualSums(ARM)
+    sums.add(measured, model_torques())
     half.add(measured[1::2], model_torques()[1::2])
-    assert found.result().rows == ROWS // 2
-    for one, other in zip(found.result().joints, half.result().joints, strict=True):
+    assert sums.result().rows == ROWS // 2
+    for one, other in zip(sums.result().joints, half.result().joints, strict=True):
         assert one.row == 2 * other.row + 1
         assert one.rms == other.rms
 

@@ -46,10 +46,10 @@ def nominal(index: int) -> tuple[Swing, Motion]:
 
 
 def gaps(
-    start: Swing, motion: Motion, found: robolin.Sensitivity, again: Sequence[Motion]
+    start: Swing, motion: Motion, sensitivity: robolin.Sensitivity, again: Sequence[Motion]
 ) -> list[float]:
     """The measure for every size of change."""
-    true = np.concatenate([found.dq, found.dqd], axis=-1)
+    true = np.concatenate([sensitivity.dq, sensitivity.dqd], axis=-1)
     gaps = []
     for s, other in zip(SIZES, again, strict=True):
         delta = difference(start.arm, motion.q, other.q), other.qd - motion.qd
@@ -64,11 +64,11 @@ def side_by_side(start: Swing) -> list[Motion]:
     return [Motion(both.time, both.q[:, i], both.qd[:, i], both.tau) for i in every]
 
 
-def assert_first_order(found: list[float]) -> None:
+def assert_first_order(errors: list[float]) -> None:
     """Each tenth of the size leaves a tenth of the difference, down to a millionth."""
-    for larger, smaller in pairwise(found):
-        assert smaller <= max(0.13 * larger, ENOUGH), found
-    assert found[-1] <= ENOUGH, found
+    for larger, smaller in pairwise(errors):
+        assert smaller <= max(0.13 * larger, ENOUGH), errors
+    assert errors[-1] <= ENOUGH, errors
 
 
 # each arm has kernels of its own; a quick run compiles those of one
@@ -87,12 +87,12 @@ def test_initial_state(index: int) -> None:
     """A small change of the initial state changes the motion as predicted."""
     start, motion = nominal(index)
     dq, dqd = 0.02 * np.random.default_rng(1).normal(size=(2, start.arm.n))
-    found = robolin.sensitivity(
+    sensitivity = robolin.sensitivity(
         start.arm, motion.time, motion.q, motion.qd, motion.tau, dq=dq, dqd=dqd
     )
 
     again = side_by_side(moved(start, EACH * dq, EACH * dqd))
-    assert_first_order(gaps(start, motion, found, again))
+    assert_first_order(gaps(start, motion, sensitivity, again))
 
 
 @every
@@ -105,13 +105,13 @@ def test_torques(index: int) -> None:
         return push * (1.0 + 2.0 * t)
 
     history = np.array([more(t) for t in motion.time])
-    found = robolin.sensitivity(
+    sensitivity = robolin.sensitivity(
         start.arm, motion.time, motion.q, motion.qd, motion.tau, dtau=history
     )
 
     still = replace(start, q=start.q + 0.0 * EACH, qd=start.qd + 0.0 * EACH)
     again = side_by_side(pushed(still, lambda t: EACH * more(t)))
-    assert_first_order(gaps(start, motion, found, again))
+    assert_first_order(gaps(start, motion, sensitivity, again))
 
 
 @every
@@ -120,12 +120,12 @@ def test_parameters(index: int) -> None:
     start, motion = nominal(index)
     arm = start.arm
     change = parameter_changes(arm)
-    found = robolin.sensitivity(
+    sensitivity = robolin.sensitivity(
         arm, motion.time, motion.q, motion.qd, motion.tau, parameters=change
     )
 
     again = [rebuilt(start, {name: s * x for name, x in change.items()}).motion() for s in SIZES]
-    assert_first_order(gaps(start, motion, found, again))
+    assert_first_order(gaps(start, motion, sensitivity, again))
 
 
 def parameter_changes(arm: Arm) -> dict[str, float]:
@@ -154,7 +154,7 @@ def test_payload() -> None:
         links = tuple(heavier if link is tip else link for link in arm.links_tip_to_base)
         return replace(start, arm=replace(arm, links_tip_to_base=links))
 
-    found = robolin.sensitivity(
+    sensitivity = robolin.sensitivity(
         arm,
         motion.time,
         motion.q,
@@ -162,7 +162,7 @@ def test_payload() -> None:
         motion.tau,
         payload=[("panda_link8", mass, position)],
     )
-    assert_first_order(gaps(start, motion, found, [loaded(s).motion() for s in SIZES]))
+    assert_first_order(gaps(start, motion, sensitivity, [loaded(s).motion() for s in SIZES]))
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_floating_base() -> None:
     q, qd, dq, dqd, push = 0.5 * np.random.default_rng(6).normal(size=(5, arm.n))
     run = {"duration": 0.05, "dt": 0.0005}
     motion = robolin.simulate(arm, q, qd, tau=push, **run)
-    found = robolin.sensitivity(
+    sensitivity = robolin.sensitivity(
         arm, motion.time, motion.q, motion.qd, motion.tau, dq=dq, dqd=dqd, dtau=push
     )
     changed = (integrate(arm, q, EACH * dq), qd + EACH * dqd)
@@ -180,16 +180,19 @@ def test_floating_base() -> None:
 
     start = Swing(arm, q, qd, lambda t: push, motion.time)
     rows = [replace(motion, q=again.q[i], qd=again.qd[i]) for i in range(len(SIZES))]
-    assert_first_order(gaps(start, motion, found, rows))
+    assert_first_order(gaps(start, motion, sensitivity, rows))
 
     # a heavier arm, in one size
-    found = robolin.sensitivity(
+    sensitivity = robolin.sensitivity(
         arm, motion.time, motion.q, motion.qd, motion.tau, parameters=heavier(arm, 1.0)
     )
     more = rebuilt(start, heavier(arm, 1e-5)).arm
     again = robolin.simulate(more, q, qd, tau=push, **run)
     np.testing.assert_allclose(
-        (again.qd - motion.qd) / 1e-5, found.dqd, rtol=0, atol=1e-4 * np.abs(found.dqd).max()
+        (again.qd - motion.qd) / 1e-5,
+        sensitivity.dqd,
+        rtol=0,
+        atol=1e-4 * np.abs(sensitivity.dqd).max(),
     )
 
 
@@ -201,8 +204,8 @@ def test_free_bodies_half_way() -> None:
 
     def error(step: int) -> float:
         rows = slice(None, None, 2 * step)
-        given = (motion.time[rows], motion.q[rows], motion.qd[rows], motion.tau[rows], None)
-        middle = nominal_motion(arm, *given, "continuous", {}).q[:, 1]
+        motion_rows = (motion.time[rows], motion.q[rows], motion.qd[rows], motion.tau[rows], None)
+        middle = nominal_motion(arm, *motion_rows, "continuous", {}).q[:, 1]
         return float(np.abs(difference(arm, motion.q[step :: 2 * step], middle)).max())
 
     # a sixteenth at half the step, where the third order would leave an eighth
@@ -250,16 +253,16 @@ def test_closed_form_of_a_damped_prismatic_joint() -> None:
     decay = np.exp(-d * t / m)
     qd = F / d * (1 - decay)
     q = F / d * (t - m / d * (1 - decay))
-    found = robolin.sensitivity_matrices(arm, t, q[:, None], qd[:, None], np.full((501, 1), F))
+    matrices = robolin.sensitivity_matrices(arm, t, q[:, None], qd[:, None], np.full((501, 1), F))
 
-    by = {name: found.parameter[:, 1, i] for i, name in enumerate(found.names)}
+    by = {name: matrices.parameter[:, 1, i] for i, name in enumerate(matrices.names)}
     assert np.abs(by["link0/mass"] + F * t / m**2 * decay).max() < 1e-11
     assert (
         np.abs(by["joint0/damping"] + F / d**2 * (1 - decay) - F * t / (d * m) * decay).max()
         < 1e-11
     )
-    assert np.abs(found.torque[:, 1, 0] - (1 - decay) / d).max() < 1e-11
-    assert np.abs(found.transition[:, 1, 1] - decay).max() < 1e-11
+    assert np.abs(matrices.torque[:, 1, 0] - (1 - decay) / d).max() < 1e-11
+    assert np.abs(matrices.transition[:, 1, 1] - decay).max() < 1e-11
 
 
 def test_accelerations_serve_as_well_as_torques() -> None:
@@ -313,8 +316,10 @@ def test_torques_held_from_row_to_row() -> None:
     true = (jumping(np.array([0.3, -0.7]) + s * dq).q - motion.q) / s
 
     def gap(torques: str) -> float:
-        found = robolin.sensitivity(arm, time, motion.q, motion.qd, tau, dq=dq, torques=torques)
-        return float(np.abs(found.dq - true).max() / np.abs(true).max())
+        sensitivity = robolin.sensitivity(
+            arm, time, motion.q, motion.qd, tau, dq=dq, torques=torques
+        )
+        return float(np.abs(sensitivity.dq - true).max() / np.abs(true).max())
 
     assert gap("stepwise") < 1e-5
     assert gap("continuous") > 1e-4

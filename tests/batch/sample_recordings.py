@@ -38,14 +38,14 @@ def all_recordings(folder: Path) -> tuple[NamedRecording, ...]:
     return recordings([str(folder / "run_*"), str(folder / "c.npz")])
 
 
-def make_request(found: tuple[NamedRecording, ...], **options: object) -> tuple[Request, Arm]:
-    request = request_from_options("inverse", "two-link", {**options, "trajectory": found[0].path})
+def make_request(named: tuple[NamedRecording, ...], **options: object) -> tuple[Request, Arm]:
+    request = request_from_options("inverse", "two-link", {**options, "trajectory": named[0].path})
     return request, request.source.arm()
 
 
 def make_plan(
     folder: Path, part_rows: int | None = 40, **options: object
 ) -> tuple[PartsPlan, Request, Arm]:
-    found = all_recordings(folder)
-    request, arm = make_request(found, **options)
-    return planned_parts(request, arm, found, Division(part_rows, "npz")), request, arm
+    named = all_recordings(folder)
+    request, arm = make_request(named, **options)
+    return planned_parts(request, arm, named, Division(part_rows, "npz")), request, arm

@@ -24,9 +24,9 @@ LARGE = (1 << 53) + 1
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "logs"
-    write_recordings(place)
-    return place
+    path = tmp_path / "logs"
+    write_recordings(path)
+    return path
 
 
 def _with_times(path: Path, time: Callable[[int], str]) -> None:

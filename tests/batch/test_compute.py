@@ -26,9 +26,9 @@ QUIET = Settings()
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "logs"
-    write_recordings(place)
-    return place
+    path = tmp_path / "logs"
+    write_recordings(path)
+    return path
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:

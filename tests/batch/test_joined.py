@@ -48,17 +48,17 @@ def test_a_line_is_common_only_if_equal_in_all_recordings() -> None:
         (1, {**common, "state": "q given"}),
         (2, {**common, **other, "state": "q given, qd zero"}),
     ]
-    found = joined_contract(lines)
-    assert (found["gravity"], found["notes"]) == ("down", ["odd"])
-    assert found["state"] == dict(zip(NAMES, (each["state"] for _, each in lines), strict=True))
-    assert found["torque"] == {NAMES[0]: "given", NAMES[2]: "given"}
-    assert found["sources"] == dict.fromkeys(NAMES, 2)
-    assert "unanswered rows" not in found
+    contract = joined_contract(lines)
+    assert (contract["gravity"], contract["notes"]) == ("down", ["odd"])
+    assert contract["state"] == dict(zip(NAMES, (each["state"] for _, each in lines), strict=True))
+    assert contract["torque"] == {NAMES[0]: "given", NAMES[2]: "given"}
+    assert contract["sources"] == dict.fromkeys(NAMES, 2)
+    assert "unanswered rows" not in contract
 
 
 def test_rows_of_several_pieces_are_added_up() -> None:
     """Rows and unanswered rows are counted over all pieces, and prefixes with counts removed."""
-    found = joined_contract(
+    contract = joined_contract(
         [
             (0, {"state": "2 rows of a.csv: q given", "unanswered rows": "1, all NaN"}),
             (0, {"state": "2 rows of a.csv: q given"}),
@@ -66,9 +66,9 @@ def test_rows_of_several_pieces_are_added_up() -> None:
             (2, {"state": "2 rows of b.csv: q given"}),
         ]
     )
-    assert found["state"] == "q given"
-    assert found["unanswered rows"] == "3, all NaN"
-    assert found["sources"] == {NAMES[0]: 4, NAMES[1]: 2, NAMES[2]: 2}
+    assert contract["state"] == "q given"
+    assert contract["unanswered rows"] == "3, all NaN"
+    assert contract["sources"] == {NAMES[0]: 4, NAMES[1]: 2, NAMES[2]: 2}
 
 
 @pytest.mark.parametrize("parts", [False, True], ids=["at once", "merged"])

@@ -99,8 +99,8 @@ def _make_container(url: str, name: str) -> None:
     text = "PUT" + 12 * "\n" + f"{header_lines}/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
     digest = hmac.new(base64.b64decode(KEY), text.encode(), hashlib.sha256).digest()
     headers["Authorization"] = f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}"
-    place = f"{url}/{ACCOUNT}/{name}?restype=container"
-    request = urllib.request.Request(place, method="PUT", headers=headers)
+    address = f"{url}/{ACCOUNT}/{name}?restype=container"
+    request = urllib.request.Request(address, method="PUT", headers=headers)
     urllib.request.urlopen(request).close()
 
 

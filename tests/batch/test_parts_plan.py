@@ -27,9 +27,9 @@ from tests.batch.sample_recordings import (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "logs"
-    write_recordings(place)
-    return place
+    path = tmp_path / "logs"
+    write_recordings(path)
+    return path
 
 
 def test_parts_have_every_row_once(folder: Path) -> None:
@@ -46,8 +46,8 @@ def test_parts_have_every_row_once(folder: Path) -> None:
 def test_selected_rows_are_divided(folder: Path) -> None:
     """With --rows and --stride, the size of a part counts selected rows."""
     plan, _, _ = make_plan(folder, 5, rows="3:51", stride=4)
-    found = [part.rows for part in plan.parts if part.source == 0]
-    assert found == ["3:23", "23:43", "43:51"]
+    ranges = [part.rows for part in plan.parts if part.source == 0]
+    assert ranges == ["3:23", "23:43", "43:51"]
 
 
 def test_the_id_depends_on_the_request(folder: Path, tmp_path: Path) -> None:
@@ -131,21 +131,21 @@ def test_results_over_all_rows_are_not_divided(folder: Path) -> None:
     """A gain along a whole motion has no parts."""
     from robolin.queries.request import request_from_options
 
-    found = all_recordings(folder)
-    options = {"time-varying": True, "dt": "0.0078125", "trajectory": found[0].path}
+    recordings = all_recordings(folder)
+    options = {"time-varying": True, "dt": "0.0078125", "trajectory": recordings[0].path}
     request = request_from_options("lqr", "two-link", options)
     with pytest.raises(UsageError, match="time-varying"):
-        planned_parts(request, request.source.arm(), found, Division(10))
+        planned_parts(request, request.source.arm(), recordings, Division(10))
 
 
 def test_colliding_names_are_rejected(folder: Path) -> None:
     """Two recordings do not become one file."""
     shutil.copy(folder / "c.npz", folder / "run_1" / "a.npz")
-    found = all_recordings(folder)
+    recordings = all_recordings(folder)
     with pytest.raises(
         UsageError, match=r"-o: 2 recordings would have the same result file 'run_1/a\.npz'"
     ):
-        planned_parts(*make_request(found), found, Division(None, "npz"))
+        planned_parts(*make_request(recordings), recordings, Division(None, "npz"))
 
 
 def test_every_recording_that_cannot_be_read_is_named(folder: Path) -> None:

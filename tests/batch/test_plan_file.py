@@ -43,11 +43,11 @@ OTHERS: tuple[Any, ...] = (None, True, -1, 0, 1.5, 10**30, "", "\udcff", "../x.n
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Recordings in `logs` and the parts of a plan about them in `out`."""
-    place = tmp_path_factory.mktemp("plan")
-    write_recordings(place / "logs")
-    plan, request, arm = make_plan(place / "logs")
-    compute_parts(plan, request, arm, place / "out")
-    return place
+    folder = tmp_path_factory.mktemp("plan")
+    write_recordings(folder / "logs")
+    plan, request, arm = make_plan(folder / "logs")
+    compute_parts(plan, request, arm, folder / "out")
+    return folder
 
 
 @pytest.fixture
@@ -58,26 +58,26 @@ def out(made: Path) -> Iterator[Path]:
     (made / "out" / PLAN).write_bytes(text)
 
 
-def leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def leaves(value: Any, outer: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every value, lists and mappings included; of long lists the first entries."""
-    yield place
+    yield outer
     keys = list(value) if isinstance(value, dict) else []
     if isinstance(value, list):
         keys = list(range(len(value)))
     for key in keys[:12]:
-        yield from leaves(value[key], (*place, key))
+        yield from leaves(value[key], (*outer, key))
 
 
-def changed(document: Any, place: tuple[Any, ...], value: Any) -> Any:
+def changed(document: Any, keys: tuple[Any, ...], value: Any) -> Any:
     """A copy with another value in one place."""
-    if not place:
+    if not keys:
         return value
-    found = copy.deepcopy(document)
-    inside = found
-    for key in place[:-1]:
+    edited = copy.deepcopy(document)
+    inside = edited
+    for key in keys[:-1]:
         inside = inside[key]
-    inside[place[-1]] = value
-    return found
+    inside[keys[-1]] = value
+    return edited
 
 
 def written(path: Path, document: Any) -> None:
@@ -88,9 +88,9 @@ def written(path: Path, document: Any) -> None:
 def test_every_edit_of_a_plan_is_noticed(out: Path) -> None:
     """For every single edited value, status, merge and --resume reject the plan."""
     document = json.loads((out / PLAN).read_text())
-    for place in leaves(document):
+    for keys in leaves(document):
         for value in OTHERS:
-            edited = changed(document, place, value)
+            edited = changed(document, keys, value)
             if json.dumps(edited) == json.dumps(document):
                 continue
             written(out / PLAN, edited)
@@ -124,10 +124,10 @@ def test_an_edited_plan_that_is_sealed_again_is_no_bug(out: Path) -> None:
     """With the seal of the edit, a plan is rejected, or used without an exception of ours."""
     document = json.loads((out / PLAN).read_text())
     used = 0
-    for index, place in enumerate(leaves(document)):
+    for index, keys in enumerate(leaves(document)):
         # every other value, in turn: neighbours are of the same kind
         for value in OTHERS[index % 2 :: 2]:
-            edited = changed(document, place, value)
+            edited = changed(document, keys, value)
             if not isinstance(edited, dict):
                 continue
             try:
@@ -179,24 +179,24 @@ def test_a_damaged_survey_is_ignored(
 ) -> None:
     """Edited, cut or re-sealed lines of a survey change no plan, and are no bug."""
     monkeypatch.setattr(parts_folder, "_FEW", 0)
-    found = all_recordings(made / "logs")
-    request, arm = make_request(found)
-    plan = planned_in(tmp_path, request, arm, found, FORTY)
+    recordings = all_recordings(made / "logs")
+    request, arm = make_request(recordings)
+    plan = planned_in(tmp_path, request, arm, recordings, FORTY)
     path = tmp_path / SURVEY_CACHE
     data, rng = path.read_bytes(), random.Random(14)
     lines = [json.loads(line) for line in data.splitlines() if line]
-    assert len(lines) == len(found)
+    assert len(lines) == len(recordings)
 
     def plan_again() -> Any:
-        return planned_in(tmp_path, request, arm, found, FORTY)
+        return planned_in(tmp_path, request, arm, recordings, FORTY)
 
     for _ in range(40):
         path.write_bytes(mutated(data, data[::-1], rng))
         assert plan_again() == plan
     edits = [("recording", "marks", 0, 2), ("recording", "rows"), ("recording",), ("question",)]
-    for place in edits:
+    for keys in edits:
         for value in OTHERS:
-            written(path, changed(lines[0], place, value))
+            written(path, changed(lines[0], keys, value))
             assert plan_again() == plan
     for value in OTHERS:
         # with its own seal, but not what a survey has

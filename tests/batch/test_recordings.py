@@ -27,8 +27,8 @@ def test_names_are_relative_to_the_common_folder(folder: Path) -> None:
 def test_patterns_and_folders_come_in_the_order_of_names(folder: Path) -> None:
     """The order is that of the arguments, and within one of them that of the names."""
     (folder / "run_1" / "a.csv.meta.json").write_text("{}")
-    found = recordings([str(folder / "**" / "*.csv"), str(folder / "run_1")])
-    assert [each.name for each in found] == ["run_1/a.csv", "run_1/b.csv", "run_2/a.csv"]
+    named = recordings([str(folder / "**" / "*.csv"), str(folder / "run_1")])
+    assert [each.name for each in named] == ["run_1/a.csv", "run_1/b.csv", "run_2/a.csv"]
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(folder: Path) -> None:
@@ -49,8 +49,8 @@ def test_parts_are_called_as_files_in_their_recording(folder: Path) -> None:
     """Topics and episodes have names without colons, and none that leads elsewhere."""
     for name in ("run_1", "run_2"):
         (folder / name / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
-    found = recordings([f"{folder}/run_1/:/left/arm", f"{folder}/run_2/:../arm", f"{folder}/c.npz"])
-    assert [each.name for each in found] == ["run_1/left/arm", "run_2/arm", "c.npz"]
+    named = recordings([f"{folder}/run_1/:/left/arm", f"{folder}/run_2/:../arm", f"{folder}/c.npz"])
+    assert [each.name for each in named] == ["run_1/left/arm", "run_2/arm", "c.npz"]
     assert [each.name for each in recordings([f"{folder}/run_1/:0", f"{folder}/run_1/:1"])] == [
         "0",
         "1",

@@ -28,9 +28,9 @@ class Killed(BaseException):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "logs"
-    write_recordings(place)
-    return place
+    path = tmp_path / "logs"
+    write_recordings(path)
+    return path
 
 
 @pytest.fixture
@@ -54,15 +54,15 @@ def test_a_plan_is_made_by_processes_that_look_at_one_recording_each(
     folder: Path, tmp_path: Path, surveyed: list[str]
 ) -> None:
     """If there is time for one recording, there is a plan in the end, and it is the same."""
-    found, out = all_recordings(folder), tmp_path / "out"
-    request, arm = make_request(found)
+    recordings, out = all_recordings(folder), tmp_path / "out"
+    request, arm = make_request(recordings)
     for _ in range(len(SIZES) - 1):
         with pytest.raises(Killed):
-            planned_in(out, request, arm, found, FORTY)
+            planned_in(out, request, arm, recordings, FORTY)
         with open(out / SURVEY_CACHE, "ab") as stream:
             # what it was killed over
             stream.write(b'0badc0de {"question": "')
-    plan = planned_in(out, request, arm, found, FORTY)
+    plan = planned_in(out, request, arm, recordings, FORTY)
     names = list(SIZES)
     assert surveyed == [names[0], names[1], names[1], names[2], names[2], names[3], names[3]]
     begin(out, plan, [])
@@ -73,25 +73,25 @@ def test_surveys_of_another_question_are_repeated(
     folder: Path, tmp_path: Path, surveyed: list[str]
 ) -> None:
     """Another question, other parts or a changed recording invalidate kept surveys."""
-    found, out = all_recordings(folder), tmp_path / "out"
-    request, arm = make_request(found)
+    recordings, out = all_recordings(folder), tmp_path / "out"
+    request, arm = make_request(recordings)
     with pytest.raises(Killed):
-        planned_in(out, request, arm, found, FORTY)
-    other, _ = make_request(found, gravity="0,0,-1")
+        planned_in(out, request, arm, recordings, FORTY)
+    other, _ = make_request(recordings, gravity="0,0,-1")
     for each, division in ((request, Division(30, "npz")), (other, FORTY)):
         with pytest.raises(Killed):
-            planned_in(out, each, arm, found, division)
+            planned_in(out, each, arm, recordings, division)
     path = folder / next(iter(SIZES))
     path.write_text(path.read_text() + "0.9,0,0,0,0\n")
     with pytest.raises(Killed):
-        planned_in(out, request, arm, found, FORTY)
+        planned_in(out, request, arm, recordings, FORTY)
     assert surveyed == [*SIZES][:2] * 4
 
 
 def test_small_recordings_leave_nothing_in_the_folder(folder: Path, tmp_path: Path) -> None:
     """Quick surveys are not kept."""
-    found = all_recordings(folder)
-    planned_in(tmp_path / "out", *make_request(found), found, FORTY)
+    recordings = all_recordings(folder)
+    planned_in(tmp_path / "out", *make_request(recordings), recordings, FORTY)
     assert not (tmp_path / "out").exists()
 
 

@@ -72,8 +72,8 @@ def test_the_line_that_was_edited_is_named(text: str, old: str, new: str, tmp_pa
     assert text.count(old) == 1
     before.write_text(text)
     after.write_text(text.replace(old, new))
-    place = changed_location(
+    location = changed_location(
         str(after), model_changes(model_dict(str(before)), model_dict(str(after)))
     )
-    assert place is not None
-    assert place.line == text[: text.index(old)].count("\n") + 1
+    assert location is not None
+    assert location.line == text[: text.index(old)].count("\n") + 1

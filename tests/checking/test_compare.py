@@ -59,8 +59,8 @@ def test_the_worst_row_of_each_entry_is_reported(tmp_path: Path) -> None:
     new[411, 1] = 1.0001
     new[411, 0] = 3.2094
     new[7, 0] = 3.2100
-    found = beside(tmp_path, torques(old), torques(new), close_to(rtol=1e-5))
-    texts = [str(entry) for entry in found.beyond]
+    comparison = beside(tmp_path, torques(old), torques(new), close_to(rtol=1e-5))
+    texts = [str(entry) for entry in comparison.beyond]
     assert texts == [
         "row 412, shoulder/effort: 3.2101 → 3.2094 N·m, 0.022 %, allowed 0.001 %, in 2 rows",
         "row 412, elbow/effort: 1 → 1.0001 N·m, 0.01 %, allowed 0.001 %",
@@ -73,10 +73,10 @@ def test_infinity_is_close_to_nothing_but_itself(tmp_path: Path, close: Toleranc
     old = np.array([[np.inf, 1.0], [-np.inf, 2.0], [3.0, 3.0]])
     new = np.array([[np.inf, np.inf], [np.inf, 2.0], [np.inf, 3.0]])
     assert beside(tmp_path, torques(old), torques(old.copy()), close).same
-    found = {e.entry: e for e in beside(tmp_path, torques(old), torques(new), close).beyond}
-    assert (found["shoulder/effort"].rows, found["shoulder/effort"].row) == (2, 2)
-    assert (found["elbow/effort"].rows, found["elbow/effort"].row) == (1, 1)
-    assert found["shoulder/effort"].change == "not finite"
+    differences = {e.entry: e for e in beside(tmp_path, torques(old), torques(new), close).beyond}
+    assert (differences["shoulder/effort"].rows, differences["shoulder/effort"].row) == (2, 2)
+    assert (differences["elbow/effort"].rows, differences["elbow/effort"].row) == (1, 1)
+    assert differences["shoulder/effort"].change == "not finite"
 
 
 def test_entries_that_agree_have_their_numbers(tmp_path: Path) -> None:
@@ -119,23 +119,23 @@ def test_comparison_does_not_depend_on_chunk_size(tmp_path: Path, size: int) -> 
     new = old.copy()
     new[[5, 299], [0, 1]] += 1e-9
     times = np.arange(300.0)
-    found = beside(tmp_path, torques(old, times), in_pieces(torques(new, times), size))
-    entries = {(entry.row, entry.entry) for entry in found.beyond}
+    comparison = beside(tmp_path, torques(old, times), in_pieces(torques(new, times), size))
+    entries = {(entry.row, entry.entry) for entry in comparison.beyond}
     assert entries == {(6, "shoulder/effort"), (300, "elbow/effort")}
-    assert [d.array for d in found.entries if not d.beyond] == ["time"]
+    assert [d.array for d in comparison.entries if not d.beyond] == ["time"]
 
 
 def test_zero_has_no_sign_and_gaps_are_equal(tmp_path: Path) -> None:
     """-0 equals 0 and NaN equals NaN, in an exact comparison as well."""
-    found = beside(tmp_path, torques([[0.0, np.nan]]), torques([[-0.0, np.nan]]))
-    assert found.same
+    comparison = beside(tmp_path, torques([[0.0, np.nan]]), torques([[-0.0, np.nan]]))
+    assert comparison.same
 
 
 @pytest.mark.parametrize("old, new", [(np.nan, 1.0), (1.0, np.nan)])
 def test_a_gap_is_never_close(tmp_path: Path, old: float, new: float) -> None:
     """A number that came or went is a difference under any tolerance."""
-    found = beside(tmp_path, torques([[old, 1]]), torques([[new, 1]]), close_to(1.0, 1e9))
-    assert [d.entry for d in found.beyond] == ["shoulder/effort"]
+    comparison = beside(tmp_path, torques([[old, 1]]), torques([[new, 1]]), close_to(1.0, 1e9))
+    assert [d.entry for d in comparison.beyond] == ["shoulder/effort"]
 
 
 @pytest.mark.parametrize(
@@ -152,21 +152,21 @@ def test_a_gap_is_never_close(tmp_path: Path, old: float, new: float) -> None:
 )
 def test_tolerances(tmp_path: Path, close: Tolerances, same: bool) -> None:
     """|now - stored| may be atol + rtol |stored|, the array's own tolerance coming first."""
-    found = beside(tmp_path, torques([[2.0, 1.0]]), torques([[2.00002, 1.0]]), close)
-    assert found.same is same
+    comparison = beside(tmp_path, torques([[2.0, 1.0]]), torques([[2.00002, 1.0]]), close)
+    assert comparison.same is same
 
 
 def test_the_last_bit_counts(tmp_path: Path) -> None:
     """Without a tolerance, a difference in the last bit is reported with all digits."""
     new = np.nextafter(0.1, 1)
-    found = beside(tmp_path, torques([[0.1, 1.0]]), torques([[new, 1.0]]))
-    assert found.beyond[0].values == ("0.10000000000000001", "0.10000000000000002")
+    comparison = beside(tmp_path, torques([[0.1, 1.0]]), torques([[new, 1.0]]))
+    assert comparison.beyond[0].values == ("0.10000000000000001", "0.10000000000000002")
 
 
 def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
     """A large change of a large number comes before a relatively larger one of a tiny number."""
-    found = beside(tmp_path, torques([[100.0, 1e-14]]), torques([[101.0, 3e-14]]))
-    assert [d.entry for d in found.beyond] == ["shoulder/effort", "elbow/effort"]
+    comparison = beside(tmp_path, torques([[100.0, 1e-14]]), torques([[101.0, 3e-14]]))
+    assert [d.entry for d in comparison.beyond] == ["shoulder/effort", "elbow/effort"]
 
 
 @pytest.mark.parametrize(
@@ -199,26 +199,26 @@ def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
 def test_other_questions_are_differences(tmp_path: Path, change, message: str) -> None:
     """Differences that are not numbers are reported in a sentence."""
     old = torques(np.ones((3, 2)))
-    found = beside(tmp_path, old, change(old), close_to(rtol=1.0))
-    assert message in found.structure
-    assert not found.same
+    comparison = beside(tmp_path, old, change(old), close_to(rtol=1.0))
+    assert message in comparison.structure
+    assert not comparison.same
 
 
 def test_more_rows_than_stored(tmp_path: Path) -> None:
     """Rows without a stored row are reported, and the others are still compared."""
     old, new = torques(np.ones((3, 2))), torques(np.ones((5, 2)))
     new.arrays[0].values[1, 1] = 2.0
-    found = beside(tmp_path, old, new)
-    assert found.structure == ("rows: 3 → 5",)
-    assert [d.row for d in found.beyond] == [2]
+    comparison = beside(tmp_path, old, new)
+    assert comparison.structure == ("rows: 3 → 5",)
+    assert [d.row for d in comparison.beyond] == [2]
 
 
 def test_a_changed_input_is_a_note(tmp_path: Path) -> None:
     """A changed file that gives the same numbers is a note, not a difference."""
     old = torques(np.ones(2))
-    found = beside(tmp_path, old, replace(old, inputs={"a.urdf": "1"}))
-    assert found.notes == ("input a.urdf has changed",)
-    assert found.same
+    comparison = beside(tmp_path, old, replace(old, inputs={"a.urdf": "1"}))
+    assert comparison.notes == ("input a.urdf has changed",)
+    assert comparison.same
 
 
 def test_what_rounding_leaves_of_an_equation_is_no_difference(tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_what_rounding_leaves_of_an_equation_is_no_difference(tmp_path: Path) ->
         return Result(verb, (Array("residual", np.array(left), (), "1"),), JOINTS, contract, {}, {})
 
     close = close_to(rtol=1e-9)
-    found = beside(tmp_path, solved(1e-15), solved(3e-15), close)
-    assert (found.same, found.contract) == (True, ())
+    comparison = beside(tmp_path, solved(1e-15), solved(3e-15), close)
+    assert (comparison.same, comparison.contract) == (True, ())
     assert not beside(tmp_path, solved(1e-15), solved(1e-9), close).same
     assert not beside(tmp_path, solved(1e-15), solved(3e-15)).same
     own = Tolerances({ALL: Tolerance(1e-9), "residual": Tolerance(1e-9)})
@@ -268,10 +268,10 @@ def test_contract_changes_omit_rounding_of_zero(tmp_path: Path, now: float, show
 def test_rounding_beyond_a_relative_tolerance_names_the_absolute_one(tmp_path: Path) -> None:
     """Zero but for rounding has no relative accuracy: it still differs, and the note helps."""
     old, now = torques([6.8e-17, 30.0]), torques([1.1e-15, 30.01])
-    found = beside(tmp_path, old, now, close_to(rtol=0.01))
-    assert not found.same
+    comparison = beside(tmp_path, old, now, close_to(rtol=0.01))
+    assert not comparison.same
     note = "only round-off exceeds the tolerance; add --atol 2e-15 (atol=2e-15) to accept it"
-    assert found.notes == (note,)
+    assert comparison.notes == (note,)
     assert beside(tmp_path, old, now, close_to(rtol=0.01, atol=2e-15)).same
 
 
@@ -281,9 +281,9 @@ def test_rounding_beyond_a_relative_tolerance_names_the_absolute_one(tmp_path: P
 def test_real_and_exact_differences_have_no_such_note(
     tmp_path: Path, value: float, close: Tolerances
 ) -> None:
-    found = beside(tmp_path, torques([6.8e-17, 30.0]), torques([value, 30.0]), close)
-    assert not found.same
-    assert found.notes == ()
+    comparison = beside(tmp_path, torques([6.8e-17, 30.0]), torques([value, 30.0]), close)
+    assert not comparison.same
+    assert comparison.notes == ()
 
 
 def test_rounding_on_both_sides_is_listed_last(tmp_path: Path) -> None:
@@ -291,12 +291,12 @@ def test_rounding_on_both_sides_is_listed_last(tmp_path: Path) -> None:
     tiny = Array("qdd", np.array([7e-18, 2e-15]), (JOINTS,), "rad/s²", "acceleration")
     other = replace(tiny, values=np.array([7e-15, 0.01]))
     old, now = torques([30.0, 20.0]), torques([30.0, 20.001])
-    found = beside(
+    comparison = beside(
         tmp_path,
         replace(old, arrays=(tiny, *old.arrays)),
         replace(now, arrays=(other, *now.arrays)),
     )
-    entries = [entry.entry for entry in found.beyond]
+    entries = [entry.entry for entry in comparison.beyond]
     # the arm begins to move at its elbow: round-off on one side only is a change
     assert entries == ["elbow/acceleration", "elbow/effort", "shoulder/acceleration"]
 
@@ -311,10 +311,10 @@ def lines_of(comparison: Comparison) -> dict[str, str]:
 def test_rounding_is_not_listed_with_real_differences(tmp_path: Path) -> None:
     """-1.7053e-12 → -1.7089e-12 N·m is counted where another torque of 30 N·m changed."""
     old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.1])
-    found = beside(tmp_path, old, now)
-    assert [entry.entry for entry in found.beyond] == ["elbow/effort", "shoulder/effort"]
-    assert [entry.entry for entry in found.worth_listing] == ["elbow/effort"]
-    for text in lines_of(found).values():
+    comparison = beside(tmp_path, old, now)
+    assert [entry.entry for entry in comparison.beyond] == ["elbow/effort", "shoulder/effort"]
+    assert [entry.entry for entry in comparison.worth_listing] == ["elbow/effort"]
+    for text in lines_of(comparison).values():
         assert "elbow/effort: 30 → 30.1 N·m" in text
         assert "… 1 entry differs by round-off only" in text
         assert "shoulder" not in text
@@ -323,12 +323,12 @@ def test_rounding_is_not_listed_with_real_differences(tmp_path: Path) -> None:
 def test_rounding_alone_is_listed(tmp_path: Path) -> None:
     """If nothing else differs, the last digits are listed: they made the check fail."""
     old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.0])
-    found = beside(tmp_path, old, now)
-    assert not found.same
-    for text in lines_of(found).values():
+    comparison = beside(tmp_path, old, now)
+    assert not comparison.same
+    for text in lines_of(comparison).values():
         assert "shoulder/effort: -1.7053e-12 → -1.7089e-12 N·m" in text
-    found = beside(tmp_path, old, replace(now, options={"arm": "b.urdf"}))
-    for text in lines_of(found).values():
+    comparison = beside(tmp_path, old, replace(now, options={"arm": "b.urdf"}))
+    for text in lines_of(comparison).values():
         assert "option arm: a.urdf → b.urdf" in text
         assert "shoulder" not in text
 
@@ -349,8 +349,8 @@ def test_rounding_is_judged_by_all_rows(tmp_path: Path, size: int) -> None:
     other = values.copy()
     other[70, 0] += 1e-12
     other[80, 1] += 1e-6
-    found = beside(tmp_path, torques(values), in_pieces(torques(other), size))
-    assert [entry.entry for entry in found.worth_listing] == ["elbow/effort"]
+    comparison = beside(tmp_path, torques(values), in_pieces(torques(other), size))
+    assert [entry.entry for entry in comparison.worth_listing] == ["elbow/effort"]
 
 
 def test_an_entry_is_rounding_only_if_all_its_rows_are(tmp_path: Path) -> None:
@@ -358,8 +358,8 @@ def test_an_entry_is_rounding_only_if_all_its_rows_are(tmp_path: Path) -> None:
     rows = torques([[1e-15, 1.0], [1000.0, 1.0]])
     # the second row is 5e-12 beyond the 1e-6 that are allowed, and the first 1e-11 beyond nothing
     other = torques([[1e-11, 1.0], [1000.0 + 1e-6 + 5e-12, 2.0]])
-    found = beside(tmp_path, rows, other, close_to(rtol=1e-9))
-    assert [entry.rounding for entry in found.beyond] == [False, False]
+    comparison = beside(tmp_path, rows, other, close_to(rtol=1e-9))
+    assert [entry.rounding for entry in comparison.beyond] == [False, False]
 
 
 def test_times_and_integers_are_not_rounded(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_numbers_of_a_small_robot_are_not_rounding(tmp_path: Path) -> None:
     link = "{name: %s, mass: %g, com: [0, 0, 0.0005], shape: {rod: 0.001}}"
     joint = "{name: %s, type: revolute, parent: %s, child: %s, axis: [0, 1, 0]}"
     joints = (joint % ("a", "base", "l"), joint % ("b", "l", "m"))
-    found = []
+    results = []
     for mass in (1e-6, 2e-6):
         links = (link % ("l", mass), link % ("m", mass))
         path = tmp_path / "micro.yaml"
@@ -406,8 +406,8 @@ def test_numbers_of_a_small_robot_are_not_rounding(tmp_path: Path) -> None:
             f"robolin: 1\nname: micro\njoints: [{', '.join(joints)}]\nlinks: [{', '.join(links)}]\n"
         )
         question = robolin.Question("mass-matrix", inverse=True)
-        found.append(robolin.answer(robolin.load(path), question, robolin.States(q=[0.1, 0.3])))
-    old, now = found
+        results.append(robolin.answer(robolin.load(path), question, robolin.States(q=[0.1, 0.3])))
+    old, now = results
     assert isinstance(old, Result)
     assert isinstance(now, Result)
     listed = beside(tmp_path, old, now).worth_listing

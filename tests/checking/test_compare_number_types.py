@@ -20,12 +20,12 @@ def result(pole, kind="mode", time=None):
     return Result("modes", (array,), (), {}, {}, {}, time)
 
 
-def comparison(tmp_path, stored, found, rtol=0.0, form="npz"):
+def comparison(tmp_path, stored, computed, rtol=0.0, form="npz"):
     path = tmp_path / f"r.{form}"
     FORMATS[form].write(stream_of_one_part(stored), path)
     with open_stored(path) as file:
         return compare_with_stored(
-            stream_of_one_part(found), file, Tolerances({ALL: Tolerance(rtol)})
+            stream_of_one_part(computed), file, Tolerances({ALL: Tolerance(rtol)})
         )
 
 
@@ -33,16 +33,16 @@ def comparison(tmp_path, stored, found, rtol=0.0, form="npz"):
 @pytest.mark.parametrize("rtol, same", [(2.1e-4, True), (1.9e-4, False), (0.0, False)])
 def test_the_modulus_of_the_difference_counts(tmp_path, form, rtol, same):
     """|3 + 4j| is 5, so a thousandth in either part is a share of 2e-4."""
-    for found in (3 + 4.001j, 3.001 + 4j):
-        assert comparison(tmp_path, result(3 + 4j), result(found), rtol, form).same is same
+    for other in (3 + 4.001j, 3.001 + 4j):
+        assert comparison(tmp_path, result(3 + 4j), result(other), rtol, form).same is same
 
 
 def test_a_complex_difference_is_reported(tmp_path):
     """The message has both numbers and the change relative to the modulus, as one entry."""
-    found = comparison(tmp_path, result(3 + 4j), result(3 + 4.5j))
-    assert len(found.entries) == 1
-    assert compared_lines(found) == ["poles/1: 3+4j → 3+4.5j 1/s, 10 %, allowed nothing"]
-    case = outcomes_document([CheckOutcome("a", "a", "differs", comparison=found)])["cases"][0]
+    compared = comparison(tmp_path, result(3 + 4j), result(3 + 4.5j))
+    assert len(compared.entries) == 1
+    assert compared_lines(compared) == ["poles/1: 3+4j → 3+4.5j 1/s, 10 %, allowed nothing"]
+    case = outcomes_document([CheckOutcome("a", "a", "differs", comparison=compared)])["cases"][0]
     assert case["differences"][0]["found"] == {"re": 3.0, "im": 4.5}
 
 
@@ -61,8 +61,8 @@ def test_a_real_number_may_become_complex(tmp_path):
 
 def test_axes_of_another_kind_are_reported(tmp_path):
     """Equal labels on an axis of states and on one of modes are a difference."""
-    found = comparison(tmp_path, result(1j), result(1j, "state"))
-    assert found.structure == ("array poles: names of rows or columns differ",)
+    compared = comparison(tmp_path, result(1j), result(1j, "state"))
+    assert compared.structure == ("array poles: names of rows or columns differ",)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -71,8 +71,8 @@ def test_one_nanosecond_is_a_difference(tmp_path, form):
     first, later = (result(1j, time=np.array([t])) for t in (EPOCH, EPOCH + 1))
     assert float(EPOCH) == float(EPOCH + 1)
     assert comparison(tmp_path, first, first, form=form).same
-    found = comparison(tmp_path, first, later, form=form)
-    assert compared_lines(found)[0].startswith(f"row 1, time: {EPOCH} → {EPOCH + 1} s")
+    compared = comparison(tmp_path, first, later, form=form)
+    assert compared_lines(compared)[0].startswith(f"row 1, time: {EPOCH} → {EPOCH + 1} s")
 
 
 def test_differences_of_integers_do_not_overflow(tmp_path):

@@ -121,10 +121,10 @@ def test_a_new_name_with_other_numbers_is_another_part(
     renamed(new["links"], "panda_link3", "upper_arm")
     new["links"]["upper_arm"]["mass"] = 9.0
     new["joints"]["panda_joint3"]["child"] = "upper_arm"
-    found = changes(old, new)
-    assert "link panda_link3: removed" in found
-    assert "link upper_arm: added" in found
-    assert "joint panda_joint3: child panda_link3 → upper_arm" in found
+    lines = changes(old, new)
+    assert "link panda_link3: removed" in lines
+    assert "link upper_arm: added" in lines
+    assert "joint panda_joint3: child panda_link3 → upper_arm" in lines
 
 
 def test_a_changed_parent_is_reported(old: dict[str, Any], new: dict[str, Any]) -> None:

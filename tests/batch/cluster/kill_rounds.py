@@ -59,7 +59,7 @@ def finish(words: list[str]) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def found(folder: Path) -> dict[str, bytes]:
+def files_of(folder: Path) -> dict[str, bytes]:
     """All files of a folder except the plan, which contains the paths of recordings."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "_plan.json"}
 
@@ -79,19 +79,19 @@ class Campaign:
         begun = monotonic()
         finish(command(folder, "single"))
         self.usual = monotonic() - begun
-        self.single = found(folder / "single")
+        self.single = files_of(folder / "single")
         assert len(self.single) == PARTS + 1
         self.rounds = 0
 
     def require_right(self, out: str) -> None:
         """The folder has exactly the files of one process."""
-        assert found(self.folder / out) == self.single
+        assert files_of(self.folder / out) == self.single
         self.rounds += 1
 
     def require_only_missing(self, out: str, run: Callable[[], None]) -> None:
         """A last run does not change complete parts."""
-        place = self.folder / out
-        before = {path: path.stat().st_mtime_ns for path in place.glob("part-*.parquet")}
+        folder = self.folder / out
+        before = {path: path.stat().st_mtime_ns for path in folder.glob("part-*.parquet")}
         run()
         changed = [path.name for path in before if path.stat().st_mtime_ns != before[path]]
         assert not changed, f"computed again: {changed}"

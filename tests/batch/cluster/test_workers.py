@@ -96,9 +96,9 @@ def test_arms_with_options_and_recordings_with_rules_go_to_workers(
         robolin.cluster.compute(arm, "inverse", source, tmp_path / name, **options, **more)
         states = robolin.States(trajectory=source, **more)
         expected = robolin.answer(arm, "inverse", states, notify=options["notify"])["tau"]
-        found = np.load(tmp_path / name / "part-00000.npz")["tau"]
-        assert np.array_equal(found, expected)
-    assert not np.array_equal(found, np.load(tmp_path / "deg" / "part-00000.npz")["tau"])
+        tau = np.load(tmp_path / name / "part-00000.npz")["tau"]
+        assert np.array_equal(tau, expected)
+    assert not np.array_equal(tau, np.load(tmp_path / "deg" / "part-00000.npz")["tau"])
 
 
 @pytest.fixture(scope="module")

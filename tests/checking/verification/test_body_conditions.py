@@ -29,8 +29,8 @@ def test_no_body_is_worse_than_the_bound() -> None:
     q = random_states(arm, 1).q
     most = condition_of_bodies(arm, reaches(arm, q, slides_of(arm, q)))[0]
     links = forward_kinematics(DirectChain(parameters_of(arm), {"q": q[0].tolist()}))
-    found = [np.linalg.cond(_matrix(links.M[k])) for k in range(1, arm.base)]
-    assert 1.0 < max(found) < most
+    conditions = [np.linalg.cond(_matrix(links.M[k])) for k in range(1, arm.base)]
+    assert 1.0 < max(conditions) < most
 
 
 def _matrix(M: tuple[float, ...]) -> np.ndarray:

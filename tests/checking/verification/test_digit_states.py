@@ -41,36 +41,38 @@ def test_digits_are_those_of_the_worst_state(state: int) -> None:
     """The digits are those of the state with the largest error, for any position."""
     on = subject(small())
     on.result("mass-matrix", "mass_matrix")[state] *= 1.0 + 1e-8
-    found = digits_by_array(on, "mass-matrix")["mass_matrix"]
+    accuracy = digits_by_array(on, "mass-matrix")["mass_matrix"]
 
-    assert found.digits == pytest.approx(8.0, abs=0.1)
-    assert (found.state, found.solved, found.states) == (state, STATES, STATES)
+    assert accuracy.digits == pytest.approx(8.0, abs=0.1)
+    assert (accuracy.state, accuracy.solved, accuracy.states) == (state, STATES, STATES)
 
 
 def test_states_without_a_result_are_counted() -> None:
     """Three states without a result leave three with one, whose digits are reported."""
     on = subject(small())
     on.result("mass-matrix", "mass_matrix")[[0, 2, 5], 0, 0] = np.nan
-    found = digits_by_array(on, "mass-matrix")["mass_matrix"]
+    accuracy = digits_by_array(on, "mass-matrix")["mass_matrix"]
 
-    assert found.solved == 3
-    assert found.digits is not None
-    assert found.digits > 14.0
-    assert str(found) == f"mass_matrix {found.digits:.1f} (3 of 6 states)"
+    assert accuracy.solved == 3
+    assert accuracy.digits is not None
+    assert accuracy.digits > 14.0
+    assert str(accuracy) == f"mass_matrix {accuracy.digits:.1f} (3 of 6 states)"
 
 
 def test_results_of_one_algorithm_are_counted_each_for_itself() -> None:
     """Where the inertia at a frame does not exist in some poses, its inverse still does."""
-    found = digits_by_array(subject(robolin.load("ur5"), 20), "operational-space")
-    assert found["operational_inertia"].solved == 17
-    assert found["operational_inertia_inverse"].solved == 20
+    digits = digits_by_array(subject(robolin.load("ur5"), 20), "operational-space")
+    assert digits["operational_inertia"].solved == 17
+    assert digits["operational_inertia_inverse"].solved == 20
 
 
 def test_arrays_without_any_result_are_reported() -> None:
     """Two joints cannot move a frame in six directions; other arrays are still reported."""
-    found = digits_by_array(subject(robolin.load("two-link"), 3), "operational-space")
-    assert found["operational_inertia"] == RightDigits("operational_inertia", None, None, 0.0, 0, 3)
-    assert found["free_acceleration"].solved == 3
+    digits = digits_by_array(subject(robolin.load("two-link"), 3), "operational-space")
+    assert digits["operational_inertia"] == RightDigits(
+        "operational_inertia", None, None, 0.0, 0, 3
+    )
+    assert digits["free_acceleration"].solved == 3
 
 
 def wheels(apart: float) -> Arm:
@@ -86,7 +88,7 @@ def wheels(apart: float) -> Arm:
 def test_the_yardstick_is_the_largest_entry() -> None:
     """Digits lost by cancellation are lost: mpmath counts as many, and no terms are pardoned."""
     on = subject(wheels(100.0))
-    found = digits_by_array(on, "mass-matrix")["mass_matrix"]
+    accuracy = digits_by_array(on, "mass-matrix")["mass_matrix"]
     entry, fewest = ALGORITHMS["mass-matrix"], 16.0
     with mpmath.workdps(60):
         for state in range(STATES):
@@ -95,7 +97,7 @@ def test_the_yardstick_is_the_largest_entry() -> None:
             M = true.arrays["mass_matrix"]
             gap = abs(on.result("mass-matrix", "mass_matrix")[state] - M).max()
             fewest = min(fewest, float(-mpmath.log10(gap / abs(M).max())))
-    assert found.digits == pytest.approx(fewest, abs=1e-6)
+    assert accuracy.digits == pytest.approx(fewest, abs=1e-6)
     assert fewest < 12.0
 
 
@@ -103,9 +105,9 @@ def test_a_result_that_is_nothing_has_no_digits() -> None:
     """Wheels feel no Coriolis forces; what rounding leaves of them is not counted as digits."""
     on = subject(wheels(10.0))
     on.result("coriolis-matrix", "coriolis_matrix")[0, 0, 1] = 1e-18
-    found = digits_by_array(on, "coriolis-matrix")["coriolis_matrix"]
-    assert found.digits is None
-    assert found.solved == STATES
+    accuracy = digits_by_array(on, "coriolis-matrix")["coriolis_matrix"]
+    assert accuracy.digits is None
+    assert accuracy.solved == STATES
 
 
 def test_states_of_a_subset_are_renumbered() -> None:

@@ -44,8 +44,8 @@ def test_functions_have_fifty_digits(ours: object, true: object) -> None:
         for x, one_of_many in zip(angles, together, strict=True):
             alone = ours(exact(x)).value  # type: ignore[operator]
             expected = true(mpmath.mpf(x))  # type: ignore[operator]
-            for found in (Decimal(str(alone)), one_of_many):
-                assert abs(as_mpmath(found) - expected) <= CLOSE * max(1, abs(expected))
+            for computed in (Decimal(str(alone)), one_of_many):
+                assert abs(as_mpmath(computed) - expected) <= CLOSE * max(1, abs(expected))
 
 
 def test_algorithms_run_on_them_as_on_mpmaths_numbers() -> None:
@@ -53,20 +53,20 @@ def test_algorithms_run_on_them_as_on_mpmaths_numbers() -> None:
     arm = random_arm(6, 3, armature=True, damping=True, friction_velocity=0.3)
     arm = replace(arm, name="with friction")
     s, entry = random_states(arm, 2), ALGORITHMS["forward"]
-    given = {"q": s.q, "qd": s.qd, "tau": s.dtau}
+    inputs = {"q": s.q, "qd": s.qd, "tau": s.dtau}
     with fifty_digits():
         ours = {
             name: np.array([ExactNumbers(column) for column in decimals(x.T)], dtype=object)
-            for name, x in given.items()
+            for name, x in inputs.items()
         }
-        found = run.run_on(parameters_of(arm), entry.run, entry.gives, ours, exact).arrays["qdd"]
+        qdd = run.run_on(parameters_of(arm), entry.run, entry.gives, ours, exact).arrays["qdd"]
         for state in range(2):
             theirs = {
                 name: np.array([mpmath.mpf(v) for v in x[state].tolist()])
-                for name, x in given.items()
+                for name, x in inputs.items()
             }
             true = run.run_on(parameters_of(arm), entry.run, entry.gives, theirs, mpmath.mpf)
-            for number, expected in zip(found, true.arrays["qdd"], strict=True):
+            for number, expected in zip(qdd, true.arrays["qdd"], strict=True):
                 gap = abs(as_mpmath(number.value[state]) - expected)
                 assert gap <= CLOSE * abs(true.arrays["qdd"]).max()
 

@@ -140,16 +140,16 @@ def test_a_slightly_wrong_closure_fails(
     monkeypatch.setattr(identity_checks, "digits_of", lambda *_: ())
     arm = closed(1, 7, ("rigid", 1, 0)).arm
     mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
-    found = identity_checks.closed_loops(CheckContext(arm, checked_states(arm, 2, 0)))
-    assert any(check.verdict == "failed" for check in found)
+    checks = identity_checks.closed_loops(CheckContext(arm, checked_states(arm, 2, 0)))
+    assert any(check.verdict == "failed" for check in checks)
 
 
 def test_every_derivative_of_a_closed_motion_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of one part in 10⁹ in the linearization fails exactly six checks."""
     real = identity_checks.evaluate_any_arm_rows
 
-    def wrong(arm: Arm, verb: str, *given: Any, **options: Any) -> Any:
-        arrays, unanswered = real(arm, verb, *given, **options)
+    def wrong(arm: Arm, verb: str, *inputs: Any, **options: Any) -> Any:
+        arrays, unanswered = real(arm, verb, *inputs, **options)
         by = SLIGHTLY if verb == "linearize-loops" else 1.0
         return {name: array * by for name, array in arrays.items()}, unanswered
 
@@ -157,8 +157,8 @@ def test_every_derivative_of_a_closed_motion_is_checked(monkeypatch: pytest.Monk
         monkeypatch.setattr(identity_checks, name, lambda *_: ())
     monkeypatch.setattr(identity_checks, "evaluate_any_arm_rows", wrong)
     arm = closed(1, 7, ("rigid", 1, 0)).arm
-    found = identity_checks.closed_loops(CheckContext(arm, checked_states(arm, 1, 0)))
-    assert [check.name for check in found if check.verdict == "failed"] == [
+    checks = identity_checks.closed_loops(CheckContext(arm, checked_states(arm, 1, 0)))
+    assert [check.name for check in checks if check.verdict == "failed"] == [
         f"d{name}_d{along} = ∂{name}/∂{along}"
         for along in ("tau", "qd", "q")
         for name in ("qdd", "lam")
@@ -256,6 +256,6 @@ def test_unchanged_kernels_pass() -> None:
 def test_a_result_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """NaN is never within bounds."""
     mutate(monkeypatch, "inverse", "tau", lambda value: value * np.nan)
-    found = robolin.verify(ARM, samples=2)
-    assert not found.passed
-    assert found.worst.share == np.inf
+    verification = robolin.verify(ARM, samples=2)
+    assert not verification.passed
+    assert verification.worst.share == np.inf

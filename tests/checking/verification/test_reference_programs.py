@@ -23,8 +23,8 @@ EVERYTHING = {
 }
 
 
-def against(found: robolin.Verification) -> dict[str, Any]:
-    return {c.name: c for c in found.checks if c.family.startswith("against")}
+def against(verification: robolin.Verification) -> dict[str, Any]:
+    return {c.name: c for c in verification.checks if c.family.startswith("against")}
 
 
 @pytest.mark.slow
@@ -33,15 +33,15 @@ def against(found: robolin.Verification) -> dict[str, Any]:
 def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
     """Damping, friction, rotors and wrenches are in both results, and the report states how."""
     pytest.importorskip(peer)
-    found = robolin.verify(robolin.load("panda", **EVERYTHING), samples=4, against=peer)
+    verification = robolin.verify(robolin.load("panda", **EVERYTHING), samples=4, against=peer)
 
-    assert not found.failed
-    checks = against(found)
+    assert not verification.failed
+    checks = against(verification)
     assert {"tau", "mass_matrix", "dtau_dqd", "dtau_dq", "qdd"} <= set(checks)
     assert all(check.verdict == "passed" for check in checks.values())
-    assert found.comparison is not None
-    assert found.comparison.read == "read from the file"
-    assert set(found.comparison.accounted) >= {"damping", "armature", "wrench"}
+    assert verification.comparison is not None
+    assert verification.comparison.read == "read from the file"
+    assert set(verification.comparison.accounted) >= {"damping", "armature", "wrench"}
 
 
 @pytest.mark.slow
@@ -50,14 +50,14 @@ def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
 def test_mimic_joints_are_reduced_afterwards(peer: str) -> None:
     """A mimic joint is free in the other program; its results are reduced, and this is reported."""
     pytest.importorskip(peer)
-    found = robolin.verify(robolin.load("panda-fingers"), samples=3, against=peer)
-    checks = against(found)
+    verification = robolin.verify(robolin.load("panda-fingers"), samples=3, against=peer)
+    checks = against(verification)
 
-    assert not found.failed
+    assert not verification.failed
     assert checks["dtau_dq"].verdict == "passed"
     assert "mimics" in checks["qdd"].detail
-    assert found.comparison is not None
-    assert "coupled" in found.comparison.accounted["mimic"]
+    assert verification.comparison is not None
+    assert "coupled" in verification.comparison.accounted["mimic"]
 
 
 @pytest.mark.slow
@@ -68,11 +68,11 @@ def test_arms_without_a_file_are_built(peer: str) -> None:
     pytest.importorskip(peer)
     tree = random_arm(44, 6, tree=True, armature=True, damping=True)
     for arm in (with_wrench(tree, "world"), with_follower(tree)):
-        found = robolin.verify(arm, samples=3, against=peer)
-        assert not found.failed
-        assert found.comparison is not None
-        assert found.comparison.read.startswith("built")
-        assert against(found)["tau"].verdict == "passed"
+        verification = robolin.verify(arm, samples=3, against=peer)
+        assert not verification.failed
+        assert verification.comparison is not None
+        assert verification.comparison.read.startswith("built")
+        assert against(verification)["tau"].verdict == "passed"
 
 
 @pytest.mark.slow
@@ -81,17 +81,19 @@ def test_another_structure_than_the_files_is_built() -> None:
     """A locked joint or a payload makes another arm than the file has."""
     pytest.importorskip("pinocchio")
     for options in ({"lock": {"panda_joint3": 0.5}}, {"payload": ("panda_link7", 2.0)}):
-        found = robolin.verify(robolin.load("panda", **options), samples=2, against="pinocchio")
-        assert not found.failed
-        assert found.comparison is not None
-        assert found.comparison.read.startswith("built joint by joint")
+        verification = robolin.verify(
+            robolin.load("panda", **options), samples=2, against="pinocchio"
+        )
+        assert not verification.failed
+        assert verification.comparison is not None
+        assert verification.comparison.read.startswith("built joint by joint")
 
 
 def test_a_refusal_is_not_a_pass() -> None:
     """MuJoCo rejects bodies without inertia about some axis; the report states this only."""
     pytest.importorskip("mujoco")
-    found = robolin.verify(robolin.load("two-link"), samples=1, against="mujoco")
-    (check,) = against(found).values()
+    verification = robolin.verify(robolin.load("two-link"), samples=1, against="mujoco")
+    (check,) = against(verification).values()
     assert check.verdict == "not run"
     assert "mjMINVAL" in check.detail
 
@@ -119,11 +121,11 @@ def test_a_missing_reference_program_is_reported(monkeypatch: pytest.MonkeyPatch
 def test_without_mpmath_digits_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that could not run is reported with the package to install."""
     monkeypatch.setitem(sys.modules, "mpmath", None)
-    found = robolin.verify(random_arm(1, 2), samples=1)
-    (check,) = [c for c in found.checks if c.family == "digits"]
+    verification = robolin.verify(random_arm(1, 2), samples=1)
+    (check,) = [c for c in verification.checks if c.family == "digits"]
     assert check.verdict == "not run"
     assert "pip install mpmath" in check.detail
-    assert found.passed
+    assert verification.passed
 
 
 @pytest.mark.slow

@@ -30,26 +30,28 @@ GRIPPER = "panda-fingers"
 PLAIN = [name for name in bundled_names() if name not in (*LINKAGES, GRIPPER)]
 
 
-def assert_passes(found: robolin.Verification) -> None:
-    assert not found.failed, [(check.family, check.name, check.error) for check in found.failed]
-    assert found.passed, found.defects
+def assert_passes(verification: robolin.Verification) -> None:
+    assert not verification.failed, [
+        (check.family, check.name, check.error) for check in verification.failed
+    ]
+    assert verification.passed, verification.defects
 
 
-def assert_reasons(found: robolin.Verification) -> None:
+def assert_reasons(verification: robolin.Verification) -> None:
     """Every comparison states its bound and the reason."""
-    compared = [check for check in found.checks if check.error is not None]
+    compared = [check for check in verification.checks if check.error is not None]
     assert len(compared) > 40
     assert all(check.why in WHY and check.bound is not None for check in compared)
-    assert found.worst.share == max(check.share for check in compared)
+    assert verification.worst.share == max(check.share for check in compared)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
 def test_bundled_arms_pass(name: str) -> None:
     """Nothing is out of bounds for any arm that comes with robolin, and bounds have reasons."""
-    found = robolin.verify(robolin.load(name), samples=None if name in FULLY else 1)
-    assert_passes(found)
-    assert_reasons(found)
+    verification = robolin.verify(robolin.load(name), samples=None if name in FULLY else 1)
+    assert_passes(verification)
+    assert_reasons(verification)
 
 
 def _unusual() -> list[Arm]:
@@ -66,9 +68,9 @@ def _unusual() -> list[Arm]:
 @pytest.mark.parametrize("arm", _unusual(), ids=arm_name)
 def test_dissipation_loads_and_mimic_joints_pass(arm: Arm) -> None:
     """Damping, friction, rotors, wrenches and mimic joints pass the checks."""
-    found = robolin.verify(arm, samples=2)
-    assert_passes(found)
-    verdicts = {check.name: check.verdict for check in found.checks}
+    verification = robolin.verify(arm, samples=2)
+    assert_passes(verification)
+    verdicts = {check.name: check.verdict for check in verification.checks}
     assert verdicts["dissipation and loads = damping, friction, virtual work"] == "passed"
 
 
@@ -76,14 +78,14 @@ def test_dissipation_loads_and_mimic_joints_pass(arm: Arm) -> None:
 @without_kernels
 def test_floating_base_passes() -> None:
     """Multi-DoF joints are checked along their twists, not along their angles."""
-    found = robolin.verify(grouped_arm(3, ("floating", "revolute")), samples=1)
-    assert_passes(found)
-    checks = {check.name: check for check in found.checks}
+    verification = robolin.verify(grouped_arm(3, ("floating", "revolute")), samples=1)
+    assert_passes(verification)
+    checks = {check.name: check for check in verification.checks}
     assert checks["dtau_dq = ∂tau/∂q"].verdict == "passed"
     assert checks["q̇ᵀτ = rate of the bodies' energy"].verdict == "passed"
     assert checks["Ṁ - 2C is skew"].verdict == "passed"
     assert checks["dmass_matrix_dq = ∂mass_matrix/∂q"].verdict == "passed"
-    reasons = {check.detail for check in found.checks if check.verdict == "not applicable"}
+    reasons = {check.detail for check in verification.checks if check.verdict == "not applicable"}
     assert any("divides by the inertia of every link, but" in each for each in reasons)
 
 
@@ -91,10 +93,10 @@ def test_floating_base_passes() -> None:
 @pytest.mark.parametrize("arm", LINKAGES)
 def test_loops_are_checked_closed(arm: str) -> None:
     """Closures, their motion and its linearization are compared, with kernels and digits."""
-    found = robolin.verify(robolin.load(arm), samples=2)
-    assert_passes(found)
-    assert_reasons(found)
-    passed = {check.name: check for check in found.checks if check.verdict == "passed"}
+    verification = robolin.verify(robolin.load(arm), samples=2)
+    assert_passes(verification)
+    assert_reasons(verification)
+    passed = {check.name: check for check in verification.checks if check.verdict == "passed"}
     for name in ("L = ∂gap/∂q", "dlam_dq = ∂lam/∂q", "energy changes by τ and dissipation only"):
         assert passed[name].family == "loops"
     assert "5 algorithms" in passed["closed: compiled kernels = plain Python"].detail
@@ -108,8 +110,8 @@ def test_states_that_cannot_be_closed_are_counted() -> None:
     arm = robolin.load("four-bar")
     far = Frame("far", arm.base, Pose(translation=(9.0, 0.0, 0.0)))
     torn = replace(arm, loops=(replace(arm.loops[0], second=far),))
-    found = [c for c in robolin.verify(torn, samples=2).checks if c.family == "loops"]
-    (check,) = (c for c in found if c.name == "closed loops in all states")
+    checks = [c for c in robolin.verify(torn, samples=2).checks if c.family == "loops"]
+    (check,) = (c for c in checks if c.name == "closed loops in all states")
     assert check.detail == "2 of 2 states could not be projected onto the loop constraints"
 
 
@@ -119,18 +121,18 @@ def test_arms_with_grippers_are_checked_in_diagonalizing_velocities() -> None:
 
     Recursions with free joints do not apply to followers, and every one of them says so.
     """
-    found = robolin.verify(robolin.load(GRIPPER), samples=1)
-    assert_passes(found)
-    assert_reasons(found)
-    verdicts = {check.name: check.verdict for check in found.checks}
+    verification = robolin.verify(robolin.load(GRIPPER), samples=1)
+    assert_passes(verification)
+    assert_reasons(verification)
+    verdicts = {check.name: check.verdict for check in verification.checks}
     for name in ("M = m m*", "ν̇ + C(q, ν) = ε", "undiagonalize undoes diagonalize"):
         assert verdicts[name] == "passed"
     for verb in ("mass-matrix-factor", "forward-diagonalized", "rate-control", "undiagonalize"):
         assert verdicts[f"{verb}-conventional"] == "passed"
 
     reason = "joint 'panda_finger_joint2' mimics 'panda_finger_joint1'"
-    silent = [check for check in found.checks if check.error is None and not check.detail]
-    details = {check.name: check.detail for check in found.checks if check.error is None}
+    silent = [check for check in verification.checks if check.error is None and not check.detail]
+    details = {check.name: check.detail for check in verification.checks if check.error is None}
     assert not silent
     assert details["forward: articulated bodies = mass matrix and elimination"] == reason
     assert details["linearize-forward: Algorithm 6 = Algorithm 4"] == reason
@@ -149,12 +151,12 @@ def _with_idle_tip(arm: Arm) -> Arm:
 @without_kernels
 def test_a_joint_that_moves_nothing_is_a_defect() -> None:
     """The joint is named with a remedy; inverse dynamics are still checked, forward are not."""
-    found = robolin.verify(_with_idle_tip(random_arm(3, 4, prismatic=False)), samples=3)
-    checks = {check.name: check for check in found.checks}
-    (defect,) = found.defects
+    verification = robolin.verify(_with_idle_tip(random_arm(3, 4, prismatic=False)), samples=3)
+    checks = {check.name: check for check in verification.checks}
+    (defect,) = verification.defects
 
-    assert not found.passed
-    assert not found.failed
+    assert not verification.passed
+    assert not verification.failed
     assert "joint 'joint3' moves no inertia" in defect
     assert "--armature joint3=VALUE" in defect
     assert checks["dtau_dq = ∂tau/∂q"].verdict == "passed"
@@ -176,14 +178,16 @@ def _wrist(lower: float) -> Arm:
 @without_kernels
 def test_a_singular_pose_is_a_defect_and_left_out() -> None:
     """Where axes of massless links line up nothing can be divided; elsewhere all is checked."""
-    found = robolin.verify(_wrist(lower=0.0), samples=3)
-    (defect,) = found.defects
+    verification = robolin.verify(_wrist(lower=0.0), samples=3)
+    (defect,) = verification.defects
 
     assert "joint 'joint3' moves no inertia" in defect
     assert "in 1 of 3 states, excluded from the checks" in defect
-    assert len(found.condition) == 2
-    assert not found.failed
-    assert {check.name for check in found.checks if check.verdict == "passed"} >= {"M M⁻¹ = 1"}
+    assert len(verification.condition) == 2
+    assert not verification.failed
+    assert {check.name for check in verification.checks if check.verdict == "passed"} >= {
+        "M M⁻¹ = 1"
+    }
     assert robolin.verify(_wrist(lower=0.5), samples=3).passed
 
 
@@ -191,11 +195,11 @@ def test_a_singular_pose_is_a_defect_and_left_out() -> None:
 @without_kernels
 def test_an_all_but_singular_pose_is_a_defect() -> None:
     """A condition number of 1e12 leaves forward results no digits to speak of."""
-    found = robolin.verify(_wrist(lower=1e-6), samples=4)
-    (defect,) = found.defects
+    verification = robolin.verify(_wrist(lower=1e-6), samples=4)
+    (defect,) = verification.defects
 
     assert "nearly singular" in defect
-    assert found.condition.max() < 1e12
+    assert verification.condition.max() < 1e12
 
 
 @pytest.mark.slow
@@ -212,10 +216,12 @@ def test_an_all_but_singular_pose_is_a_defect() -> None:
 )
 def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
     """Rotors without Coriolis forces, damping far above inertia, joints that move nothing."""
-    found = robolin.verify(robolin.load(URDF / f"{stem}.urdf"), samples=1)
+    verification = robolin.verify(robolin.load(URDF / f"{stem}.urdf"), samples=1)
 
-    assert not found.failed
-    assert any(defect in text for text in found.defects) if defect else not found.defects
+    assert not verification.failed
+    assert (
+        any(defect in text for text in verification.defects) if defect else not verification.defects
+    )
 
 
 @pytest.mark.slow
