@@ -104,9 +104,9 @@ def _without_stamps():
 def test_the_same_motion_has_the_same_bytes(way):
     """Torques and times do not depend on the recording format; they are those of the native CSV."""
     expected = run(native())
-    found = run(WAYS[way]())
-    assert found.code == 0, found.err
-    assert found.out == expected.out
+    ran = run(WAYS[way]())
+    assert ran.code == 0, ran.err
+    assert ran.out == expected.out
     assert expected.out.splitlines()[1].startswith("1700000000000000001,")
 
 
@@ -120,9 +120,9 @@ def test_a_planned_motion_is_its_points(ros1):
     else:
         file = bag2("p", ".mcap", topics=topics)
     expected = run(native(replace(MOTION, time=MOTION.time - MOTION.time[0])))
-    found = run(file)
-    assert (found.code, found.out) == (0, expected.out), found.err
-    assert "points of the trajectory in '/plan'" in found.err
+    ran = run(file)
+    assert (ran.code, ran.out) == (0, expected.out), ran.err
+    assert "points of the trajectory in '/plan'" in ran.err
 
 
 @ros

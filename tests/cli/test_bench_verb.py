@@ -23,10 +23,10 @@ def test_every_measured_verb_is_a_function() -> None:
 def test_every_measured_verb_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """No verb is omitted on an arm that supports all of them."""
     monkeypatch.setattr(bench_verbs, "ENOUGH_SECONDS", 0.0)
-    found = json.loads(run_ok("bench", "two-link", "--rows", "4", "--format", "json").out)
-    assert list(found["verbs"]) == MEASURED_VERBS
-    assert found["kernels"]["optimized"] is False
-    assert all(figures["one_core_us_per_state"] > 0 for figures in found["verbs"].values())
+    document = json.loads(run_ok("bench", "two-link", "--rows", "4", "--format", "json").out)
+    assert list(document["verbs"]) == MEASURED_VERBS
+    assert document["kernels"]["optimized"] is False
+    assert all(figures["one_core_us_per_state"] > 0 for figures in document["verbs"].values())
 
 
 @pytest.mark.parametrize("name", ["ROBOLIN_OPTIMIZE", "ROBOLIN_WIDTH"])

@@ -323,9 +323,9 @@ def test_github_annotations() -> None:
 
 
 def _annotated(command: str) -> tuple[str, int]:
-    found = re.match(r"::error file=([^,]*),line=(\d+),", command)
-    assert found, command
-    return found[1], int(found[2])
+    match = re.match(r"::error file=([^,]*),line=(\d+),", command)
+    assert match, command
+    return match[1], int(match[2])
 
 
 @pytest.mark.usefixtures("project")
@@ -500,7 +500,7 @@ def single_changes() -> list[tuple[str, str, str]]:
     path = bundled_path("panda")
     assert path is not None
     text = path.read_text()
-    found = []
+    changes = []
     part = ""
     inertial = False
     for tag in re.finditer(r"<(/?)(\w+)([^>]*)>", text):
@@ -524,13 +524,13 @@ def single_changes() -> list[tuple[str, str, str]]:
                 if inertial and tag[2] == "origin":
                     quantity = "com" if name == "xyz" else "inertia"
                 if float(number[0]):
-                    found.append((part, quantity, scaled(text, base + number.start())))
+                    changes.append((part, quantity, scaled(text, base + number.start())))
                 elif tag[2] == "axis":
-                    place = base + number.start()
-                    found.append(
-                        (part, "axis", f"{text[:place]}1e-6{text[place + len(number[0]) :]}")
+                    start = base + number.start()
+                    changes.append(
+                        (part, "axis", f"{text[:start]}1e-6{text[start + len(number[0]) :]}")
                     )
-    return found
+    return changes
 
 
 @pytest.mark.slow

@@ -27,11 +27,13 @@ links:
 def test_golden_arm() -> None:
     """One configuration: its curvature and its one independent symbol, as the library has them."""
     ran = run_ok("diagonalize", "two-link", "--curvature", "--symbols", "--q", "0.3,-0.7")
-    found = library.curvature(library.load("two-link"), [0.3, -0.7])
+    curvature = library.curvature(library.load("two-link"), [0.3, -0.7])
 
     symbol = "riemann/shoulder/elbow/shoulder/elbow"
     assert ran.rows[0] == ["shoulder/position", "elbow/position", "curvature", symbol]
-    assert ran.numbers == [[0.3, -0.7, float(found.relative), float(found.symbols[0, 1, 0, 1])]]
+    assert ran.numbers == [
+        [0.3, -0.7, float(curvature.relative), float(curvature.symbols[0, 1, 0, 1])]
+    ]
     assert round(ran.numbers[0][-1], 5) == 0.24936
 
 
@@ -40,14 +42,14 @@ def test_the_contract_names_the_largest_symbol() -> None:
     command = ("diagonalize", "ur5", "--curvature", "--samples", "6", "--seed", "2")
     answer = json.loads(run_ok(*command, "--format", "json").out)
     arm = library.load("ur5")
-    found = library.curvature(arm, random_configurations(arm, 6, 2))
+    curvature = library.curvature(arm, random_configurations(arm, 6, 2))
 
     contract = answer["meta"]["contract"]
     assert contract["verdict"].startswith("not flat")
     assert contract["independent symbols"] == 105
-    assert f"R({', '.join(found.largest)}) = " in contract["largest symbol"]
-    assert contract["largest symbol"].endswith(f"in row {found.at[0] + 1}")
-    np.testing.assert_array_equal(answer["results"]["curvature"], found.relative)
+    assert f"R({', '.join(curvature.largest)}) = " in contract["largest symbol"]
+    assert contract["largest symbol"].endswith(f"in row {curvature.at[0] + 1}")
+    np.testing.assert_array_equal(answer["results"]["curvature"], curvature.relative)
     assert run_ok(*command).out == run_ok(*command).out
 
 

@@ -149,8 +149,8 @@ def test_an_episode_gives_the_bytes_of_the_native_file(made):
     """An episode gives its own rows, for every version and every form of names."""
     MADE[made]()
     for part in ("1", "episode_000001"):
-        found = run(f"set/:{part}", "--radians")
-        assert (found.code, found.out) == (0, native(1)), found.err
+        ran = run(f"set/:{part}", "--radians")
+        assert (ran.code, ran.out) == (0, native(1)), ran.err
     assert run("set/:0", "--radians").out == native(0)
 
 
@@ -212,8 +212,8 @@ def test_a_folder_is_all_episodes(made):
     rows = [line.split(",") for line in ran.out.splitlines()]
     at = rows[0].index("source")
     expected = [native(k).splitlines()[1:] for k in (0, 1)]
-    found = [[",".join(row[:at] + row[at + 1 :]) for row in rows if row[at] == s] for s in "01"]
-    assert found == expected
+    episodes = [[",".join(row[:at] + row[at + 1 :]) for row in rows if row[at] == s] for s in "01"]
+    assert episodes == expected
     ran = robolin(
         *("inverse", "two-link", "--radians", "-o", "out/", "--format", "csv"),
         *("--trajectory", "set"),
@@ -306,6 +306,6 @@ def test_torques_are_found(ending):
     words = ("--radians", "--format", "csv", "--trajectory")
     ran = robolin("forward", "two-link", *words, "set/:0")
     assert ran.code == 0, ran.err
-    found = np.array([row[1:] for row in ran.rows[1:]], dtype=float)
+    qdd = np.array([row[1:] for row in ran.rows[1:]], dtype=float)
     q, tau = (each.astype(float) for each in (Q, Q[::-1]))
-    assert np.array_equal(found, arm_library.forward(arm_library.load("two-link"), q, 0.0, tau))
+    assert np.array_equal(qdd, arm_library.forward(arm_library.load("two-link"), q, 0.0, tau))

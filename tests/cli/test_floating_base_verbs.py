@@ -181,10 +181,10 @@ def test_links_are_bodies() -> None:
     """--links lists the links of the description, without virtual links."""
     ran = run_ok("forward", "panda", "--floating-base", "--links", "--format", "json")
     arm = library.load("panda", floating_base=True)
-    found = json.loads(ran.out)["results"]["link_acceleration"]
+    link_acceleration = json.loads(ran.out)["results"]["link_acceleration"]
     assert arm.link_names == tuple(f"panda_link{i}" for i in range(8))
     expected = library.link_accelerations(arm, 0.0, 0.0, library.forward(arm, 0.0))
-    assert found == expected.link_acceleration.tolist()
+    assert link_acceleration == expected.link_acceleration.tolist()
 
 
 def test_curvature_along_twists() -> None:
@@ -192,18 +192,18 @@ def test_curvature_along_twists() -> None:
     command = ("diagonalize", "two-link", "--base-joint", "planar", "--armature", "base:rz=0.5")
     ran = run_ok(*command, "--curvature", "--symbols", "--q", "base:rz=0.4,elbow=-0.7")
     arm = library.load("two-link", base_joint="planar", armature={"base:rz": 0.5})
-    found = library.curvature(arm, [0.0, 0.0, 0.4, 0.0, -0.7])
+    curvature = library.curvature(arm, [0.0, 0.0, 0.4, 0.0, -0.7])
     at = ran.rows[0].index("riemann/base:rz/elbow/base:rz/elbow")
-    assert ran.numbers[0][at] == float(found.symbols[2, 4, 2, 4]) != 0.0
-    assert found.independent == 50
+    assert ran.numbers[0][at] == float(curvature.symbols[2, 4, 2, 4]) != 0.0
+    assert curvature.independent == 50
     assert "not flat" in ran.err
 
 
 def test_inspect_describes_the_base() -> None:
     """The tree, the joints and the links show the floating joint once, by its own name."""
     ran = run_ok("inspect", "panda", "--floating-base", "--format", "json")
-    found = json.loads(ran.out)
-    assert found["tree"][:2] == ["world", "└─ panda_link0 0.629769 kg  (base: floating)"]
-    assert found["links"][0]["joint"] == "base"
-    assert [row["name"] for row in found["joints"][:6]] == list(BASE)
-    assert found["mass"]["base"] == 0
+    document = json.loads(ran.out)
+    assert document["tree"][:2] == ["world", "└─ panda_link0 0.629769 kg  (base: floating)"]
+    assert document["links"][0]["joint"] == "base"
+    assert [row["name"] for row in document["joints"][:6]] == list(BASE)
+    assert document["mass"]["base"] == 0

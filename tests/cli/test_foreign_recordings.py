@@ -214,9 +214,9 @@ def test_a_recording_gives_the_bytes_of_the_native_file(name, file, content, fla
         head, *rows = content.splitlines()
         content = "\n".join([head, *(row.replace(",", ",7,", 1) for row in rows)]) + "\n"
     Path(file).write_text(content, encoding="utf-8")
-    expected, found = run("--trajectory", "native.csv"), run("--trajectory", file, *(flags or ()))
-    assert found.code == 0, found.err
-    assert found.out == expected.out
+    expected, ran = run("--trajectory", "native.csv"), run("--trajectory", file, *(flags or ()))
+    assert ran.code == 0, ran.err
+    assert ran.out == expected.out
 
 
 def gzipped(data: bytes) -> bytes:
@@ -239,14 +239,14 @@ def test_a_compressed_recording_is_the_recording(ending):
     complete, pieces = packed(data), packed(data[:70]) + packed(data[70:])
     for name, content in {"whole.csv": complete, "PIECES.TSV": pieces}.items():
         Path(f"{name}{ending}").write_bytes(content)
-        found = run("--trajectory", f"{name}{ending}")
-        assert (found.code, found.out) == (0, native.out), found.err
+        ran = run("--trajectory", f"{name}{ending}")
+        assert (ran.code, ran.out) == (0, native.out), ran.err
     # a truncated file must not pass for a shorter recording with an incomplete last row
     for content in (complete[:-9], complete + b"more", packed(data[:70])[:-1], pieces[:-9]):
         Path(f"bad.csv{ending}").write_bytes(content)
-        found = run("--trajectory", f"bad.csv{ending}", "--on-bad-row", "nan")
-        assert (found.code, found.out) == (4, ""), found.err
-        assert "decompression failed" in found.err
+        ran = run("--trajectory", f"bad.csv{ending}", "--on-bad-row", "nan")
+        assert (ran.code, ran.out) == (4, ""), ran.err
+        assert "decompression failed" in ran.err
 
 
 def test_name_columns_are_checked_in_every_row(monkeypatch):
@@ -254,9 +254,9 @@ def test_name_columns_are_checked_in_every_row(monkeypatch):
     expected = run("--trajectory", "native.csv").out
     Path("r.csv").write_text(NAMED)
     polars.read_csv("r.csv").write_parquet("r.parquet")
-    found = run("--trajectory", "r.parquet")
-    assert (found.code, found.out) == (0, expected)
-    assert "named by '/js/name[0]' …: elbow, shoulder" in found.err
+    ran = run("--trajectory", "r.parquet")
+    assert (ran.code, ran.out) == (0, expected)
+    assert "named by '/js/name[0]' …: elbow, shoulder" in ran.err
     changed = polars.read_csv("r.csv").with_row_index("/js/name[2]")
     changed.with_columns(polars.col("/js/name[2]").cast(str)).write_parquet("r.parquet")
     assert "may differ between rows" in run("--trajectory", "r.parquet").err
@@ -270,9 +270,9 @@ def test_name_columns_are_checked_in_every_row(monkeypatch):
 def test_degrees_are_converted():
     """With --degrees, angles and rates of a file equal those in rad, to rounding."""
     Path("r.csv").write_text(DEGREES)
-    found = run("--trajectory", "r.csv", "--degrees")
-    assert found.code == 0, found.err
-    assert np.allclose(found.numbers, run("--trajectory", "native.csv").numbers, rtol=1e-13)
+    ran = run("--trajectory", "r.csv", "--degrees")
+    assert ran.code == 0, ran.err
+    assert np.allclose(ran.numbers, run("--trajectory", "native.csv").numbers, rtol=1e-13)
 
 
 def test_recognized_columns_are_reported():
@@ -375,9 +375,9 @@ def test_rules_without_a_file_are_rejected():
 def test_native_names_are_never_reinterpreted():
     """Once a column is called as here, nothing is looked for behind prefixes."""
     columns = ["shoulder/position", "elbow/position", "x/shoulder/position", "x/elbow/position"]
-    found = canonical_columns(columns, JOINTS, ReadOptions(), "r.csv")
-    assert found.names == tuple(columns)
-    assert found.notes == ()
+    canonical = canonical_columns(columns, JOINTS, ReadOptions(), "r.csv")
+    assert canonical.names == tuple(columns)
+    assert canonical.notes == ()
     with pytest.raises(RobolinError):
         canonical_columns(
             [f"{p}/{c}" for p in "ab" for c in columns[:2]], JOINTS, ReadOptions(), ""

@@ -98,9 +98,9 @@ def test_python_reads_the_same_rows(native):
     columns = "time=0,position=1:3,velocity=3:5"
     states = library.States(trajectory="r.csv", no_header=True, columns=columns)
     assert states.columns == ("time=0", "position=1:3", "velocity=3:5")
-    found = library.answer(library.load("two-link"), "inverse", states, notify=lambda *_: None)
+    result = library.answer(library.load("two-link"), "inverse", states, notify=lambda *_: None)
     written = [line.split(",")[1:] for line in native.splitlines()[1:]]
-    assert np.array_equal(found["tau"], np.array(written, float))
+    assert np.array_equal(result["tau"], np.array(written, float))
     assert (
         robolin(
             "record", "inverse", "two-link", "--trajectory", "r.csv", *FLAGS, "-o", "s.npz"

@@ -23,9 +23,9 @@ LONGEST, WIDEST = 40, 80
 
 
 def command(verb: str) -> click.Command:
-    found = group.get_command(CONTEXT, verb)
-    assert found is not None
-    return found
+    selected = group.get_command(CONTEXT, verb)
+    assert selected is not None
+    return selected
 
 
 def options(verb: str) -> list[click.Option]:

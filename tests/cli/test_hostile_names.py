@@ -106,10 +106,10 @@ def test_robot_files_with_hostile_names_inside(form: str) -> None:
         for verb in ("validate", "inspect", "inverse"):
             assert_printable(robolin(verb, "bad.yaml", "--format", form), f"{verb} {old}")
     odd = "".join(c for c in BAD if c in "\n\r\x7f\x9b\u2028\u202e")
-    for place in ("name", "type", odd):
-        text = f'<robot name="a"><joint {place}="j&#10;::error::y{odd}" type="k"/><l{odd}/></robot>'
+    for key in ("name", "type", odd):
+        text = f'<robot name="a"><joint {key}="j&#10;::error::y{odd}" type="k"/><l{odd}/></robot>'
         Path("bad.urdf").write_text(text)
-        assert_printable(robolin("validate", "bad.urdf", "--format", form), f"validate {place!r}")
+        assert_printable(robolin("validate", "bad.urdf", "--format", form), f"validate {key!r}")
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "json"])

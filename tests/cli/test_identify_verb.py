@@ -272,14 +272,14 @@ def test_a_corrected_file_in_the_format_of_the_input(name: str, tmp_path: Path) 
     assert "torque offsets, which a robot file cannot store" in run.err
     assert ("--armature" in run.err) == (name in ("arm.urdf", "arm.sdf"))
     with np.load(npz) as archive:
-        found = {**archive}
-    velocities = dict(zip(arm.joint_names, found["friction_velocity"].tolist(), strict=True))
+        arrays = {**archive}
+    velocities = dict(zip(arm.joint_names, arrays["friction_velocity"].tolist(), strict=True))
     named = ",".join(f"{joint}={v:g}" for joint, v in velocities.items())
     flag = named if arm.n > 1 else f"{velocities[arm.joint_names[0]]:g}"
     assert (f"--friction-velocity {flag}" in run.err) == (name != "arm.yaml")
     again = library.load(output, friction_velocity=None if name == "arm.yaml" else velocities)
     assert {joint.name: joint.friction_velocity for joint in again.joints} == velocities
-    expected = dict(zip(found["names"].tolist(), found["values"].tolist(), strict=True))
+    expected = dict(zip(arrays["names"].tolist(), arrays["values"].tolist(), strict=True))
     for each in parameters(again):
         if each.name != "armature" or name in ("arm.xml", "arm.yaml"):
             assert each.value == pytest.approx(expected[each.label], rel=1e-9, abs=1e-12)

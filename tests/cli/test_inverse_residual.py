@@ -112,8 +112,8 @@ if importlib.util.find_spec("rosbags"):
 def test_every_recording_has_the_same_residuals(way):
     """Efforts of Parquet, NPZ and bags are compared as those of CSV."""
     expected = run(csv())
-    found = run(WAYS[way]())
-    assert (found.code, found.out) == (0, expected.out), found.err
+    ran = run(WAYS[way]())
+    assert (ran.code, ran.out) == (0, expected.out), ran.err
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet", "json"])

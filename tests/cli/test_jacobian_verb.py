@@ -23,14 +23,14 @@ TORQUE = ["--tau", ",".join(map(repr, TAU))]
 
 
 def document(*args: str | Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_ok(*args, "--format", "json").out)
-    return found
+    printed: dict[str, Any] = json.loads(run_ok(*args, "--format", "json").out)
+    return printed
 
 
-def assert_same(found: dict[str, Any], expected: Any) -> None:
+def assert_same(results: dict[str, Any], expected: Any) -> None:
     """Every array of a library's result, to the bit."""
     for name, values in arrays_of(expected).items():
-        assert found[name] == values.tolist(), name
+        assert results[name] == values.tolist(), name
 
 
 def arrays_of(expected: Any) -> dict[str, Any]:
@@ -40,15 +40,15 @@ def arrays_of(expected: Any) -> dict[str, Any]:
 def test_jacobian_is_the_librarys() -> None:
     """Every array by its public name, at a point of a merged link."""
     arm = library.load("ur5")
-    place = ["--frame", "tool0", "--point", "0,0.1,0.2"]
-    found = document("jacobian", "ur5", *STATE, *place)
+    frame = ["--frame", "tool0", "--point", "0,0.1,0.2"]
+    printed = document("jacobian", "ur5", *STATE, *frame)
 
     expected = library.jacobian(arm, Q, QD, frame="tool0", point=(0, 0.1, 0.2))
-    assert_same(found["results"], expected)
-    assert list(found["results"]) == list(arrays_of(expected))
-    assert found["units"]["jacobian"] == "rad/s or m/s per rad/s"
-    assert found["units"]["position"] == "m"
-    contract = found["meta"]["contract"]
+    assert_same(printed["results"], expected)
+    assert list(printed["results"]) == list(arrays_of(expected))
+    assert printed["units"]["jacobian"] == "rad/s or m/s per rad/s"
+    assert printed["units"]["position"] == "m"
+    contract = printed["meta"]["contract"]
     assert contract["frame"] == "'tool0' at 0.0, 0.1, 0.2 m, vectors in world axes"
 
 
@@ -56,33 +56,33 @@ def test_everything_at_once_is_the_librarys() -> None:
     """Derivatives are those at the accelerations that the torques cause."""
     arm, at = library.load("ur5"), {"frame": "ee_link"}
     flags = ["--frame", "ee_link", "--derivatives", "--operational-space"]
-    found = document("jacobian", "ur5", *STATE, *TORQUE, *flags)["results"]
+    results = document("jacobian", "ur5", *STATE, *TORQUE, *flags)["results"]
     qdd = library.forward(arm, Q, QD, TAU)
 
-    assert_same(found, library.jacobian(arm, Q, QD, **at))
-    assert_same(found, library.frame_derivatives(arm, Q, QD, qdd, **at))
-    assert_same(found, library.operational_space(arm, Q, QD, TAU, **at))
+    assert_same(results, library.jacobian(arm, Q, QD, **at))
+    assert_same(results, library.frame_derivatives(arm, Q, QD, qdd, **at))
+    assert_same(results, library.operational_space(arm, Q, QD, TAU, **at))
 
 
 def test_derivatives_take_accelerations() -> None:
     """Without the operational space, --qdd sets the accelerations."""
     arm = library.load("ur5")
-    found = document("jacobian", "ur5", *STATE, "--qdd", "1,0,2,0,0,1", "--derivatives", *TOOL)
+    printed = document("jacobian", "ur5", *STATE, "--qdd", "1,0,2,0,0,1", "--derivatives", *TOOL)
 
     qdd = [1, 0, 2, 0, 0, 1]
-    assert_same(found["results"], library.frame_derivatives(arm, Q, QD, qdd, frame="tool0"))
+    assert_same(printed["results"], library.frame_derivatives(arm, Q, QD, qdd, frame="tool0"))
 
 
 def test_jacobian_in_axes_of_the_frame() -> None:
     """--reference frame is reference='frame', and the contract states it."""
     arm = library.load("ur5")
     flags = ["--reference", "frame", "--operational-space", *TOOL]
-    found = document("jacobian", "ur5", *STATE, *TORQUE, *flags)
+    printed = document("jacobian", "ur5", *STATE, *TORQUE, *flags)
 
-    assert_same(found["results"], library.jacobian(arm, Q, QD, reference="frame", frame="tool0"))
+    assert_same(printed["results"], library.jacobian(arm, Q, QD, reference="frame", frame="tool0"))
     expected = library.operational_space(arm, Q, QD, TAU, reference="frame", frame="tool0")
-    assert_same(found["results"], expected)
-    assert "the frame's own axes" in found["meta"]["contract"]["frame"]
+    assert_same(printed["results"], expected)
+    assert "the frame's own axes" in printed["meta"]["contract"]["frame"]
 
 
 def test_columns_are_named_by_direction_and_joint() -> None:
@@ -135,17 +135,17 @@ def test_trajectories_in_every_format(trajectory: Path, tmp_path: Path, suffix: 
     q, qd = columns(trajectory)
     true = library.jacobian(library.load("ur5"), q, qd, frame="tool0").jacobian
     if suffix == ".npz":
-        found = np.load(target)["jacobian"]
+        jacobian = np.load(target)["jacobian"]
     elif suffix == ".json":
-        found = np.array(json.loads(target.read_text())["results"]["jacobian"])
+        jacobian = np.array(json.loads(target.read_text())["results"]["jacobian"])
     else:
         import polars
 
         read = polars.read_csv if suffix == ".csv" else polars.read_parquet
         table = read(target)
         columns_of_jacobian = [name for name in table.columns if name.startswith("jacobian/")]
-        found = table.select(columns_of_jacobian).to_numpy().reshape(true.shape)
-    assert np.array_equal(found, true)
+        jacobian = table.select(columns_of_jacobian).to_numpy().reshape(true.shape)
+    assert np.array_equal(jacobian, true)
 
 
 def test_a_singular_row_is_rejected_or_nan(trajectory: Path, tmp_path: Path) -> None:
@@ -203,11 +203,11 @@ def test_arms_with_grippers_use_elimination() -> None:
 def test_few_joints_are_noted() -> None:
     """If fewer than six joints move the frame, a note lists the missing arrays."""
     ran = run_ok("jacobian", "two-link", "--operational-space", "--format", "json")
-    found = json.loads(ran.out)["results"]
+    results = json.loads(ran.out)["results"]
 
     assert "fewer than six joints move 'tip'" in ran.err
-    assert "operational_inertia_inverse" in found
-    assert "operational_inertia" not in found
+    assert "operational_inertia_inverse" in results
+    assert "operational_inertia" not in results
 
 
 WRONG = [
@@ -241,14 +241,14 @@ def test_forward_returns_accelerations_of_links_and_tip() -> None:
     """--links and --tip-acceleration add the accelerations that go with qdd."""
     arm = library.load("ur5")
     flags = ["--links", "--tip-acceleration", "tool0"]
-    found = document("forward", "ur5", *STATE, *TORQUE, *flags)["results"]
+    results = document("forward", "ur5", *STATE, *TORQUE, *flags)["results"]
     qdd = library.forward(arm, Q, QD, TAU)
     tip = library.frame_motion(arm, Q, QD, qdd, frame="tool0")
 
-    assert found["qdd"] == qdd.tolist()
-    assert_same(found, library.link_accelerations(arm, Q, QD, qdd))
-    assert found["tip_acceleration"] == tip.spatial_acceleration.tolist()
-    assert found["tip_classical_acceleration"] == tip.classical_acceleration.tolist()
+    assert results["qdd"] == qdd.tolist()
+    assert_same(results, library.link_accelerations(arm, Q, QD, qdd))
+    assert results["tip_acceleration"] == tip.spatial_acceleration.tolist()
+    assert results["tip_classical_acceleration"] == tip.classical_acceleration.tolist()
     assert list(document("forward", "ur5", *STATE)["results"]) == ["qdd"]
 
 
@@ -265,12 +265,12 @@ def test_the_tip_needs_no_name() -> None:
 @pytest.mark.parametrize("way", ["a", "b", "c", "d", "bias-free", "three-sweeps"])
 def test_forward_supports_every_method(way: Any) -> None:
     """Each method returns the bits of the Python function, and the contract names it."""
-    found = document("forward", "ur5", *STATE, *TORQUE, "--method", way)
+    printed = document("forward", "ur5", *STATE, *TORQUE, "--method", way)
 
     expected = library.forward(library.load("ur5"), Q, QD, TAU, method=way)
-    assert found["results"]["qdd"] == expected.tolist()
+    assert printed["results"]["qdd"] == expected.tolist()
     assert (
-        found["meta"]["contract"]["algorithm"]
+        printed["meta"]["contract"]["algorithm"]
         == {
             "a": "bias torques first, four sweeps, O(n)",
             "b": "bias torques first, with the links' accelerations, four sweeps, O(n)",

@@ -138,9 +138,9 @@ def test_parts_and_check(expected):
     ran = robolin(*words, "-o", "parts/", "--part-rows", "25")
     assert (ran.code, "joined files" in ran.err) == (3, True)
     arm = library.load("two-link")
-    found = library.answer(arm, "inverse", library.States(trajectory=path), notify=lambda *_: None)
+    result = library.answer(arm, "inverse", library.States(trajectory=path), notify=lambda *_: None)
     written = [line.split(",")[1:] for line in expected.splitlines()[1:]]
-    assert np.array_equal(found["tau"], np.array(written, float))
+    assert np.array_equal(result["tau"], np.array(written, float))
     ran = robolin(*words, "-o", "logs/qd.csv")
     assert (ran.code, "must not be the input" in ran.err) == (2, True)
 

@@ -25,15 +25,15 @@ def closed() -> tuple[library.Arm, library.Closed]:
 def test_forward_gives_the_forces_of_closures() -> None:
     """Accelerations, forces by name, the rank and the rows that count, as from Python."""
     arm, state = closed()
-    found = results_of(
+    results = results_of(
         "forward", "four-bar", "--q", "drive=0.5", "--close", "drive", "--tau", "1,0,0"
     )
     true = library.loop_forces(arm, state.q, 0.0, [1.0, 0.0, 0.0])
 
-    assert found["q"] == state.q.tolist()
-    assert found["qdd"] == true.qdd.tolist()
-    assert found["lam"] == true.lam.tolist()
-    assert (found["rank"], found["kept"]) == (2.0, [1.0, 1.0, 0.0])
+    assert results["q"] == state.q.tolist()
+    assert results["qdd"] == true.qdd.tolist()
+    assert results["lam"] == true.lam.tolist()
+    assert (results["rank"], results["kept"]) == (2.0, [1.0, 1.0, 0.0])
 
 
 def test_columns_carry_the_names_of_closures() -> None:
@@ -47,37 +47,37 @@ def test_methods_give_the_same(method: str) -> None:
     """--loop-method selects the solver, and the contract names it."""
     state = ("--q", "0.1,0,0", "--close", "least", "--tau", "1,2,3")
     args = ("linearize-forward", "four-bar", *state)
-    found, true = results_of(*args, "--loop-method", method), results_of(*args)
+    by_method, true = results_of(*args, "--loop-method", method), results_of(*args)
 
     for name in ("qdd", "lam", "dqdd_dq", "dlam_dq", "dlam_dqd", "dlam_dtau"):
-        np.testing.assert_allclose(found[name], true[name], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(by_method[name], true[name], rtol=1e-12, atol=1e-12)
 
 
 def test_linearize_forward_holds_the_arm() -> None:
     """Without --tau an arm with loops at rest stays at rest, its closures bearing nothing."""
-    found = results_of("linearize-forward", "five-bar")
-    np.testing.assert_allclose(found["qdd"], 0.0, atol=1e-12)
-    np.testing.assert_allclose(found["lam"], 0.0, atol=1e-12)
+    results = results_of("linearize-forward", "five-bar")
+    np.testing.assert_allclose(results["qdd"], 0.0, atol=1e-12)
+    np.testing.assert_allclose(results["lam"], 0.0, atol=1e-12)
 
 
 def test_perturbations_of_closed_loops() -> None:
     """--perturb is the model times the change."""
     model = results_of("linearize-forward", "four-bar")
-    found = results_of("linearize-forward", "four-bar", "--perturb", "dtau=1,0,0")
-    np.testing.assert_allclose(found["dqdd"], np.array(model["dqdd_dtau"])[:, 0], atol=1e-14)
+    results = results_of("linearize-forward", "four-bar", "--perturb", "dtau=1,0,0")
+    np.testing.assert_allclose(results["dqdd"], np.array(model["dqdd_dtau"])[:, 0], atol=1e-14)
 
 
 def test_changes_are_closed_too() -> None:
     """--close projects a perturbation onto the loops; the result is the model along it."""
     start = ("--q", "drive=0.5", "--qd", "drive=1", "--close", "drive", "--tau", "1,0,0")
     model = results_of("linearize-forward", "four-bar", *start)
-    found = results_of("linearize-forward", "four-bar", *start, "--perturb", "dq=drive=1")
+    results = results_of("linearize-forward", "four-bar", *start, "--perturb", "dq=drive=1")
     arm, state = library.load("four-bar"), (model["q"], model["qd"])
     change = library.close_change(arm, *state, [1, 0, 0], hold="drive")
 
-    assert (found["dq"], found["dqd"]) == (change.dq.tolist(), change.dqd.tolist())
+    assert (results["dq"], results["dqd"]) == (change.dq.tolist(), change.dqd.tolist())
     expected = model["dqdd_dq"] @ change.dq + model["dqdd_dqd"] @ change.dqd
-    np.testing.assert_allclose(found["dqdd"], expected, rtol=1e-12)
+    np.testing.assert_allclose(results["dqdd"], expected, rtol=1e-12)
 
 
 def test_tree_results_are_marked() -> None:
@@ -213,10 +213,10 @@ def test_open_loops_make_every_verb_work(verb: str) -> None:
 def test_inspect_lists_closures() -> None:
     """Text and JSON list the loop-closure constraints."""
     text = run_ok("inspect", "four-bar").out
-    found = json.loads(run_ok("inspect", "four-bar", "--format", "json").out)
+    document = json.loads(run_ok("inspect", "four-bar", "--format", "json").out)
 
     assert "Loop-closure constraints" in text
-    assert found["loops"] == [
+    assert document["loops"] == [
         {
             "name": "pin",
             "kind": "point",
@@ -271,10 +271,10 @@ def test_a_simulation_is_a_trajectory_of_closed_states(tmp_path: Path) -> None:
     start = ("--q", "drive=0.5", "--close", "drive")
     run_ok("simulate", "four-bar", *start, "--duration", "0.01", "-o", str(file))
     moved = np.genfromtxt(file, delimiter=",", names=True, deletechars="")
-    found = run_ok("forward", "four-bar", "--trajectory", str(file))
+    forward = run_ok("forward", "four-bar", "--trajectory", str(file))
 
     np.testing.assert_allclose(
-        [row[1] for row in found.numbers], moved["drive/acceleration"], rtol=1e-12
+        [row[1] for row in forward.numbers], moved["drive/acceleration"], rtol=1e-12
     )
     ran = run_ok(
         "simulate",

@@ -33,8 +33,8 @@ def test_elimination_is_used_and_in_the_contract(words: str, method: str) -> Non
     """The method is not specified."""
     verb, *flags = words.split()
     state = STATE[:2] if verb == "mass-matrix" else STATE
-    found = json.loads(run_ok(verb, ARM, *state, *flags, "--format", "json").out)
-    assert method in found["meta"]["contract"]["algorithm"]
+    document = json.loads(run_ok(verb, ARM, *state, *flags, "--format", "json").out)
+    assert method in document["meta"]["contract"]["algorithm"]
 
 
 RECURSIONS = [("linearize-forward", "operator")]
@@ -68,8 +68,8 @@ def test_motions_in_diagonalizing_velocities_are_those_of_the_joints(form: str) 
 def test_the_contract_of_a_simulation_names_the_method(form: str) -> None:
     """Articulated bodies had no part in it."""
     flags = ("--state", form, "--duration", "0.01", "--dt", "0.01", "--format", "json")
-    found = json.loads(run_ok("simulate", ARM, *STATE, *flags).out)
-    assert found["meta"]["contract"]["velocities"].endswith("by elimination in the mass matrix")
+    document = json.loads(run_ok("simulate", ARM, *STATE, *flags).out)
+    assert document["meta"]["contract"]["velocities"].endswith("by elimination in the mass matrix")
 
 
 @pytest.mark.parametrize("verb", ["diagonalize", "mass-matrix", "jacobian", "forward"])

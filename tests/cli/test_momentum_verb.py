@@ -15,12 +15,12 @@ STATE = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2"]
 
 def test_columns_are_the_librarys() -> None:
     """Every array of the library, in its order, with a column for each number."""
-    found = vars(library.momentum(library.load("two-link"), [0.3, -0.7], [0.5, -1.2]))
+    expected = vars(library.momentum(library.load("two-link"), [0.3, -0.7], [0.5, -1.2]))
     ran = run_ok("momentum", "two-link", *STATE)
 
     assert ran.rows[0][:4] == ["mass", "com/x", "com/y", "com/z"]
     np.testing.assert_array_equal(
-        ran.numbers[0], np.concatenate([np.ravel(x) for x in found.values()])
+        ran.numbers[0], np.concatenate([np.ravel(x) for x in expected.values()])
     )
 
 

@@ -57,9 +57,9 @@ def test_python_and_contract():
         trajectory="current.csv", differentiate="savgol", torque_constants=list(CONSTANTS)
     )
     question = library.Question("inverse", residual=True)
-    found = library.answer(library.load("two-link"), question, states)
-    assert np.array_equal(found["tau_measured"], EFFORT)
-    assert found.contract["efforts"] == "motor currents times 8, -0.5 N·m/A or N/A"
+    result = library.answer(library.load("two-link"), question, states)
+    assert np.array_equal(result["tau_measured"], EFFORT)
+    assert result.contract["efforts"] == "motor currents times 8, -0.5 N·m/A or N/A"
 
 
 REFUSED = [

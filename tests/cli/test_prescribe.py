@@ -17,13 +17,13 @@ PRESCRIBED_BASE = ("two-link", "--base-joint", "planar", "--prescribe", "base")
 def test_forward_returns_accelerations_and_torques() -> None:
     """qdd of the joints and tau of the base are those of the library."""
     state = ("--qdd", "base:x=2", "--tau", "shoulder=1", "--qd", "base:rz=0.5,elbow=1")
-    found = json.loads(run_ok("forward", *PRESCRIBED_BASE, *state, "--format", "json").out)
+    document = json.loads(run_ok("forward", *PRESCRIBED_BASE, *state, "--format", "json").out)
     arm = library.load("two-link", base_joint="planar")
     inputs = {"qd": {"base:rz": 0.5, "elbow": 1.0}, "tau": {"shoulder": 1.0}}
     qdd = library.forward(arm, 0.0, **inputs, prescribe="base", qdd={"base:x": 2.0})
-    assert found["results"]["qdd"] == qdd.tolist()
+    assert document["results"]["qdd"] == qdd.tolist()
     needed = library.inverse(arm, 0.0, inputs["qd"], qdd)
-    assert np.allclose(found["results"]["tau"], needed, rtol=0.0, atol=1e-13)
+    assert np.allclose(document["results"]["tau"], needed, rtol=0.0, atol=1e-13)
 
 
 def test_every_row_of_a_recording(tmp_path: Path) -> None:
@@ -59,12 +59,12 @@ def test_stored_results_are_checked(verb: str, tmp_path: Path) -> None:
 def test_the_linear_model_has_derivatives_by_prescribed_accelerations() -> None:
     """dqdd_dprescribed is 1 on the prescribed joint, and the operating point has its torque."""
     command = ("linearize-forward", *PRESCRIBED_BASE, "--qdd", "base:y=2", "--format", "json")
-    found = json.loads(run_ok(*command).out)
-    own = np.array(found["results"]["dqdd_dprescribed"])
+    document = json.loads(run_ok(*command).out)
+    own = np.array(document["results"]["dqdd_dprescribed"])
     assert (own[:3, :3] == np.eye(3)).all()
     assert (own[:, 3:] == 0.0).all()
     # two rods of 1 kg each are lifted against gravity
-    assert found["meta"]["contract"]["operating point"]["tau"][1] == pytest.approx(
+    assert document["meta"]["contract"]["operating point"]["tau"][1] == pytest.approx(
         2.0 * (9.81 + 2.0)
     )
 
@@ -97,7 +97,7 @@ def test_a_base_follows_a_file(tmp_path: Path) -> None:
     path = shaken(tmp_path / "base.csv")
     command = ("simulate", *PRESCRIBED_BASE, "--tau", "hold", "--duration", "0.1", "--dt", "0.01")
     ran = run_ok(*command, "--prescribe-from", path, "--format", "json")
-    found = json.loads(ran.out)["results"]
+    results = json.loads(ran.out)["results"]
     arm = library.load("two-link", base_joint="planar")
     true = library.simulate(
         arm,
@@ -110,8 +110,8 @@ def test_a_base_follows_a_file(tmp_path: Path) -> None:
         qdd=lambda t: [2.0 - 6.0 * t, 0.0, 0.0, 0.0, 0.0],
     )
     for name in ("q", "qd", "qdd", "tau"):
-        assert np.abs(np.array(found[name]) - getattr(true, name)).max() <= 1e-12, name
-    assert abs(found["qd"][-1][0] - (0.2 - 0.03)) <= 1e-12
+        assert np.abs(np.array(results[name]) - getattr(true, name)).max() <= 1e-12, name
+    assert abs(results["qd"][-1][0] - (0.2 - 0.03)) <= 1e-12
     # positions in the file are those of a base that does not rotate
     assert "base.csv: prescribed joints end 0.0003 m from the positions in the file" in ran.err
 
@@ -129,10 +129,10 @@ def test_the_initial_state_may_come_from_flags(tmp_path: Path) -> None:
         "--format",
         "json",
     )
-    found = json.loads(run_ok(*command).out)
-    assert found["results"]["q"][0] == [0.0] * 5
-    assert found["results"]["qd"][0] == [0.0, 0.0, 0.5, 0.0, 0.0]
-    contract = found["meta"]["contract"]
+    document = json.loads(run_ok(*command).out)
+    assert document["results"]["q"][0] == [0.0] * 5
+    assert document["results"]["qd"][0] == [0.0, 0.0, 0.5, 0.0, 0.0]
+    contract = document["meta"]["contract"]
     assert contract["prescribed"] == (
         "base: accelerations of base.csv, linear between rows, torques computed"
     )
@@ -170,16 +170,16 @@ def test_numbers_of_columns_count_every_joint(
     """The elbow is the second joint, whether or not the first one is prescribed."""
     rows = ("0,1.0,0.2", "1,1.0,0.2") if "2," not in columns else ("0,0.2,1.0", "1,0.2,1.0")
     path = led(tmp_path / "a.csv", f"time,{columns}", *rows)
-    found = json.loads(run_ok(*ELBOW, "--prescribe-from", path, *rule, "--format", "json").out)
-    assert [row[1] for row in found["results"]["qdd"]] == [0.2, 0.2, 0.2]
+    document = json.loads(run_ok(*ELBOW, "--prescribe-from", path, *rule, "--format", "json").out)
+    assert [row[1] for row in document["results"]["qdd"]] == [0.2, 0.2, 0.2]
 
 
 def test_arrays_without_names_count_every_joint(tmp_path: Path) -> None:
     """An array has a column for each joint of the arm, and one for some of them is rejected."""
     path = tmp_path / "a.npz"
     np.savez(path, time=[0.0, 1.0], qdd=[[1.0, 0.2], [1.0, 0.2]])
-    found = json.loads(run_ok(*ELBOW, "--prescribe-from", path, "--format", "json").out)
-    assert found["results"]["qdd"][0][1] == 0.2
+    document = json.loads(run_ok(*ELBOW, "--prescribe-from", path, "--format", "json").out)
+    assert document["results"]["qdd"][0][1] == 0.2
     np.savez(path, time=[0.0, 1.0], qdd=[[0.2], [0.2]])
     assert (
         "'qdd' must have shape (rows, 2), got (2, 1)"
@@ -202,10 +202,10 @@ def test_an_offset_of_a_prescribed_joint_is_rejected(tmp_path: Path) -> None:
         2,
         True,
     )
-    found = json.loads(run_ok(*command, "shoulder=0.3").out)
-    assert found["results"]["q"][0] == [0.3, 0.7]
+    document = json.loads(run_ok(*command, "shoulder=0.3").out)
+    assert document["results"]["q"][0] == [0.3, 0.7]
     start = "--offset from where way.csv begins; q of prescribed joints from full.csv"
-    assert found["meta"]["contract"]["start"] == start
+    assert document["meta"]["contract"]["start"] == start
 
 
 def test_the_tracking_error_is_of_the_prescribed_coordinate(tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_full_revolutions_of_a_body_do_not_count(tmp_path: Path) -> None:
     command = ("simulate", "ur5", "--base-joint", "spherical", "--gravity", "0", "--prescribe")
     command = (*command, "base:rz", "--prescribe-from", path, "--duration", "0.01", "--dt", "0.01")
     ran = run_ok(*command, "--format", "json")
-    found = json.loads(ran.out)
-    last = dict(zip(found["joints"], found["results"]["q"][-1], strict=True))
+    document = json.loads(ran.out)
+    last = dict(zip(document["joints"], document["results"]["q"][-1], strict=True))
     assert abs(last["base:rz"] - (3.2 - 2.0 * np.pi)) <= 1e-12
     assert "from the positions" not in ran.err
 
@@ -242,9 +242,9 @@ def test_accelerations_by_differences_of_one_joint_on_a_free_base(tmp_path: Path
     path = led(tmp_path / "p.csv", "time,elbow/position,q1", "0,0,9", "0.5,0.25,9", "1,1,9")
     command = (*FREE_BASE, "--duration", "0.01", "--differentiate", "central")
     command = (*command, "--prescribe-from", path, "--format", "json", "--prescribe")
-    found = json.loads(run_ok(*command, "elbow").out)["results"]
+    results = json.loads(run_ok(*command, "elbow").out)["results"]
     # t² has the second derivative 2
-    assert abs(found["qdd"][0][4] - 2.0) <= 1e-12
+    assert abs(results["qdd"][0][4] - 2.0) <= 1e-12
     assert "not derivatives of their angles" in robolin(*command, "base:x").err
     # velocities do not replace positions
     led(path, "time,elbow/velocity", "0,0", "0.5,0.25", "1,1")
@@ -267,8 +267,8 @@ def test_a_quaternion_gives_the_initial_orientation(tmp_path: Path) -> None:
         "0.01",
     )
     ran = run_ok(*command, "--prescribe-from", path, "--duration", "0.01", "--format", "json")
-    found = json.loads(ran.out)
-    turned = dict(zip(found["joints"], found["results"]["q"][0], strict=True))
+    document = json.loads(ran.out)
+    turned = dict(zip(document["joints"], document["results"]["q"][0], strict=True))
     assert abs(abs(turned["base:rz"]) - np.pi) <= 1e-15
 
 
@@ -294,11 +294,11 @@ def test_initial_states_take_precedence(tmp_path: Path) -> None:
     ran = run_ok(*command, "--duration", "0.1", "--format", "json")
     assert "base.csv: prescribed joints start with q set by --initial, not" in ran.err
     assert "base.csv: prescribed joints end up to 0.8 m from the positions in the file" in ran.err
-    found = json.loads(ran.out)
+    document = json.loads(ran.out)
     begun = "2 rows of starts.csv, at rest; qd of prescribed joints from base.csv"
-    assert found["meta"]["contract"]["start"] == begun
+    assert document["meta"]["contract"]["start"] == begun
     # a rotation at 0.5 rad/s, with rounding
-    assert np.allclose(np.array(found["results"]["q"])[:, 2], 0.05, rtol=0.0, atol=1e-12)
+    assert np.allclose(np.array(document["results"]["q"])[:, 2], 0.05, rtol=0.0, atol=1e-12)
 
 
 def test_torques_beyond_limits_are_counted() -> None:

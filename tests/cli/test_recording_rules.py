@@ -61,12 +61,12 @@ def test_rules_apply_wherever_a_recording_is_read(verb):
     """Every verb gives the result of the native file for a recording with rules."""
     stdout_of(*VERBS[verb], "n.csv", "-o", "n.npz")
     stdout_of(*VERBS[verb], "told.csv", *RULES, "-o", "told.npz")
-    expected, found = (library.read_result(f"{name}.npz") for name in ("n", "told"))
-    assert found.meta["options"]["time-unit"] == "ms"
+    expected, with_rules = (library.read_result(f"{name}.npz") for name in ("n", "told"))
+    assert with_rules.meta["options"]["time-unit"] == "ms"
     for name, array in expected.arrays.items():
         if name != "time" or verb in ("torques", "follow"):
             # the conversion to degrees and back rounds, and a controlled motion amplifies this
-            assert np.allclose(found.arrays[name], array, rtol=1e-9, atol=1e-11), name
+            assert np.allclose(with_rules.arrays[name], array, rtol=1e-9, atol=1e-11), name
 
 
 def test_diff_reads_with_the_same_rules():
@@ -75,9 +75,9 @@ def test_diff_reads_with_the_same_rules():
     arm.write_text(stdout_of("models", "--show", "two-link"))
     Path("heavy.yaml").write_text(re.sub(r"mass: [0-9.]+", "mass: 7.5", arm.read_text()))
     lines = ["diff", "arm.yaml", "heavy.yaml", "--format", "json", "--torques"]
-    expected, found = robolin(*lines, "n.csv"), robolin(*lines, "told.csv", *RULES)
-    assert (expected.code, found.code) == (1, 1), found.err
-    want, have = (json.loads(ran.out)["torques"] for ran in (expected, found))
+    expected, with_rules = robolin(*lines, "n.csv"), robolin(*lines, "told.csv", *RULES)
+    assert (expected.code, with_rules.code) == (1, 1), with_rules.err
+    want, have = (json.loads(ran.out)["torques"] for ran in (expected, with_rules))
     for one, other in zip(want, have, strict=True):
         numbers = [key for key, value in one.items() if isinstance(value, float)]
         assert np.allclose([one[k] for k in numbers], [other[k] for k in numbers], rtol=1e-9)

@@ -17,12 +17,12 @@ MOTION = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4"]
 
 def test_matrix_is_the_librarys() -> None:
     """One column for every joint and parameter, named after both."""
-    found = library.regressor(library.load("two-link"), [0.3, -0.7], [0.5, -1.2], [0.8, 0.4])
+    regressor = library.regressor(library.load("two-link"), [0.3, -0.7], [0.5, -1.2], [0.8, 0.4])
     ran = run_ok("regressor", "two-link", *MOTION)
 
-    names = [f"regressor/{j}/{p}" for j in ("shoulder", "elbow") for p in found.names]
+    names = [f"regressor/{j}/{p}" for j in ("shoulder", "elbow") for p in regressor.names]
     assert ran.rows[0] == names
-    np.testing.assert_array_equal(ran.numbers, [found.matrix.ravel()])
+    np.testing.assert_array_equal(ran.numbers, [regressor.matrix.ravel()])
 
 
 def test_regressor_times_parameters_is_the_torque() -> None:
@@ -56,11 +56,12 @@ def test_rank() -> None:
     command = ("regressor", "panda", "--rank", "--samples", "40", "--format", "json")
     answer = json.loads(run_ok(*command).out)
     arm = library.load("panda")
-    found = library.identifiable(arm, *random_motions(arm, 40))
+    identifiable = library.identifiable(arm, *random_motions(arm, 40))
 
-    assert answer["meta"]["contract"]["identifiable"] == f"{found.rank} numbers of 84 parameters"
-    assert answer["results"]["rank"] == found.rank
-    np.testing.assert_array_equal(answer["results"]["share"], found.share)
+    line = f"{identifiable.rank} numbers of 84 parameters"
+    assert answer["meta"]["contract"]["identifiable"] == line
+    assert answer["results"]["rank"] == identifiable.rank
+    np.testing.assert_array_equal(answer["results"]["share"], identifiable.share)
 
 
 def test_friction_has_columns_when_it_acts() -> None:
@@ -122,6 +123,6 @@ def test_springs_have_columns_in_one_state_and_in_rows_of_a_file(tmp_path: Path)
     theta = run_ok("regressor", arm, "--parameters", *model).numbers[0]
     tau = run_ok("inverse", arm, *MOTION, *model).numbers[0]
 
-    for given in (MOTION, ["--trajectory", path]):
-        matrix = np.reshape(run_ok("regressor", arm, *given, *model).numbers, (2, -1))
+    for states in (MOTION, ["--trajectory", path]):
+        matrix = np.reshape(run_ok("regressor", arm, *states, *model).numbers, (2, -1))
         np.testing.assert_allclose(matrix @ theta, tau, rtol=1e-13)

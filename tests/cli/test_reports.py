@@ -37,28 +37,28 @@ def test_inspect_shows_every_bundled_arm(name: str) -> None:
     """Text has the tree, every joint, the mass and the contract; JSON the same as data."""
     arm = library.load(name)
     text = run_ok("inspect", name).out
-    found = json.loads(run_ok("inspect", name, "--format", "json").out)
+    document = json.loads(run_ok("inspect", name, "--format", "json").out)
 
     assert all(joint in text for joint in arm.joint_names)
     assert all(
         heading in text for heading in ("Tree", "Joints", "kg in total", "Model assumptions")
     )
-    assert [row["name"] for row in found["joints"] if not row["mimic"]] == list(arm.joint_names)
-    assert found["contract"]["gravity"] == arm.contract["gravity"]
-    assert found["n"] == arm.n
+    assert [row["name"] for row in document["joints"] if not row["mimic"]] == list(arm.joint_names)
+    assert document["contract"]["gravity"] == arm.contract["gravity"]
+    assert document["n"] == arm.n
 
 
 def test_inspect_takes_the_model_flags() -> None:
     """The inspected arm is the one that the other verbs use."""
-    found = json.loads(
+    document = json.loads(
         run_ok(
             "inspect", "two-link", "--lock", "elbow=1", "--payload", "tip:2", "--format=json"
         ).out
     )
 
-    assert found["n"] == 1
-    assert found["mass"]["moving"] == 4.0
-    assert "2 kg on link 'tip'" in found["contract"]["payload"]
+    assert document["n"] == 1
+    assert document["mass"]["moving"] == 4.0
+    assert "2 kg on link 'tip'" in document["contract"]["payload"]
 
 
 def test_inspect_has_no_colour_in_a_pipe_by_default() -> None:
@@ -96,8 +96,9 @@ def test_validate_locates_what_it_finds(tmp_path: Path) -> None:
     assert f"{file}:3: warning triangle-inequality: link 'arm'" in ran.out
     assert ran.out.splitlines()[-1] == f"{file}: 1 warning"
     assert listed.code == 1
-    (found,) = json.loads(listed.out)["findings"]
-    assert (found["id"], found["level"], found["line"]) == ("triangle-inequality", "warning", 3)
+    (finding,) = json.loads(listed.out)["findings"]
+    assert (finding["id"], finding["level"]) == ("triangle-inequality", "warning")
+    assert finding["line"] == 3
     assert json.loads(listed.out)["counts"] == {"error": 0, "warning": 1, "note": 0}
 
 
@@ -116,10 +117,10 @@ def test_validate_counts_notes_only_when_strict(tmp_path: Path) -> None:
     """A note alone is exit code 0, with --strict exit code 1."""
     file = tmp_path / "massless.yaml"
     file.write_text(MASSLESS_BETWEEN)
-    found = json.loads(robolin("validate", file, "--format", "json").out)["counts"]
+    counts = json.loads(robolin("validate", file, "--format", "json").out)["counts"]
 
-    assert found["error"] == found["warning"] == 0
-    assert found["note"] > 0
+    assert counts["error"] == counts["warning"] == 0
+    assert counts["note"] > 0
     assert robolin("validate", file).code == 0
     assert robolin("validate", file, "--strict").code == 1
 

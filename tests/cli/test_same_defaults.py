@@ -194,12 +194,12 @@ def _argument_default(function: str, name: str, default: Any) -> str:
 
 
 def _arguments() -> list[tuple[str, str, Any]]:
-    found = []
+    arguments = []
     for function in VERB_OF:
         for name, argument in inspect.signature(getattr(robolin, function)).parameters.items():
             if argument.default is not inspect.Parameter.empty:
-                found.append((function, name, argument.default))
-    return found
+                arguments.append((function, name, argument.default))
+    return arguments
 
 
 def test_every_function_has_its_verb() -> None:

@@ -114,25 +114,25 @@ def test_gradient_of_a_cost(file: Path, motion: Motion, tmp_path: Path) -> None:
     rows = (motion.time, motion.q, motion.qd, motion.tau)
     true = library.cost_gradient(library.load("two-link"), *rows, dcost_dqd=motion.qd)
     slopes, out = written(tmp_path / "slopes.csv", motion, "qd"), tmp_path / "gradient.npz"
-    given = ("sensitivity", "two-link", "--trajectory", file, "--cost-gradient")
-    assert robolin(*given, slopes, "-o", out).code == 0
+    command = ("sensitivity", "two-link", "--trajectory", file, "--cost-gradient")
+    assert robolin(*command, slopes, "-o", out).code == 0
 
-    with np.load(out) as found:
+    with np.load(out) as arrays:
         named = {"dcost_dq": "q", "dcost_dqd": "qd", "dcost_dtau": "tau"}
         for name, field in {**named, "dcost_dparameters": "parameter"}.items():
-            np.testing.assert_array_equal(found[name], getattr(true, field))
-    ran = robolin(*given, written(tmp_path / "none.csv", motion, "tau"))
+            np.testing.assert_array_equal(arrays[name], getattr(true, field))
+    ran = robolin(*command, written(tmp_path / "none.csv", motion, "tau"))
     assert (ran.code, "none.csv: the cost gradient is missing" in ran.err) == (3, True)
 
 
 def test_geometric_parameters(file: Path, tmp_path: Path) -> None:
     """Origins and rotations are perturbed like masses, and rotations may be in degrees."""
-    given = ("sensitivity", "two-link", "--trajectory", file, "--parameter")
+    command = ("sensitivity", "two-link", "--trajectory", file, "--parameter")
     turned, same = (
-        robolin(*given, f"elbow/turn_z={angle}", "--format", "csv") for angle in ("90deg", "pi/2")
+        robolin(*command, f"elbow/turn_z={angle}", "--format", "csv") for angle in ("90deg", "pi/2")
     )
     assert (turned.code, turned.out) == (0, same.out)
-    assert robolin(*given, "elbow/origin_x=0.01").out != turned.out
+    assert robolin(*command, "elbow/origin_x=0.01").out != turned.out
 
 
 WRONG = [

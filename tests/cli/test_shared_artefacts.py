@@ -19,14 +19,14 @@ SECRET = "a-private-folder"
 @pytest.fixture
 def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Arms, one of them wrong, and two recordings of one name, outside the working directory."""
-    place = tmp_path / SECRET
+    secret = tmp_path / SECRET
     for folder in ("arms", "logs/1", "logs/2"):
-        (place / folder).mkdir(parents=True)
+        (secret / folder).mkdir(parents=True)
     arm = (ROOT / "models" / "two-link.yaml").read_text()
-    (place / "arms/my.yaml").write_text(arm)
-    (place / "arms/other.yaml").write_text(arm.replace("9.81", "9.80"))
-    (place / "arms/bad.yaml").write_text(arm.replace("mass", "mas"))
-    shutil.copy(ROOT / "models" / "ur5.urdf", place / "arms")
+    (secret / "arms/my.yaml").write_text(arm)
+    (secret / "arms/other.yaml").write_text(arm.replace("9.81", "9.80"))
+    (secret / "arms/bad.yaml").write_text(arm.replace("mass", "mas"))
+    shutil.copy(ROOT / "models" / "ur5.urdf", secret / "arms")
     head = "time," + ",".join(
         f"{joint}/{word}"
         for word in ("position", "velocity", "acceleration")
@@ -34,12 +34,12 @@ def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     for number in "12":
         rows = np.column_stack([np.arange(20) / 10, np.zeros((20, 6))])
-        path = place / "logs" / number / "a.csv"
+        path = secret / "logs" / number / "a.csv"
         np.savetxt(path, rows, delimiter=",", header=head, comments="")
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    return place
+    return secret
 
 
 def contains_folder(path: Path) -> bool:
@@ -134,7 +134,7 @@ def test_a_notebook_shows_no_folder(private: Path) -> None:
     """Representations of an arm and a result name the file only."""
     arm = library.load(private / "arms/my.yaml")
     states = library.States(trajectory=str(private / "logs/1/a.csv"))
-    found = library.answer(arm, library.Question("inverse"), states, notify=lambda *_: None)
-    shown = [repr(arm), arm._repr_html_(), repr(found), found._repr_html_()]
+    result = library.answer(arm, library.Question("inverse"), states, notify=lambda *_: None)
+    shown = [repr(arm), arm._repr_html_(), repr(result), result._repr_html_()]
     assert "my.yaml" in shown[0]
     assert [text for text in shown if SECRET in text] == []

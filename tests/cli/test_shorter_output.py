@@ -61,15 +61,15 @@ def test_a_file_has_only_the_named_arrays(tmp_path: Path) -> None:
     run_ok(*command, "--distances", "-o", full)
     run_ok(*command, "--only", "poles", "--only", "damping", "-o", some)
     run_ok(*command, "--only", "controllability_distance", "-o", far)
-    found = {}
+    by_path = {}
     for path in (full, some, far):
         with np.load(path) as arrays:
-            found[path] = {name: arrays[name] for name in arrays.files}
-    assert set(found[some]) - {"joints", "meta"} == {"poles", "damping", "time"}
-    assert set(found[far]) - {"joints", "meta"} == {"controllability_distance", "time"}
+            by_path[path] = {name: arrays[name] for name in arrays.files}
+    assert set(by_path[some]) - {"joints", "meta"} == {"poles", "damping", "time"}
+    assert set(by_path[far]) - {"joints", "meta"} == {"controllability_distance", "time"}
     for each in (some, far):
-        names = set(found[each]) - {"meta"}
-        assert all(np.array_equal(found[each][name], found[full][name]) for name in names)
+        names = set(by_path[each]) - {"meta"}
+        assert all(np.array_equal(by_path[each][name], by_path[full][name]) for name in names)
     assert "same" in run_ok("check", some).out
     assert "same" in run_ok("check", full).out
 
@@ -78,7 +78,7 @@ def test_a_file_has_only_the_named_arrays(tmp_path: Path) -> None:
     with np.load(far) as arrays:
         names = {"poles", "controllability_distance"}
         assert {*arrays.files} - {"joints", "meta", "time"} == names
-        assert all(np.array_equal(arrays[name], found[full][name]) for name in names)
+        assert all(np.array_equal(arrays[name], by_path[full][name]) for name in names)
     wrong = robolin(*command, "--only", "poles,distance", "-o", far)
     assert "--only: array 'distance' not found" in wrong.err
     assert "controllability_distance, observability_distance" in " ".join(wrong.err.split())
@@ -92,13 +92,13 @@ def test_a_summary_has_the_extremes_of_all_rows(tmp_path: Path, chunk: str) -> N
     lines = [f"{0.1 * i},{a},{b}" for i, (a, b) in enumerate(q)]
     motion.write_text("\n".join(["time,shoulder/position,elbow/position", *lines]))
     command = ("mass-matrix", "two-link", "--trajectory", motion, "--chunk-rows", chunk)
-    found = json.loads(run_ok(*command, "--summary", "--format", "json").out)
+    extremes = json.loads(run_ok(*command, "--summary", "--format", "json").out)
     values = library.mass_matrix(library.load("two-link"), q)
-    (summary,) = found["arrays"]
+    (summary,) = extremes["arrays"]
     names = ("shoulder", "elbow")
-    assert found["rows"] == 10
-    for key, place in (("smallest", values.argmin()), ("largest", values.argmax())):
-        row, i, j = np.unravel_index(place, values.shape)
+    assert extremes["rows"] == 10
+    for key, index in (("smallest", values.argmin()), ("largest", values.argmax())):
+        row, i, j = np.unravel_index(index, values.shape)
         assert summary[key]["value"] == values[row, i, j]
         assert summary[key]["entry"] == f"mass_matrix/{names[i]}/{names[j]}"
         assert summary[key]["row"] == row + 1

@@ -21,16 +21,16 @@ def columns(text: str) -> dict[str, np.ndarray]:
 
 def test_columns_are_those_of_the_library() -> None:
     """Every column of the output has the bits of `robolin.simulate`."""
-    found = columns(run_ok(*FALL, "--every", "20").out)
+    motion = columns(run_ok(*FALL, "--every", "20").out)
     true = library.simulate(library.load("two-link"), [1, -0.5], [0, 1], duration=0.1, every=20)
 
-    assert np.array_equal(found["time"], true.time)
+    assert np.array_equal(motion["time"], true.time)
     for i, joint in enumerate(("shoulder", "elbow")):
         for word, name in (("position", "q"), ("velocity", "qd"), ("acceleration", "qdd")):
-            assert np.array_equal(found[f"{joint}/{word}"], getattr(true, name)[:, i])
+            assert np.array_equal(motion[f"{joint}/{word}"], getattr(true, name)[:, i])
     for name in ("kinetic_energy", "potential_energy", "work", "energy_error"):
-        assert np.array_equal(found[name], getattr(true, name))
-    assert "lyapunov" not in found
+        assert np.array_equal(motion[name], getattr(true, name))
+    assert "lyapunov" not in motion
 
 
 @pytest.mark.parametrize("extension", ["csv", "npz", "parquet"])
@@ -90,11 +90,11 @@ def test_pose_control_from_the_command_line() -> None:
         *("--control", "pose", "--target", target, "--gain", "8"),
         *("--position-gain", "300", "--orientation-gain", "10,12,14"),
     )
-    found = columns(ran.out)
+    motion = columns(ran.out)
 
-    assert found["position_error"][-1] < 0.8 * found["position_error"][0]
-    assert found["lyapunov"][-1] < 0.8 * found["lyapunov"][0]
-    assert (np.diff(found["lyapunov"]) < 0.0).all()
+    assert motion["position_error"][-1] < 0.8 * motion["position_error"][0]
+    assert motion["lyapunov"][-1] < 0.8 * motion["lyapunov"][0]
+    assert (np.diff(motion["lyapunov"]) < 0.0).all()
 
 
 def test_saturated_torques_are_reported(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_motion_that_diverges_after_the_first_part_leaves_no_file(
     """Rows that were already computed are not kept."""
     monkeypatch.setattr("robolin.queries.simulate_answer._NUMBERS_PER_PART", 16)
     pulled = ("simulate", "two-link", "--q", "1,-0.5", "--control", "pd", "--kd", "3000")
-    found = robolin(*pulled, "--duration", "1", "-o", tmp_path / "motion.csv")
-    assert found.code == 3
-    assert "diverged" in found.err
+    ran = robolin(*pulled, "--duration", "1", "-o", tmp_path / "motion.csv")
+    assert ran.code == 3
+    assert "diverged" in ran.err
     assert not list(tmp_path.iterdir())

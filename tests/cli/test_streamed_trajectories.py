@@ -69,8 +69,8 @@ def stored(path: Path, columns: dict[str, np.ndarray], time: np.ndarray | None =
 def numbers(path: Path) -> np.ndarray:
     """All columns of a result with a vector, time first."""
     if path.suffix == ".npz":
-        found = read_result(path).arrays
-        return np.column_stack([found["time"], found["tau"]])
+        arrays = read_result(path).arrays
+        return np.column_stack([arrays["time"], arrays["tau"]])
     if path.suffix == ".csv":
         return polars.read_csv(path).to_numpy()
     return polars.read_parquet(path).to_numpy()
@@ -203,12 +203,12 @@ def test_bad_rows_may_be_nan(tmp_path: Path, rows: int, source: str, target: str
     flags = ["--on-bad-row", "nan", "-o", str(tmp_path / f"tau.{target}")]
     ran = run_ok("inverse", "two-link", "--trajectory", file, *flags)
 
-    found = numbers(tmp_path / f"tau.{target}")
+    torques = numbers(tmp_path / f"tau.{target}")
     fine = [row for row in range(rows) if row not in bad]
     expected = library.inverse(library.load("two-link"), **motion(rows))
-    np.testing.assert_array_equal(found[fine, 1:], expected[fine])
-    assert np.isnan(found[list(bad), 1:]).all()
-    np.testing.assert_array_equal(found[:, 0], times)
+    np.testing.assert_array_equal(torques[fine, 1:], expected[fine])
+    assert np.isnan(torques[list(bad), 1:]).all()
+    np.testing.assert_array_equal(torques[:, 0], times)
     assert ran.err == f"warning: motion.{source}: 3 rows without a result, written as NaN\n"
 
 
@@ -276,11 +276,11 @@ def test_json_of_many_rows_reads_back(tmp_path: Path) -> None:
     """Arrays that waited for the last row come out as nested lists, exactly."""
     file = stored(tmp_path / "motion.npz", motion(3000), np.arange(3000) / 7)
     run_ok("mass-matrix", "two-link", "--trajectory", file, "-o", tmp_path / "r.json", "-q")
-    found = json.loads((tmp_path / "r.json").read_text())
+    document = json.loads((tmp_path / "r.json").read_text())
 
     expected = library.mass_matrix(library.load("two-link"), motion(3000)["q"])
-    assert found["results"]["mass_matrix"] == expected.tolist()
-    assert found["time"] == (np.arange(3000) / 7).tolist()
+    assert document["results"]["mass_matrix"] == expected.tolist()
+    assert document["time"] == (np.arange(3000) / 7).tolist()
 
 
 @pytest.mark.slow

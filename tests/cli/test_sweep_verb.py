@@ -18,8 +18,8 @@ _TURNED = "panda_joint1=45"
 @pytest.mark.parametrize("joined", [True, False])
 def test_each_row_is_the_result_of_one_value(joined: bool) -> None:
     """Each row of a sweep has the bits of the result for its value alone."""
-    given = ["--payload", "lower:0,1,2.5@0.1,0,0"]
-    flags = ["=".join(given)] if joined else given
+    payload = ["--payload", "lower:0,1,2.5@0.1,0,0"]
+    flags = ["=".join(payload)] if joined else payload
     swept = run_ok("sweep", "inverse", "two-link", *flags, "--q", "0.3,-0.7")
     assert swept.rows[0] == ["payload", "shoulder/effort", "elbow/effort"]
     for mass, row in zip(MASSES, swept.numbers, strict=True):
@@ -79,11 +79,11 @@ def test_invalid_sweeps_are_rejected(args: tuple[str, ...], message: str) -> Non
     assert message in ran.err
 
 
-@pytest.mark.parametrize("given", ["tip:0,1,2", ("tip", [0, 1, 2])])
-def test_python_gives_the_same_sweep(given: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize("payload", ["tip:0,1,2", ("tip", [0, 1, 2])])
+def test_python_gives_the_same_sweep(payload: object, tmp_path: Path) -> None:
     """A sweep has the same bytes from Python and from the command line."""
     arm = library.load("two-link", damping=False)
-    swept = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload=given)
+    swept = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload=payload)
     library.write(swept, tmp_path / "python.npz")
     flags = ("--no-damping", "--payload", "tip:0,1,2", "--q", "0.3,-0.7")
     run_ok("sweep", "inverse", "two-link", *flags, "-o", tmp_path / "command.npz")
@@ -212,9 +212,9 @@ def test_a_sweep_is_drawn_over_its_values(tmp_path: Path) -> None:
 def test_the_contract_has_only_lines_common_to_all_values() -> None:
     """A line that differs from value to value, such as the payload, is not in the contract."""
     arm = library.load("two-link")
-    found = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload="lower:0,1,2")
+    swept = library.sweep(arm, "inverse", library.States(q=[0.3, -0.7]), payload="lower:0,1,2")
     alone = library.answer(arm, "inverse", library.States(q=[0.3, -0.7]))
     assert "payload" in alone.contract
-    assert "payload" not in found.contract
+    assert "payload" not in swept.contract
     same = {key: alone.contract[key] for key in ("gravity", "joints", "state", "damping")}
-    assert {key: found.contract[key] for key in same} == same
+    assert {key: swept.contract[key] for key in same} == same

@@ -124,8 +124,8 @@ def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, n
     def run(columns: dict[str, np.ndarray]) -> tuple[list[list[float]], str, str]:
         file = sheet(tmp_path / "motion.csv", columns)
         csv = run_ok("linearize-forward", "two-link", "--trajectory", file)
-        found = run_ok("linearize-forward", "two-link", "--trajectory", file, "--format", "json")
-        return csv.numbers, json.loads(found.out)["meta"]["contract"]["torque"], csv.err
+        ran = run_ok("linearize-forward", "two-link", "--trajectory", file, "--format", "json")
+        return csv.numbers, json.loads(ran.out)["meta"]["contract"]["torque"], csv.err
 
     efforts, contract_efforts, _ = run({**state, "effort": tau})
     both, _, note = run({**state, "effort": tau, "acceleration": motion["acceleration"]})
@@ -143,13 +143,13 @@ def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, n
 def test_inputs_are_recorded(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
     """The provenance has both files by base name, and the flags do not reveal folders."""
     file = sheet(tmp_path / "motion.csv", motion)
-    found = json.loads(run_ok("inverse", "two-link", "--trajectory", file, "--format", "json").out)[
+    meta = json.loads(run_ok("inverse", "two-link", "--trajectory", file, "--format", "json").out)[
         "meta"
     ]
 
-    assert set(found["inputs"]) == {"two-link", "motion.csv"}
-    assert found["options"] == {"arm": "two-link", "trajectory": "motion.csv"}
-    assert str(tmp_path) not in json.dumps(found)
+    assert set(meta["inputs"]) == {"two-link", "motion.csv"}
+    assert meta["options"] == {"arm": "two-link", "trajectory": "motion.csv"}
+    assert str(tmp_path) not in json.dumps(meta)
 
 
 @pytest.mark.parametrize(

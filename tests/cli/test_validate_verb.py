@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found(*args: str) -> dict[str, set[str]]:
+def ids_by_file(*args: str) -> dict[str, set[str]]:
     """The ids found in each file."""
     files = json.loads(robolin("validate", *args, "--format", "json").out)
     return {
@@ -46,7 +46,7 @@ def found(*args: str) -> dict[str, set[str]]:
 
 def test_many_files_and_patterns(folder: Path) -> None:
     """Every file that is named or matched is validated, once, and one bad file is enough for 1."""
-    listed = found("one.urdf", "**/*.urdf", "panda", "one.urdf")
+    listed = ids_by_file("one.urdf", "**/*.urdf", "panda", "one.urdf")
 
     assert list(listed) == ["one.urdf", "old/three.urdf", "two.urdf", "panda"]
     assert listed["two.urdf"] == listed["old/three.urdf"]
@@ -66,7 +66,7 @@ def test_a_pattern_without_files_is_rejected(folder: Path) -> None:
 
 def test_ignored_ids_do_not_count(folder: Path) -> None:
     """--ignore removes findings from the count and the exit code, and reports how many."""
-    every = sorted(found("one.urdf")["one.urdf"])
+    every = sorted(ids_by_file("one.urdf")["one.urdf"])
     ran = robolin("validate", "one.urdf", "--ignore", ",".join(every[:-1]), "--ignore", every[-1])
 
     assert ran.code == 0
@@ -91,13 +91,13 @@ def test_what_cannot_be_ignored(folder: Path, name: str, message: str) -> None:
 
 def test_settings_of_a_project(folder: Path) -> None:
     """robolin.toml ignores ids everywhere, or in the files that match, from its own folder."""
-    ids = sorted(found("one.urdf")["one.urdf"])
+    ids = sorted(ids_by_file("one.urdf")["one.urdf"])
     (folder / "robolin.toml").write_text(
         f'[validate]\nignore = ["{ids[0]}"]\n[validate.per-file-ignores]\n"old/*" = {ids[1:]}\n'
     )
 
-    assert found("one.urdf")["one.urdf"] == set(ids[1:])
-    assert found("old/three.urdf")["old/three.urdf"] == set()
+    assert ids_by_file("one.urdf")["one.urdf"] == set(ids[1:])
+    assert ids_by_file("old/three.urdf")["old/three.urdf"] == set()
     assert robolin("validate", "old/three.urdf").code == 0
 
 
@@ -210,11 +210,11 @@ def test_sarif_has_rules_locations_and_suppressions(folder: Path) -> None:
 
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        place = result["locations"][0]["physicalLocation"]
-        assert place["artifactLocation"]["uri"] == "one.urdf"
-        assert place["region"]["startLine"] > 0
+        location = result["locations"][0]["physicalLocation"]
+        assert location["artifactLocation"]["uri"] == "one.urdf"
+        assert location["region"]["startLine"] > 0
         assert ("suppressions" in result) == (result["ruleId"] == "negative-mass")
-    assert {rule["id"] for rule in rules} == found("one.urdf")["one.urdf"]
+    assert {rule["id"] for rule in rules} == ids_by_file("one.urdf")["one.urdf"]
 
 
 def test_a_file_and_standard_output_together(folder: Path) -> None:

@@ -26,8 +26,8 @@ STATE = ["--q", typed(Q), "--qd", typed(QD)]
 
 
 def document(*args: str | Path, stdin: bytes = b"") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_ok(*args, "--format", "json", stdin=stdin).out)
-    return found
+    printed: dict[str, Any] = json.loads(run_ok(*args, "--format", "json", stdin=stdin).out)
+    return printed
 
 
 def test_inverse_is_the_librarys() -> None:
@@ -54,15 +54,15 @@ def test_linearizations_are_the_librarys() -> None:
     inverse = document("linearize-inverse", "panda", *STATE, "--qdd", typed(QDD))["results"]
     forward = document("linearize-forward", "panda", *STATE, "--tau", typed(TAU))["results"]
 
-    for found, expected in (
+    for computed, expected in (
         (inverse, library.linearize_inverse(arm, Q, QD, QDD)),
         (forward, library.linearize_forward(arm, Q, QD, TAU)),
     ):
-        assert found == {name: getattr(expected, name).tolist() for name in found}
+        assert computed == {name: getattr(expected, name).tolist() for name in computed}
         point = {"q", "qd", "qdd", "tau", "arm"}
         # derivatives that were not requested, such as those by prescribed motion, are not there
         there = {name for name, value in vars(expected).items() if value is not None}
-        assert there - set(found) <= point, "everything else is listed"
+        assert there - set(computed) <= point, "everything else is listed"
 
 
 def test_perturbations_are_the_linearization_times_the_change() -> None:
@@ -71,21 +71,23 @@ def test_perturbations_are_the_linearization_times_the_change() -> None:
     model = library.linearize_forward(arm, Q, QD, TAU)
     dq, dtau = np.linspace(-1, 1, 7), np.eye(7)[2]
     change = ["--perturb", f"dq={typed(dq.tolist())}", "--perturb", "dtau=panda_joint3=1"]
-    found = document("linearize-forward", "panda", *STATE, "--tau", typed(TAU), *change)["results"]
+    results = document("linearize-forward", "panda", *STATE, "--tau", typed(TAU), *change)[
+        "results"
+    ]
 
-    assert list(found) == ["dqdd"]
+    assert list(results) == ["dqdd"]
     expected = model.dqdd_dq @ dq + model.dqdd_dtau @ dtau
-    np.testing.assert_allclose(found["dqdd"], expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(results["dqdd"], expected, rtol=0, atol=1e-11)
 
 
 def test_mass_matrix_flags_add_their_arrays() -> None:
     """The mass matrix is always there, followed by the requested arrays."""
     arm = library.load("panda")
     flags = ["--inverse", "--factor", "--derivative", "--coriolis"]
-    found = document("mass-matrix", "panda", *STATE, *flags)["results"]
+    results = document("mass-matrix", "panda", *STATE, *flags)["results"]
 
     assert list(document("mass-matrix", "panda")["results"]) == ["mass_matrix"]
-    assert list(found) == [
+    assert list(results) == [
         "mass_matrix",
         "mass_matrix_inverse",
         "factor",
@@ -94,8 +96,8 @@ def test_mass_matrix_flags_add_their_arrays() -> None:
         "dmass_matrix_dq",
         "coriolis_matrix",
     ]
-    assert found["coriolis_matrix"] == library.coriolis_matrix(arm, Q, QD).tolist()
-    assert np.shape(found["dmass_matrix_dq"]) == (7, 7, 7)
+    assert results["coriolis_matrix"] == library.coriolis_matrix(arm, Q, QD).tolist()
+    assert np.shape(results["dmass_matrix_dq"]) == (7, 7, 7)
 
 
 @pytest.mark.parametrize(
@@ -166,21 +168,21 @@ def test_linearize_forward_uses_given_torques_or_accelerations() -> None:
 
 def test_the_contract_has_state_torque_and_algorithm() -> None:
     """The contract lists given inputs, inputs taken as zero, and the algorithm."""
-    found = document("forward", "two-link", "--q", "0,1")["meta"]["contract"]
+    contract = document("forward", "two-link", "--q", "0,1")["meta"]["contract"]
     table = run_ok("forward", "two-link", "--q", "0,1", "--format", "table", "--assumptions").out
 
-    assert found["state"] == "q given, qd zero"
-    assert found["torque"] == "zero (not given)"
-    assert found["algorithm"] == "articulated bodies, O(n)"
-    assert all(str(found[key]) in table for key in ("gravity", "state", "torque", "algorithm"))
+    assert contract["state"] == "q given, qd zero"
+    assert contract["torque"] == "zero (not given)"
+    assert contract["algorithm"] == "articulated bodies, O(n)"
+    assert all(str(contract[key]) in table for key in ("gravity", "state", "torque", "algorithm"))
 
 
 def test_the_algorithm_follows_the_arm_and_the_method() -> None:
     """Mimic joints make auto conventional; operator rejects them."""
-    found = document("linearize-forward", "panda-fingers")["meta"]["contract"]
+    contract = document("linearize-forward", "panda-fingers")["meta"]["contract"]
     refused = robolin("forward", "panda-fingers", "--method", "operator")
 
-    assert found["algorithm"] == "Algorithm 4, O(n³)"
+    assert contract["algorithm"] == "Algorithm 4, O(n³)"
     assert (refused.code, refused.out) == (3, "")
     assert "'panda_finger_joint2' mimics" in refused.err
 
@@ -240,10 +242,10 @@ def test_joint_order_applies_to_input_and_output() -> None:
 def test_an_arm_from_standard_input() -> None:
     """`-` reads the arm, and the provenance calls it stdin."""
     text = (Path(__file__).parents[2] / "models" / "two-link.yaml").read_bytes()
-    found = document("inverse", "-", stdin=text)
+    printed = document("inverse", "-", stdin=text)
 
-    assert found["results"] == document("inverse", "two-link")["results"]
-    assert list(found["meta"]["inputs"]) == ["stdin"]
+    assert printed["results"] == document("inverse", "two-link")["results"]
+    assert list(printed["meta"]["inputs"]) == ["stdin"]
 
 
 def test_quiet_and_verbose() -> None:

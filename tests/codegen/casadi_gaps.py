@@ -34,27 +34,27 @@ RESULTS = {
 States = dict[str, Floats]
 
 
-def in_fifty_digits(question: ChosenQuestion, given: States, name: str) -> AnyArray:
+def in_fifty_digits(question: ChosenQuestion, inputs: States, name: str) -> AnyArray:
     """A result as decimals, states first."""
     columns = {
         each: np.array([ExactNumbers(column) for column in decimals(values.T)], dtype=object)
-        for each, values in given.items()
+        for each, values in inputs.items()
     }
-    algorithm, count = question.algorithm, len(given["q"])
+    algorithm, count = question.algorithm, len(inputs["q"])
     ran = run_on(question.parameters, algorithm.run, algorithm.gives, columns, exact)
     values = np.asarray(ran.arrays[name], dtype=object)
-    found = np.empty((count, *values.shape), dtype=object)
-    for place in np.ndindex(values.shape):
-        number = values[place]
-        found[(slice(None), *place)] = (
+    results = np.empty((count, *values.shape), dtype=object)
+    for index in np.ndindex(values.shape):
+        number = values[index]
+        results[(slice(None), *index)] = (
             number.value if isinstance(number, ExactNumbers) else Decimal(number)
         )
-    return found
+    return results
 
 
-def relative_error(found: AnyArray, expected: AnyArray) -> Floats:
+def relative_error(values: AnyArray, expected: AnyArray) -> Floats:
     """The largest error of every state relative to its largest entry."""
-    errors, sizes = (abs(each).reshape(len(each), -1) for each in (found - expected, expected))
+    errors, sizes = (abs(each).reshape(len(each), -1) for each in (values - expected, expected))
     return np.array([float(e.max() / s.max()) for e, s in zip(errors, sizes, strict=True)])
 
 
@@ -63,18 +63,18 @@ def gaps(arm: Arm, verb: str, states: int) -> Iterator[tuple[str, Floats, Floats
     frame = arm.links[-1].name if verb == "operational-space" else None
     question = chosen_question(arm, verb, frame=frame)
     function = robolin.casadi_function(arm, verb, frame=frame)
-    given = random_states(arm, question.algorithm.needs, states, DOUBLE)
-    results, unanswered = evaluate_rows(question.arm, verb, given, engine="python")
+    inputs = random_states(arm, question.algorithm.needs, states, DOUBLE)
+    results, unanswered = evaluate_rows(question.arm, verb, inputs, engine="python")
     rows = np.flatnonzero(np.asarray(unanswered) == 0)
-    given = {each: values[rows] for each, values in given.items()}
+    inputs = {each: values[rows] for each, values in inputs.items()}
     name, matrix = RESULTS[verb]
     own = results[name][rows]
-    by_state = (dict(zip(given, each, strict=True)) for each in zip(*given.values(), strict=True))
+    by_state = (dict(zip(inputs, each, strict=True)) for each in zip(*inputs.values(), strict=True))
     casadi = np.array([np.array(function(**each)[name]) for each in by_state]).reshape(own.shape)
-    inverted = robolin.mass_matrix(arm, given["q"]) if verb == "forward" else results[matrix][rows]
+    inverted = robolin.mass_matrix(arm, inputs["q"]) if verb == "forward" else results[matrix][rows]
     condition = np.linalg.cond(inverted)
     with fifty_digits():
-        true = in_fifty_digits(question, given, name)
+        true = in_fifty_digits(question, inputs, name)
         yield "CasADi from robolin", relative_error(casadi, own), condition
         yield "CasADi from the truth", relative_error(decimals(casadi), true), condition
         yield "robolin from the truth", relative_error(decimals(own), true), condition

@@ -20,8 +20,8 @@ KINDS = (("unrolled", "double"), ("loops", "double"), ("unrolled", "float"))
 
 def code_and_stack(verb: str, layout: str, real: str) -> tuple[int, int]:
     """Bytes of the program, and of the stack with what is called the deepest."""
-    with tempfile.TemporaryDirectory() as place:
-        folder, options = Path(place) / "made", {"layout": layout, "real": real, "states": 1}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, options = Path(temporary) / "made", {"layout": layout, "real": real, "states": 1}
         robolin.generate(robolin.load("panda"), [verb], folder, prefix="arm", **options)
         flags = ("-c", "-O2", "-fstack-usage")
         CORTEX_M7.compile(folder, "arm.c", into="arm.o", flags=flags)

@@ -68,19 +68,19 @@ def _errors(
 ) -> Iterator[Errors]:
     """Yield the error of every result, in the states where both have a result."""
     question = chosen_question(arm, verb, frame=frame)
-    given = random_states(arm, question.algorithm.needs, states, PRECISIONS["float"])
-    expected, unanswered = evaluate_rows(question.arm, verb, given, engine="compiled")
-    inputs = [values.astype(np.float32) for values in given.values()]
+    doubles = random_states(arm, question.algorithm.needs, states, PRECISIONS["float"])
+    expected, unanswered = evaluate_rows(question.arm, verb, doubles, engine="compiled")
+    inputs = [values.astype(np.float32) for values in doubles.values()]
     expected = {name: values.reshape(states, -1) for name, values in expected.items()}
-    found = {name: np.empty(values.shape, np.float32) for name, values in expected.items()}
+    computed = {name: np.empty(values.shape, np.float32) for name, values in expected.items()}
     function = getattr(library, f"arm_{verb.replace('-', '_')}")
     status = np.empty(states)
     for row in range(states):
-        places = (ctypes.c_void_p(each[row].ctypes.data) for each in (*inputs, *found.values()))
+        places = (ctypes.c_void_p(each[row].ctypes.data) for each in (*inputs, *computed.values()))
         status[row] = function(*places)
     both = (status == 0) & (np.asarray(unanswered) == 0)
     for name, values in expected.items():
-        pair = found[name][both], values[both]
+        pair = computed[name][both], values[both]
         # all states together: relative to the largest entry of any state
         anywhere = largest_error_of(*(each.reshape(1, -1) for each in pair))
         yield Errors(name, largest_error_of(*pair), anywhere, int(both.sum()))
@@ -97,8 +97,8 @@ def main() -> int:
     for title, arm in (each for name in args.arms.split(",") for each in query_dict(name)):
         verbs = supported_verbs(arm, "float") if args.verbs == "all" else args.verbs.split(",")
         for layout in args.layouts.split(","):
-            with tempfile.TemporaryDirectory() as place:
-                folder = Path(place) / "made"
+            with tempfile.TemporaryDirectory() as temporary:
+                folder = Path(temporary) / "made"
                 for verb, error in largest_errors(arm, verbs, layout, args.states, folder):
                     print(f"{title}, {layout}, {verb}: {error}", flush=True)
                     worst = max(worst, error.there)

@@ -24,9 +24,9 @@ def casadi():
     return pytest.importorskip("casadi")
 
 
-def relative_error(found, expected: np.ndarray) -> float:
+def relative_error(computed, expected: np.ndarray) -> float:
     """The largest error relative to the largest entry."""
-    values = np.array(found).reshape(expected.shape)
+    values = np.array(computed).reshape(expected.shape)
     return float(np.abs(values - expected).max() / max(np.abs(expected).max(), 1e-300))
 
 
@@ -41,10 +41,10 @@ def test_values_are_robolins(verb: str, sprung: bool) -> None:
     plain = with_follower(random_arm(61, 4, tree=True, armature=True, damping=True))
     arm = with_springs(plain) if sprung else plain
     function = robolin.casadi_function(arm, verb)
-    given = np.random.default_rng(2).uniform(-1.0, 1.0, (function.n_in(), arm.n))
-    found = function.call([*given])
-    expected = getattr(robolin, verb.replace("-", "_"))(arm, *given)
-    for name, value in zip(function.name_out(), found, strict=True):
+    inputs = np.random.default_rng(2).uniform(-1.0, 1.0, (function.n_in(), arm.n))
+    computed = function.call([*inputs])
+    expected = getattr(robolin, verb.replace("-", "_"))(arm, *inputs)
+    for name, value in zip(function.name_out(), computed, strict=True):
         assert relative_error(value, getattr(expected, name, expected)) < 1e-13
 
 
@@ -64,12 +64,12 @@ def test_every_verb_is_a_function() -> None:
             continue
         made.append(verb)
         assert tuple(function.name_in()) == question.algorithm.needs
-        given = np.random.default_rng(4).uniform(-1.0, 1.0, (function.n_in(), arm.n))
-        values = dict(zip(function.name_in(), given, strict=True))
+        inputs = np.random.default_rng(4).uniform(-1.0, 1.0, (function.n_in(), arm.n))
+        values = dict(zip(function.name_in(), inputs, strict=True))
         expected = carried_out(question.unrolled(question.parameters), values, C_LIBRARY)
-        for name, value in zip(function.name_out(), function.call([*given]), strict=True):
-            found = np.array(value).reshape(expected[name].shape) + 0.0
-            assert found.tobytes() == expected[name].tobytes(), (verb, name)
+        for name, value in zip(function.name_out(), function.call([*inputs]), strict=True):
+            computed = np.array(value).reshape(expected[name].shape) + 0.0
+            assert computed.tobytes() == expected[name].tobytes(), (verb, name)
     assert len(made) > 25
 
 
@@ -87,15 +87,15 @@ def test_differences_of_sines_grow_with_the_condition(verb: str) -> None:
     frame = arm.links[-1].name if verb in ABOUT_A_FRAME else None
     question = chosen_question(arm, verb, frame=frame)
     function = robolin.casadi_function(arm, verb, frame=frame)
-    given = random_states(arm, function.name_in(), 30, DOUBLE)
-    expected = evaluate(question.arm, verb, given, engine="python")
-    name, other = ("qdd", robolin.mass_matrix(arm, given["q"]))
+    inputs = random_states(arm, function.name_in(), 30, DOUBLE)
+    expected = evaluate(question.arm, verb, inputs, engine="python")
+    name, other = ("qdd", robolin.mass_matrix(arm, inputs["q"]))
     if verb == "operational-space":
         name, other = "operational_inertia", expected["operational_inertia_inverse"]
     gaps = []
     for row, condition in enumerate(np.linalg.cond(other)):
-        found = function(**{each: values[row] for each, values in given.items()})[name]
-        gaps.append(relative_error(found, expected[name][row]) / condition)
+        computed = function(**{each: values[row] for each, values in inputs.items()})[name]
+        gaps.append(relative_error(computed, expected[name][row]) / condition)
     assert max(gaps) <= 4.0 * np.finfo(float).eps
     assert max(gaps) > 0.0
 
@@ -108,12 +108,13 @@ def test_joints_can_be_prescribed() -> None:
     assert function.name_in() == ["q", "qd", "tau_given", "qdd_given"]
     assert function.name_out() == ["qdd", "tau"]
     q, qd, tau, qdd = [0.3, -0.7], [0.5, -1.2], [1.0, 0.0], [0.0, 2.0]
-    found, needed = (np.array(each).ravel() for each in function(q, qd, tau, qdd))
+    accelerations, needed = (np.array(each).ravel() for each in function(q, qd, tau, qdd))
     # a well-conditioned arm: some units of the last place
     assert (
-        relative_error(found, robolin.forward(arm, q, qd, tau, prescribe="elbow", qdd=qdd)) < 1e-14
+        relative_error(accelerations, robolin.forward(arm, q, qd, tau, prescribe="elbow", qdd=qdd))
+        < 1e-14
     )
-    assert relative_error(needed, robolin.inverse(arm, q, qd, found)) < 1e-14
+    assert relative_error(needed, robolin.inverse(arm, q, qd, accelerations)) < 1e-14
 
 
 def test_the_global_simplification_setting_is_kept() -> None:
@@ -143,8 +144,8 @@ def test_derivatives_of_forward_dynamics_are_the_linear_model() -> None:
     outputs = [qdd, *(ca.jacobian(qdd, each) for each in (tau, qd, q))]
     differentiated = ca.Function("differentiated", symbols, outputs)
     state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, arm.n))
-    for found, own in zip(differentiated.call([*state]), model.call([*state]), strict=True):
-        assert relative_error(found, np.array(own)) < 1e-10
+    for derivative, own in zip(differentiated.call([*state]), model.call([*state]), strict=True):
+        assert relative_error(derivative, np.array(own)) < 1e-10
     assert model.n_instructions() < differentiated.n_instructions()
 
 
@@ -157,9 +158,9 @@ def test_it_can_be_optimized_with() -> None:
     tau = opti.variable(arm.n)
     opti.minimize(ca.sumsqr(forward(q, [0.0, 0.0], tau)))
     opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-12})
-    found = np.array(opti.solve().value(tau))
+    optimum = np.array(opti.solve().value(tau))
     # the minimum is flat: its place is known to the root of what its value is known to
-    assert relative_error(found, robolin.inverse(arm, q)) < 1e-6
+    assert relative_error(optimum, robolin.inverse(arm, q)) < 1e-6
 
 
 def test_a_model_for_acados_is_made_of_it() -> None:

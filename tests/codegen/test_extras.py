@@ -265,11 +265,11 @@ def test_a_mex_function_names_the_joint_without_inertia(tmp_path: Path) -> None:
     verbs = ["forward", "mass-matrix-derivative"]
     robolin.generate(arm, verbs, tmp_path, extras=["mex"], states=1)
     (tmp_path / "mex.h").write_text(_MEX)
-    found = [*map(float, called("forward", 4, 0.7).split())]
-    assert found == robolin.forward(arm, [0.3, 0.7], *moving).tolist()
-    found = [*map(float, called("mass-matrix-derivative", 2, 0.7).split())]
+    computed = [*map(float, called("forward", 4, 0.7).split())]
+    assert computed == robolin.forward(arm, [0.3, 0.7], *moving).tolist()
+    computed = [*map(float, called("mass-matrix-derivative", 2, 0.7).split())]
     expected = robolin.mass_matrix_derivative(arm, [0.3, 0.7])
-    assert found == expected.ravel(order="F").tolist()
+    assert computed == expected.ravel(order="F").tolist()
     with pytest.raises(robolin.RobolinError, match="joint 'turn' moves no inertia"):
         robolin.forward(arm, [0.3, 0.0], *moving)
     error = called("forward", 4, 0.0)

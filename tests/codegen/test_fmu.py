@@ -79,9 +79,9 @@ def test_the_sources_are_strict(compiler: str, folder: Path, tmp_path: Path) -> 
     for fmi in (2, 3):
         with zipfile.ZipFile(folder / f"two_link_fmi{fmi}.fmu") as archive:
             archive.extract("sources/two_link.c", tmp_path / str(fmi))
-        place = tmp_path / str(fmi) / "sources"
+        sources = tmp_path / str(fmi) / "sources"
         flags = ("-c", "-O1", "-Wno-unused-parameter")
-        EVERY[compiler].compile(place, "two_link.c", into="x.o", flags=flags)
+        EVERY[compiler].compile(sources, "two_link.c", into="x.o", flags=flags)
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -94,10 +94,10 @@ def built(
     for needed in ("cmake", "cc"):
         if shutil.which(needed) is None:
             pytest.skip(f"{needed} is not installed")
-    place, temporary = (tmp_path_factory.mktemp(name) for name in ("unit", "build"))
-    fmpy.extract(folder / f"two_link_fmi{request.param}.fmu", unzipdir=place)
-    build.build_platform_binary(place, build_dir=temporary)
-    return str(place)
+    unit, temporary = (tmp_path_factory.mktemp(name) for name in ("unit", "build"))
+    fmpy.extract(folder / f"two_link_fmi{request.param}.fmu", unzipdir=unit)
+    build.build_platform_binary(unit, build_dir=temporary)
+    return str(unit)
 
 
 @pytest.mark.slow

@@ -153,8 +153,8 @@ def test_hostile_names_stay_harmless(arm: Arm, tmp_path: Path) -> None:
     robolin.generate(odd, ["inverse"], tmp_path / "made")
     GCC.checked(tmp_path / "made", "arm_2_arms")
     library = loaded(tmp_path / "made", "arm_2_arms")
-    found = (ctypes.c_char_p * 2).in_dll(library, "arm_2_arms_joint_names")
-    assert [name.decode() for name in found] == list(names)
+    stored = (ctypes.c_char_p * 2).in_dll(library, "arm_2_arms_joint_names")
+    assert [name.decode() for name in stored] == list(names)
 
 
 # ISO C99, 5.2.1.1
@@ -165,9 +165,9 @@ TRIGRAPHS = tuple(f"??{each}" for each in "=(/)'<!>-")
 def test_comments_have_no_trigraph(end: str) -> None:
     """Question marks in names, however many, form none of the nine trigraphs in a comment."""
     for count in range(5):
-        found = comment_text(f"a{'?' * count}{end} b{end}")
-        assert not any(each in found for each in TRIGRAPHS)
-        assert found.replace(" ", "") == f"a{'?' * count}{end}b{end}"
+        comment = comment_text(f"a{'?' * count}{end} b{end}")
+        assert not any(each in comment for each in TRIGRAPHS)
+        assert comment.replace(" ", "") == f"a{'?' * count}{end}b{end}"
 
 
 def test_generated_files_have_no_trigraph(arm: Arm, tmp_path: Path) -> None:
@@ -200,13 +200,13 @@ def test_failures_return_a_status_and_nan(layout: str, tmp_path: Path) -> None:
     robolin.generate(arm, ["forward"], tmp_path / "made", layout=layout)
     forward = loaded(tmp_path / "made", "two_link").two_link_forward
     for q, status in (((0.3, -0.7), 0), ((0.3, 2.0**21), -1), ((math.nan, 0.0), -1)):
-        found = numbers(7.0, 7.0)
-        assert forward(numbers(*q), numbers(), numbers(1.0, 2.0), found) == status
+        computed = numbers(7.0, 7.0)
+        assert forward(numbers(*q), numbers(), numbers(1.0, 2.0), computed) == status
         if status:
-            assert np.isnan(list(found)).all()
+            assert np.isnan(list(computed)).all()
         else:
             expected = robolin.forward(arm, q, tau=[1.0, 2.0])
-            assert np.array(list(found)).tobytes() == expected.tobytes()
+            assert np.array(list(computed)).tobytes() == expected.tobytes()
     with pytest.raises(RobolinError, match="moves no inertia"):
         robolin.generate(loose, ["forward"], tmp_path / "loose", layout=layout)
 
@@ -232,7 +232,7 @@ def test_the_stack_is_as_small_as_stated(
     flags = ("-c", level, "-fstack-usage")
     EVERY[compiler].compile(folder, "arm.c", into="arm.o", flags=flags)
     lines = [line.split("\t") for line in (folder / "arm.su").read_text().splitlines()]
-    taken = {place.rsplit(":")[-1]: int(size) for place, size, _ in lines}
+    taken = {location.rsplit(":")[-1]: int(size) for location, size, _ in lines}
     own = max((size for name, size in taken.items() if "sine" in name), default=0)
     for verb in verbs:
         stated = re.findall(rf"{verb.upper()}_STACK \((\d+) \* sizeof\(double\)", header)

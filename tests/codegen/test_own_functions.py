@@ -39,8 +39,8 @@ def test_sines_of_floats_are_as_exact_as_floats(span: float) -> None:
 def test_tanh_of_floats_is_nearly_exact() -> None:
     """Friction is smoothed within 2⁻²⁰ in single precision, far out too."""
     x = np.linspace(-30.0, 30.0, 4001).astype(np.float32)
-    found = tanh_in(FLOAT, _Single(x)).values
-    assert np.abs(found - np.tanh(x.astype(float))).max() < 2.0**-20
+    computed = tanh_in(FLOAT, _Single(x)).values
+    assert np.abs(computed - np.tanh(x.astype(float))).max() < 2.0**-20
 
 
 class _Single:

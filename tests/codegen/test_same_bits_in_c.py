@@ -24,14 +24,14 @@ SHORT, LONG = ["inverse", "forward", "mass-matrix"], ["linearize-forward"]
 
 def verbs_of(arm: Arm) -> list[str]:
     """The verbs that have a result on the arm, which has fewer than six joints."""
-    found = []
+    verbs = []
     for verb in QUESTIONS:
         try:
             chosen_question(arm, verb, frame=arm.links[-1].name)
-            found.append(verb)
+            verbs.append(verb)
         except RobolinError:
             pass
-    return [verb for verb in found if verb != "operational-space"]
+    return [verb for verb in verbs if verb != "operational-space"]
 
 
 @pytest.mark.slow

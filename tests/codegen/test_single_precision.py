@@ -31,13 +31,13 @@ from tests.robots import arm_name, random_arm, with_follower, with_wrench
 
 def questions_to(arm: Arm) -> list[ChosenQuestion]:
     """Every question that has a result on the arm."""
-    found = []
+    questions = []
     for verb in QUESTIONS:
         try:
-            found.append(chosen_question(arm, verb, frame=arm.links[-1].name))
+            questions.append(chosen_question(arm, verb, frame=arm.links[-1].name))
         except RobolinError:
             continue
-    return found
+    return questions
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_the_link_that_carries_the_inertial_frame_changes_no_result(arm: Arm) ->
     assert len(questions) > 8
     for question in questions:
         algorithm = question.algorithm
-        given = random_states(arm, algorithm.needs, 3, DOUBLE)
+        inputs = random_states(arm, algorithm.needs, 3, DOUBLE)
         still, seated = (
-            run_on(replace(question.parameters, seat=seat), algorithm.run, algorithm.gives, given)
+            run_on(replace(question.parameters, seat=seat), algorithm.run, algorithm.gives, inputs)
             for seat in (0, 1)
         )
         for name, expected in still.arrays.items():
@@ -89,10 +89,10 @@ def test_absolute_errors_remain_where_a_result_vanishes() -> None:
     question = chosen_question(arm, "linearize-inverse")
     bends = np.array([np.pi / 2, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5], dtype=np.float32).astype(float)
     moving = np.tile([0.75, -1.25], (len(bends), 1))
-    given = {"q": np.column_stack([np.full(len(bends), 0.25), bends]), "qd": moving, "qdd": moving}
-    expected = evaluate(arm, "linearize-inverse", given, engine="python")["dtau_dqd"]
-    found = floats.emulate_float32(question, given)["dtau_dqd"]
-    sizes, errors = (np.abs(x).max(axis=(1, 2)) for x in (expected, found - expected))
+    inputs = {"q": np.column_stack([np.full(len(bends), 0.25), bends]), "qd": moving, "qdd": moving}
+    expected = evaluate(arm, "linearize-inverse", inputs, engine="python")["dtau_dqd"]
+    dtau_dqd = floats.emulate_float32(question, inputs)["dtau_dqd"]
+    sizes, errors = (np.abs(x).max(axis=(1, 2)) for x in (expected, dtau_dqd - expected))
     # some tens of operations on numbers of this size
     np.testing.assert_allclose(sizes, 1.25 * np.sin(bends), rtol=0.0, atol=1e-14)
     assert errors.max() < 4.0 * FLOAT.ulp * 1.25
@@ -107,13 +107,13 @@ def test_emulated_floats_equal_the_c_program(tmp_path: Path) -> None:
     GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O0"))
     call = ctypes.CDLL(str(folder / "lib.so")).arm_diagonalize
     question = chosen_question(arm, "diagonalize")
-    given, _ = valid_states(question, "auto", 50, FLOAT)
-    expected = floats.emulate_float32(question, given)
+    doubles, _ = valid_states(question, "auto", 50, FLOAT)
+    expected = floats.emulate_float32(question, doubles)
     for row in range(50):
-        inputs = [values[row].astype(np.float32) for values in given.values()]
-        found = [np.empty(values.shape[1:], np.float32) for values in expected.values()]
-        assert call(*(ctypes.c_void_p(each.ctypes.data) for each in (*inputs, *found))) == 0
-        for values, each in zip(expected.values(), found, strict=True):
+        inputs = [values[row].astype(np.float32) for values in doubles.values()]
+        computed = [np.empty(values.shape[1:], np.float32) for values in expected.values()]
+        assert call(*(ctypes.c_void_p(each.ctypes.data) for each in (*inputs, *computed))) == 0
+        for values, each in zip(expected.values(), computed, strict=True):
             assert values[row].astype(np.float32).tobytes() == each.tobytes(), row
 
 
@@ -134,14 +134,14 @@ def test_singular_states_are_detected_in_floats() -> None:
     """For an exactly singular wrist, few singular states are missed and few others rejected."""
     arm = robolin.load("ur5")
     question = chosen_question(arm, "operational-space", frame=arm.links[-1].name)
-    given = random_states(arm, question.algorithm.needs, 200, FLOAT)
-    q = given["q"].copy()
+    inputs = random_states(arm, question.algorithm.needs, 200, FLOAT)
+    q = inputs["q"].copy()
     q[:, 4] = 0.0
     rejected = [
-        np.isnan(floats.emulate_float32(question, {**given, "q": each})["operational_inertia"])
+        np.isnan(floats.emulate_float32(question, {**inputs, "q": each})["operational_inertia"])
         .any(axis=(1, 2))
         .mean()
-        for each in (q, given["q"])
+        for each in (q, inputs["q"])
     ]
     # measured: 0.93 and 0.003; with the threshold of double precision it would be 0.57
     assert rejected[0] > 0.8

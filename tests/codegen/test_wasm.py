@@ -127,10 +127,10 @@ def test_failures_return_a_status_and_nan(layout: str, tmp_path: Path) -> None:
     folder = made(arm, ["forward"], tmp_path / "made", layout=layout)
     cases = {"0.3, 0.7": 0, "0.3, 0": 1, f"{2.0**21}, 0.7": -1, "NaN, 0.7": -1}
     calls = (f"arm.forward([{q}], [0.5, -1.2], [0.8, 0.4])" for q in cases)
-    found = call(folder, f"[{', '.join(calls)}].map((r) => [r.status, [...r.qdd]])")
-    assert [status for status, _ in found] == [*cases.values()]
-    assert found[0][1] == robolin.forward(arm, [0.3, 0.7], [0.5, -1.2], [0.8, 0.4]).tolist()
-    assert [values for _, values in found[1:]] == [[None, None]] * 3
+    outcomes = call(folder, f"[{', '.join(calls)}].map((r) => [r.status, [...r.qdd]])")
+    assert [status for status, _ in outcomes] == [*cases.values()]
+    assert outcomes[0][1] == robolin.forward(arm, [0.3, 0.7], [0.5, -1.2], [0.8, 0.4]).tolist()
+    assert [values for _, values in outcomes[1:]] == [[None, None]] * 3
     assert call(folder, "explain(1)") == "joint 'turn' moves no inertia: no result exists"
     panda = robolin.load("panda")
     verbs, frame = ["operational-space"], panda.links[-1].name
@@ -222,21 +222,22 @@ def test_options_that_do_not_apply_are_rejected(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", bundled_names())
-def test_every_bundled_arm_at_1000_states_in_node(name: str, tmp_path: Path) -> None:
+def test_every_bundled_arm_in_node(name: str, tmp_path: Path) -> None:
+    """Generated tests compare every number of 100 states, in both layouts."""
     arm = robolin.load(name)
     verbs, options = reported(arm)
     for layout in LAYOUTS:
-        folder = made(arm, verbs, tmp_path / layout, layout=layout, states=1000, **options)
+        folder = made(arm, verbs, tmp_path / layout, layout=layout, states=100, **options)
         assert node(folder, "arm_test.mjs").endswith(" numbers, 0 differences")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="browser-test is absent")
-    place = shutil.which("chromium") or shutil.which("google-chrome")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
     with playwright.sync_playwright() as started:
         try:
-            opened = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+            opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         except playwright.Error as error:
             pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
         yield opened
@@ -258,18 +259,17 @@ def serving(folder: Path) -> Callable[[Any], None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", bundled_names())
-def test_every_bundled_arm_at_1000_states_in_chromium(
-    browser: Any, name: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["panda-fingers", "four-bar"])
+def test_bundled_arms_in_chromium(browser: Any, name: str, tmp_path: Path) -> None:
+    """A browser has the engine of node: a tree with a mimic joint and a closed loop are enough."""
     arm = robolin.load(name)
     verbs, options = reported(arm)
     for layout in LAYOUTS:
-        folder = made(arm, verbs, tmp_path / layout, layout=layout, states=1000, **options)
+        folder = made(arm, verbs, tmp_path / layout, layout=layout, states=100, **options)
         page = browser.new_page()
         page.route("http://arm.test/**", serving(folder))
         page.goto("http://arm.test/")
-        found = page.evaluate('import("http://arm.test/arm_test.mjs").then((m) => m.check())')
+        counts = page.evaluate('import("http://arm.test/arm_test.mjs").then((m) => m.check())')
         page.close()
-        assert found["compared"] >= 1000
-        assert found["wrong"] == 0
+        assert counts["compared"] >= 100
+        assert counts["wrong"] == 0

@@ -76,8 +76,8 @@ def test_loading_builds_one_arm(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
     made = Arm.__init__
 
-    def counting(arm: Arm, **given: Any) -> None:
-        made(arm, **given)
+    def counting(arm: Arm, **options: Any) -> None:
+        made(arm, **options)
         built.append(arm.name)
 
     monkeypatch.setattr(Arm, "__init__", counting)

@@ -136,9 +136,9 @@ def test_the_body_moves_as_its_twist_says(arm: Arm) -> None:
         slip = R.T @ (ahead.p[k] - behind.p[k]) / (2.0 * h)
         spin = R.T @ (ahead.R[k] - behind.R[k]) / (2.0 * h)
         turn = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
-        for part, place in at.items():
-            found = axes[part] @ (turn if part.startswith("r") else slip)
-            assert found == pytest.approx(rate[place], abs=1e-8), part
+        for part, index in at.items():
+            component = axes[part] @ (turn if part.startswith("r") else slip)
+            assert component == pytest.approx(rate[index], abs=1e-8), part
 
 
 def test_ordinary_arms_have_plain_sums() -> None:

@@ -20,10 +20,10 @@ from robolin.description.model import Finding, SourceLocation
 
 def test_examples_are_as_shown() -> None:
     """Every example in the docstrings gives the result shown below it."""
-    found = doctest.testmod(wording)
+    tested = doctest.testmod(wording)
 
-    assert found.attempted > 0
-    assert found.failed == 0
+    assert tested.attempted > 0
+    assert tested.failed == 0
 
 
 @pytest.mark.parametrize("count, text", [(0, "0 rows"), (1, "1 row"), (2, "2 rows")])
@@ -59,9 +59,9 @@ def test_control_characters_are_escaped(text: str) -> None:
 
 def test_findings_are_printable() -> None:
     """Text of a robot file is made printable when a finding is created."""
-    found = Finding(
+    finding = Finding(
         "bad-text", "error", SourceLocation("arm.urdf", 3), "link '\x1b[2J'", "not \n this"
     )
 
-    assert found.message == r"link '\x1b[2J'"
-    assert found.error().hint == r"not \n this"
+    assert finding.message == r"link '\x1b[2J'"
+    assert finding.error().hint == r"not \n this"

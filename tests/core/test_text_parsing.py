@@ -167,5 +167,5 @@ def test_texts_parse_back_to_the_same_numbers() -> None:
     arm = robolin.load("two-link")
     values = [0.1 + 0.2, -1e-300]
     named = dict(zip(arm.joint_names, values, strict=True))
-    for given in (values, named):
-        assert parse_per_joint(FlagText("--q", text_of(given)), arm, True) == values
+    for angles in (values, named):
+        assert parse_per_joint(FlagText("--q", text_of(angles)), arm, True) == values

@@ -101,13 +101,13 @@ def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.Mo
         raise RuntimeError("can't start new thread")
 
     states = random_states(ARM, 31)
-    given = [states.q, states.qd, states.qdd]
+    state = [states.q, states.qd, states.qdd]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
-    expected, _ = plan.call_batch(given, (31,), jobs=1)
+    expected, _ = plan.call_batch(state, (31,), jobs=1)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     monkeypatch.setattr(threads, "_idle", [])
-    found, _ = plan.call_batch(given, (31,), 4, 3)
-    assert found["tau"].tobytes() == expected["tau"].tobytes()
+    values, _ = plan.call_batch(state, (31,), 4, 3)
+    assert values["tau"].tobytes() == expected["tau"].tobytes()
 
 
 def test_memory_is_referenced_until_the_last_thread_has_ended() -> None:
@@ -119,13 +119,13 @@ def test_memory_is_referenced_until_the_last_thread_has_ended() -> None:
     piece = Held()
     alive = weakref.ref(piece)
     go, ended = threading.Event(), threading.Event()
-    found: list[bool] = []
+    referenced: list[bool] = []
 
     def work(worker: int) -> None:
         if worker == 0:
             raise KeyboardInterrupt
         go.wait(TIMEOUT)
-        found.append(alive() is not None)
+        referenced.append(alive() is not None)
         ended.set()
 
     with pytest.raises(KeyboardInterrupt):
@@ -133,7 +133,7 @@ def test_memory_is_referenced_until_the_last_thread_has_ended() -> None:
     del piece
     go.set()
     assert ended.wait(TIMEOUT)
-    assert found == [True]
+    assert referenced == [True]
 
 
 def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
@@ -201,14 +201,14 @@ def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(threads.PoolThread, "submit", lambda _, task: late.append(task))
     monkeypatch.setattr(threads, "_idle", [])
     states = random_states(ARM, 31)
-    given = [states.q, states.qd, states.qdd]
+    state = [states.q, states.qd, states.qdd]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
-    found, status = plan.call_batch(given, (31,), 4, 3)
+    values, status = plan.call_batch(state, (31,), 4, 3)
     assert [task.worker for task in late] == [1, 2, 3]
     assert all(task.keep_alive is None for task in late)
-    found["tau"][:] = status[:] = 7.0
+    values["tau"][:] = status[:] = 7.0
     assert all(task.work(task.worker) for task in late)
-    assert (found["tau"] == 7.0).all()
+    assert (values["tau"] == 7.0).all()
     assert (status == 7.0).all()
 
 
@@ -245,13 +245,13 @@ def test_a_forked_process_has_helpers_of_its_own() -> None:
 def test_every_row_is_computed_for_any_division(rows: int, workers: int, piece: int) -> None:
     """More threads than rows, regions without a row, pieces that do not divide the rows."""
     states = random_states(ARM, 31)
-    given = [values[:rows] for values in (states.q, states.qd, states.qdd)]
+    inputs = [values[:rows] for values in (states.q, states.qd, states.qdd)]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
     expected, _ = plan.call_batch([states.q, states.qd, states.qdd], (31,), jobs=1)
     # old content of the memory must not pass for a result
-    plan.call_batch([np.full_like(values, 0.5) for values in given], (rows,), jobs=1)
-    found, status = plan.call_batch(given, (rows,), workers, piece)
-    assert found["tau"].tobytes() == expected["tau"][:rows].tobytes()
+    plan.call_batch([np.full_like(values, 0.5) for values in inputs], (rows,), jobs=1)
+    computed, status = plan.call_batch(inputs, (rows,), workers, piece)
+    assert computed["tau"].tobytes() == expected["tau"][:rows].tobytes()
     assert not status.any()
 
 
@@ -259,12 +259,12 @@ def test_rows_with_many_results_are_divided_too() -> None:
     """One row of 30 joints has more numbers than a thread claims in one step."""
     arm = random_arm(72, 30, prismatic=False)
     states = random_states(arm, 20)
-    given = [states.q, states.qd, states.qdd]
+    state = [states.q, states.qd, states.qdd]
     plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"])
-    expected, _ = plan.call_batch(given, (20,), jobs=1)
-    found, _ = plan.call_batch(given, (20,), jobs=2)
+    expected, _ = plan.call_batch(state, (20,), jobs=1)
+    computed, _ = plan.call_batch(state, (20,), jobs=2)
     for name, values in expected.items():
-        assert found[name].tobytes() == values.tobytes(), name
+        assert computed[name].tobytes() == values.tobytes(), name
 
 
 CALLS: dict[str, Callable[..., Any]] = {

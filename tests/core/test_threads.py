@@ -34,8 +34,8 @@ def test_the_next_item_is_made_while_the_last_one_is_used():
         second.set()
         yield 2
 
-    with closing(prefetch(items())) as found:
-        assert next(found) == 1
+    with closing(prefetch(items())) as fetched:
+        assert next(fetched) == 1
         assert second.wait(TIMEOUT)
     wait_for_threads()
 
@@ -47,10 +47,10 @@ def test_errors_arrive_in_order():
         yield 1
         raise LookupError("here")
 
-    found = prefetch(items())
-    assert next(found) == 1
+    fetched = prefetch(items())
+    assert next(fetched) == 1
     with pytest.raises(LookupError, match="here"):
-        next(found)
+        next(fetched)
     wait_for_threads()
 
 
@@ -65,8 +65,8 @@ def test_leaving_early_closes_the_source():
         finally:
             closed.set()
 
-    with closing(prefetch(prefetch(items()))) as found:
-        next(found)
+    with closing(prefetch(prefetch(items()))) as fetched:
+        next(fetched)
     assert closed.wait(TIMEOUT)
     wait_for_threads()
 
@@ -124,13 +124,13 @@ def test_a_generator_that_another_thread_waits_for_is_left_to_it():
         yield 1
 
     source = items()
-    found = []
-    waiting = threading.Thread(target=lambda: found.append(next(source)))
+    received = []
+    waiting = threading.Thread(target=lambda: received.append(next(source)))
     waiting.start()
     assert entered.wait(TIMEOUT)
     close_generator(source)
     go.set()
     waiting.join(TIMEOUT)
-    assert found == [1]
+    assert received == [1]
     close_generator(source)
     assert list(source) == []
