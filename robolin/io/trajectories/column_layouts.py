@@ -317,11 +317,54 @@ def _rules_behind(
 
 def missing_hint(quantity: str, names: Sequence[str], unused: Sequence[str]) -> str:
     """A hint for missing columns: a similar name, or the known names; --degrees."""
-    hint = _similar_column(names, unused) or _column_styles(quantity, unused, len(names))
+    hint = (
+        _similar_column(names, unused)
+        or _numbered_columns(quantity, unused, len(names))
+        or _column_styles(quantity, unused, len(names))
+    )
     in_degrees = any(each.lower().endswith(("deg", "degrees")) for each in unused)
     if quantity in ("q", "qd", "qdd") and in_degrees:
         hint += "; add --degrees if the values are in degrees"
     return hint
+
+
+# parts of column names that other programs use for a quantity
+_USUAL_NAMES = {
+    "q": ("pos", "angle", "q"),
+    "qd": ("vel", "qd", "dq", "speed", "rate"),
+    "qdd": ("acc", "qdd", "ddq"),
+    "tau": ("tau", "torque", "eff", "moment", "force"),
+}
+_MOST_COMPARED = 10_000
+
+
+def _numbered_columns(quantity: str, unused: Sequence[str], count: int) -> str:
+    """A hint with the patterns of columns that are numbered from 0 or 1, one for every joint."""
+    numbered: dict[tuple[str, str], set[int]] = {}
+    for column in unused[:_MOST_COMPARED]:
+        if matched := re.fullmatch(r"(.*?)(\d{1,4})(\D*)", column, re.ASCII | re.DOTALL):
+            numbered.setdefault((matched[1], matched[3]), set()).add(int(matched[2]))
+    patterns = [
+        f"{before}{placeholder}{after}"
+        for (before, after), indices in numbered.items()
+        for first, placeholder in enumerate(("{index}", "{number}"))
+        if before and indices == {*range(first, first + count)}
+    ]
+    word = COLUMN_WORDS[quantity]
+    usual = [each for each in patterns if any(u in each.lower() for u in _USUAL_NAMES[quantity])]
+    if not usual:
+        return ""
+    best = min(usual, key=lambda each: (_rank(each, _USUAL_NAMES[quantity]), len(each)))
+    others = [each for each in patterns if each != best]
+    listed = f"; other columns: {quote_list(others, 4)}" if others else ""
+    return f"add --columns '{word}={best}'{listed}"
+
+
+def _rank(pattern: str, usual: Sequence[str]) -> tuple[bool, int]:
+    """Measured before commanded values, then by the first usual name in the last part."""
+    last = re.split(r"[./]", pattern.lower())[-1]
+    commanded = any(name in last for name in ("target", "desired", "command", "cmd", "ref"))
+    return commanded, next((k for k, name in enumerate(usual) if name in last), len(usual))
 
 
 def _column_styles(quantity: str, unused: Sequence[str], count: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from robolin.core.choices import DIFFERENTIATIONS
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
-from robolin.core.text import closest_match, did_you_mean, pluralize
+from robolin.core.text import closest_match, did_you_mean, pluralize, quote_list
 from robolin.core.text_parsing import FlagText
 from robolin.errors import RobolinError, UsageError
 
@@ -29,9 +29,8 @@ _PLACEHOLDERS = ("{joint}", "{index}", "{number}")
 # a range of column indices, 2:8, or one index
 INDEX_RANGE = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?")
 
-_INDEXED_RULE = rf"(?:{'|'.join([*_WORDS, TIME_COLUMN])})={INDEX_RANGE.pattern}"
-
-_INDEXED_RULES = re.compile(rf"{_INDEXED_RULE}(?:,{_INDEXED_RULE})+")
+# a comma before the next rule, QUANTITY=… or JOINT/QUANTITY=…
+_NEXT_RULE = re.compile(rf",(?=\s*(?:[^,=]*/)?(?:{'|'.join([*_WORDS, TIME_COLUMN])})\s*=)")
 
 
 @dataclass(frozen=True)
@@ -85,8 +84,8 @@ AS_IT_IS = ReadOptions()
 
 
 def separate_rules(text: str) -> list[str]:
-    """Split 'position=2:8,velocity=8:14' at its commas; any other rule is one rule."""
-    return text.split(",") if _INDEXED_RULES.fullmatch(text.replace(" ", "")) else [text]
+    """Split 'position=2:8,velocity=8:14' at commas before a rule, not at commas in a name."""
+    return _NEXT_RULE.split(text)
 
 
 def left_side(text: str) -> str:
@@ -168,9 +167,7 @@ def columns_of_rule(
     }
     if not matches:
         example = next(iter(names), pattern)
-        hint = did_you_mean(
-            example, columns, "check the column names in the first line of the file"
-        )
+        hint = did_you_mean(example, columns, f"the columns are {quote_list(columns)}")
         raise RobolinError(
             f"no column matches the pattern, for example '{example}'", where=where, hint=hint
         )

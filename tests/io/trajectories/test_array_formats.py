@@ -177,6 +177,10 @@ def test_hdf5(native):
                 root.create_dataset(f"{prefix}position", data=Q, **options)
                 root.create_dataset(f"{prefix}velocity", data=QD, **options)
         assert run(f"{name}:/demo_0/obs").out == native
+        rules = "position=demo_0/obs/position[{index}],velocity=demo_0/obs/velocity[{index}]"
+        assert run(name, "--columns", f"{rules}, time=time").out == native
+        wrong = run(name, "--columns", "position=angle_{index}")
+        assert (wrong.code, "the columns are 'demo_0/obs/position[0]'" in wrong.err) == (3, True)
     with h5py.File("one.h5", "w") as root:
         root.create_dataset("states/t", data=TIME)
         root.create_dataset("states/position", data=Q.T)

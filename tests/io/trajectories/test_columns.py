@@ -127,6 +127,18 @@ BAD = [
         "from q1 to q2",
     ),
     (
+        "numbered by another program",
+        ["target_q_0", "target_q_1", "actual_qd_0", "actual_qd_1", "actual_q_0", "actual_q_1"],
+        "the columns 'shoulder/position', 'elbow/position' are missing",
+        "add --columns 'position=actual_q_{index}'; other columns: 'target_q_{index}', 'actual_qd",
+    ),
+    (
+        "numbered from one, and for more joints",
+        ["log.angle1", "log.angle2", "log.pos[0]", "log.pos[1]", "log.pos[2]"],
+        "the columns 'shoulder/position', 'elbow/position' are missing",
+        "add --columns 'position=log.angle{number}'",
+    ),
+    (
         "brackets from one",
         ["q[1]", "q[2]"],
         "'q\\[2\\]' exceeds the number of joints",
