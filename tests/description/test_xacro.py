@@ -254,6 +254,28 @@ def test_a_missing_argument_is_named_with_those_of_the_file(workspace):
     assert caught.value.hint == hint
 
 
+def test_an_argument_in_the_name_of_the_robot_is_named_with_its_default(workspace):
+    """xacro expands the name before it reads the arguments, as in the file of Universal Robots."""
+    path = workspace / "robot/urdf/arm.urdf.xacro"
+    text = path.read_text()
+    name = text.partition('name="')[2].partition('"')[0]
+    path.write_text(text.replace(f'name="{name}"', 'name="$(arg mass)"', 1))
+    with pytest.raises(RobolinError, match="argument 'mass' has no value") as caught:
+        read(path)
+    hint = "add --xacro-arg mass:=2; arguments of the file: 'mass', 'prefix'"
+    assert caught.value.hint in (hint, hint.replace("'mass', 'prefix'", "'prefix', 'mass'"))
+
+
+def test_a_missing_file_is_named_with_the_arguments(workspace):
+    """A path that depends on an argument may not exist for its default."""
+    path = workspace / "robot/urdf/arm.urdf.xacro"
+    include = '<xacro:include filename="$(arg mass)/parts.xacro"/>'
+    path.write_text(path.read_text().replace("</robot>", f"{include}</robot>"))
+    with pytest.raises(RobolinError, match="No such file") as caught:
+        read(path)
+    assert "--xacro-arg NAME:=VALUE; arguments of the file: 'mass'" in caught.value.hint
+
+
 def test_packages_without_a_manifest_are_found_by_their_folders(workspace):
     for name in ("parts", "robot"):
         (workspace / name / "package.xml").unlink()

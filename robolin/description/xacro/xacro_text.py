@@ -257,7 +257,10 @@ def _error(path: Path, answer: Mapping[str, Any]) -> RobolinError:
     hints = [_PACKAGE_HINT] * package
     if undefined := _UNDEFINED.match(message):
         message = f"argument '{undefined[1]}' has no value{undefined[2]}"
-        hints = [f"add --xacro-arg {undefined[1]}:=VALUE", _arguments(answer["known"])]
+        value = answer["declared"].get(undefined[1]) or "VALUE"
+        hints = [f"add --xacro-arg {undefined[1]}:={value}", _arguments(answer["known"])]
+    elif "No such file" in message and answer["known"]:
+        hints += ["set other values with --xacro-arg NAME:=VALUE", _arguments(answer["known"])]
     hint = "; ".join([*hints, *ways[:4]])
     return RobolinError(printable(" ".join(message.split())), where=where, hint=printable(hint))
 

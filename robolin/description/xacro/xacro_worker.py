@@ -144,14 +144,19 @@ def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> d
     xacro = _guarded(roots)
     arguments = Arguments(values)
     warnings: list[str] = []
+    declared: dict[str, str] = {}
     xacro.warning = lambda *texts, **_: warnings.append(" ".join(map(str, texts)))
     try:
         xacro.init_stacks(str(file))
         document = xacro.parse(None, str(file))
+        # the name of the robot may use an argument before its declaration
+        for part in document.getElementsByTagName("xacro:arg"):
+            declared.setdefault(part.getAttribute("name"), part.getAttribute("default"))
         xacro.process_doc(document, mappings=arguments)
         text = document.toprettyxml(indent="  ")
     except Exception as error:
-        return {**_wrong(xacro, error), "known": [*arguments]}
+        known = [*dict.fromkeys([*declared, *arguments])]
+        return {**_wrong(xacro, error), "known": known, "declared": declared}
     if arguments.unused:
         return {"unused": list(arguments.unused), "known": [*arguments]}
     files = [*roots.opened]
