@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from robolin.api.inverse_and_forward import forward
 from robolin.control.optimization.problem import Problem
 from robolin.control.simulation.feedback_control import FeedbackControl
+from robolin.control.simulation.integration import feedback_states
+from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulate import simulate
+from robolin.control.simulation.torques import EffortLimits
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import RunOptions
 
 # steps of the replay between two knots
 REPLAY_STEPS = 10
+COMPILED: RunOptions = {"engine": "compiled", "jobs": 1}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,19 +179,21 @@ def independent_defect(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats
 def replayed(motion: OptimalMotion, problem: Problem, gains: bool) -> dict[str, float]:
     """Errors at the end of the motion simulated with shorter steps; infinite if it diverges."""
     try:
-        again = simulate(
-            motion.arm,
-            motion.q[0],
-            motion.qd[0],
-            duration=float(motion.time[-1]),
-            dt=motion.dt / REPLAY_STEPS,
-            every=None,
-            control=motion.feedback(gains=gains),
-            limits=False,
-            engine="compiled",
-            jobs=1,
-        )
+        end = _replayed_end(motion, gains)
     except RobolinError:
         units = goal_error(problem, motion.q[-1]) or by_unit(motion.arm, motion.q[-1])
         return dict.fromkeys(units, float("inf"))
-    return goal_error(problem, again.q[-1]) or by_unit(motion.arm, again.q[-1] - motion.q[-1])
+    return goal_error(problem, end) or by_unit(motion.arm, end - motion.q[-1])
+
+
+def _replayed_end(motion: OptimalMotion, gains: bool) -> Floats:
+    """Positions at the end of the motion simulated with shorter steps, without effort limits."""
+    arm, law, duration = motion.arm, motion.feedback(gains=gains), float(motion.time[-1])
+    dt, start = motion.dt / REPLAY_STEPS, (motion.q[0], motion.qd[0])
+    if law.dt is not None:
+        options: dict[str, Any] = {"limits": False, "engine": "compiled", "jobs": 1}
+        return simulate(
+            arm, *start, duration=duration, dt=dt, every=None, control=law, **options
+        ).q[-1]
+    schedule, none = Schedule(duration, dt=dt, every=None), np.full(arm.n, np.inf)
+    return feedback_states(arm, law, start, schedule, EffortLimits(-none, none), COMPILED).q[-1]

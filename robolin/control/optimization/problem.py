@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from robolin.api.inverse_and_forward import inverse
+from robolin.api.linear_models import linearize_inverse
 from robolin.api.mass_matrices import mass_matrix
 from robolin.control.operating_point import JointNames, actuated_indices
 from robolin.control.optimization.augmented_lagrangian import MotionTolerances, PoseTerminal
@@ -78,7 +79,11 @@ class Problem:
         return self.dt * np.arange(self.N + 1, dtype=np.float64)
 
     def stage_cost(self) -> StageCost:
-        """Terms of all knots, with penalties of the limits."""
+        """Terms of all knots, with penalties of the limits; solvers copy the arrays."""
+        return self._stage_cost
+
+    @cached_property
+    def _stage_cost(self) -> StageCost:
         N, n, shape = self.N, self.n, (self.N + 1, 3, self.n)
         weight, reference, penalty = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
@@ -104,7 +109,10 @@ class Problem:
         penalty[~(np.isfinite(lower) | np.isfinite(upper))] = 0.0
         if self.goal is not None or self.residual is not None:
             self._set_goal(weight, reference, lower, upper, penalty)
-        return StageCost(weight, reference, lower, upper, np.zeros(shape), penalty)
+        cost = StageCost(weight, reference, lower, upper, np.zeros(shape), penalty)
+        for part in cost:
+            part.flags.writeable = False
+        return cost
 
     def _set_goal(
         self, weight: Floats, reference: Floats, lower: Floats, upper: Floats, penalty: Floats
@@ -132,7 +140,11 @@ class Problem:
     @cached_property
     def _inertia(self) -> Floats:
         """Inertia of each joint at the start (n,)."""
-        return np.diagonal(mass_matrix(self.arm, self.start[0]))
+        arm, q = self.arm, self.start[0]
+        if len(self.actuated) < self.n:
+            return np.diagonal(mass_matrix(arm, q))
+        # the acceleration form needs this kernel anyway; the bits are those of `mass_matrix`
+        return np.diagonal(linearize_inverse(arm, q, engine="compiled").mass_matrix)
 
     def _scales(self, time: float) -> Floats:
         """Second derivative of the effort cost by positions and velocities to change in a time.

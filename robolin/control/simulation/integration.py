@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robolin.control.simulation.controllers import Law
-from robolin.control.simulation.equations import Equations
+from robolin.control.simulation.equations import Drive, Equations, FreeMotion, JointRates
 from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.control.simulation.integrators import FixedSteps, Look, Repair, adapted_steps
 from robolin.control.simulation.rollout import rollout_of
@@ -21,6 +21,7 @@ from robolin.control.simulation.simulated_motion import (
     RecordedRates,
     RunningCost,
 )
+from robolin.control.simulation.torques import EffortLimits
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats, nonfinite_input_rows
 from robolin.core.quantity_table import joint_unit
@@ -125,6 +126,33 @@ class Integration:
             self.equations.replace(y, *project(*self.equations.state(y)))
 
         return repair
+
+
+class FeedbackStates(NamedTuple):
+    """Stored states of a motion under feedback: q and q̇ (rows, n).
+
+    rates: commanded torques and accelerations of the rows in compiled code; None without
+    """
+
+    q: Floats
+    qd: Floats
+    rates: RecordedRates | None
+
+
+def feedback_states(
+    arm: Arm,
+    law: FeedbackControl,
+    start: tuple[Floats, Floats],
+    schedule: Schedule,
+    limits: EffortLimits,
+    run_options: RunOptions,
+) -> FeedbackStates:
+    """Integrate from one state under feedback with fixed steps, without energies and checks."""
+    controller, free = StateFeedback(arm, law), FreeMotion(arm, run_options)
+    drive = Drive(controller, limits)
+    equations = Equations(arm, (), JointRates(free), drive, free, run_options)
+    steps = Integration(equations, schedule).steps(equations.start(*start))
+    return FeedbackStates(*equations.state(steps.kept), steps.recorded)
 
 
 # largest motion of a joint in one step, in rad or m, that the step resolves

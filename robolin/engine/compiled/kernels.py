@@ -161,7 +161,8 @@ def cached_engine(text: str, vectorize: bool = False) -> Any:
         key = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         code = read_kernel(key)
         if code is None:
-            code = object_code(text, vectorize=vectorize)
+            with running("compiling"):
+                code = object_code(text, vectorize=vectorize)
             write_kernel(key, code)
         return _engine_of(code)
 
