@@ -116,9 +116,9 @@ if TYPE_CHECKING:
     from robolin.checking.verification.verify import verify as verify
     from robolin.codegen.casadi_functions import casadi_function as casadi_function
     from robolin.codegen.generate import generate as generate
+    from robolin.control.controllability import Estimator as Estimator
     from robolin.control.controllability import Reachability as Reachability
-    from robolin.control.estimator import Estimator as Estimator
-    from robolin.control.estimator import kalman as kalman
+    from robolin.control.controllability import kalman as kalman
     from robolin.control.linear_model import state_space as state_space
     from robolin.control.optimization.inverse_kinematics import (
         InverseKinematics as InverseKinematics,
@@ -234,14 +234,13 @@ _PUBLIC = {
     "robolin.checking.result_files": "check record write",
     "robolin.core.arm": "Arm",
     "robolin.core.arm_parts": "Joint Link",
-    "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
     "robolin.control.optimization.inverse_kinematics": "InverseKinematics PoseGoal ik",
     "robolin.control.optimization.optimal_motion": "OptimalMotion",
     "robolin.control.optimization.optimize": "optimize",
     "robolin.control.optimization.receding": "receding",
     "robolin.control.poles": "Poles",
-    "robolin.control.controllability": "Reachability",
+    "robolin.control.controllability": "Estimator Reachability kalman",
     "robolin.control.regulator": "PlacedPoles Regulator lqr place_poles",
     "robolin.control.retiming": "RetimedMotion retime",
     "robolin.control.state_space": "StateSpace",

@@ -1,15 +1,25 @@
-"""Controllability and observability: dimension, and distance of each mode from losing it."""
+"""Controllability, observability and Kalman filters: modes that inputs move and outputs show."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robolin.control.poles import ScaledMatrices, scaled_matrices, slowest_first
-from robolin.control.state_space import StateSpace, dominant_joints, joint_shares, require_mode
+from robolin.control.poles import Poles, ScaledMatrices, poles_of, scaled_matrices, slowest_first
+from robolin.control.regulator import require_solved, solve_gains
+from robolin.control.riccati import Weights, require_weights, weight_matrix
+from robolin.control.state_space import (
+    StateSpace,
+    dominant_joints,
+    iter_models,
+    joint_shares,
+    require_mode,
+    require_model,
+)
 from robolin.core.arrays import Complexes, Floats, Integers, Mask
 from robolin.core.notebook import DisplayMixin
 
@@ -172,3 +182,73 @@ def _count(A: Floats, B: Floats, models: Integers, dimensions: Integers) -> None
         dimensions[models[some]] += rank
         rotated = np.moveaxis(U[some], -1, -2) @ A[some] @ U[some]
         _count(rotated[:, rank:, rank:], rotated[:, rank:, :rank], models[some], dimensions)
+
+
+# Kalman filters, solved as the regulator of the dual system
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimator(DisplayMixin):
+    """x̂' = A x̂ + B u + L (y - C x̂ - D u), the Kalman filter of a model.
+
+    Fields:
+        L: the gain (..., N, p)
+        covariance: error covariance of x̂ (..., N, N); of the prediction if the model has a dt
+        residual: residual of the Riccati equation (...), relative to its largest term
+        model: the linear model
+
+    Example:
+        >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
+        >>> estimator = robolin.kalman(model, 1.0, 1e-4)
+        >>> estimator.L.shape, bool(estimator.poles.stable)
+        ((4, 2), True)
+    """
+
+    L: Floats
+    covariance: Floats
+    residual: Floats
+    model: StateSpace
+
+    @property
+    def poles(self) -> Poles:
+        """Poles of the estimation error."""
+        return poles_of(replace(self.model, A=self.model.A - self.L @ self.model.C))
+
+
+def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike = 1.0) -> Estimator:
+    """Design the Kalman filter of a linear model, via the LQR of the dual system (Aᵀ, Cᵀ).
+
+    Args:
+        model: a `StateSpace`
+        process: noise covariance of ẋ or x(k+1): a matrix (..., N, N), (N,) or one number, in
+            units of the states
+        measurement: covariance of the noise on y: a matrix (p, p), (p,) or one number, in units
+            of the outputs; (n,) for outputs="q"
+
+    Returns:
+        an `Estimator`
+
+    Raises:
+        RobolinError: no filter exists, or SciPy is not installed
+        UsageError: not a model, or covariances with the wrong sign or shape
+
+    Example:
+        >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
+        >>> robolin.kalman(model).L.round(3)
+        array([[  2.352,  -2.395],
+               [ -2.395,   3.989],
+               [  5.134,  -5.014],
+               [-10.171,  10.322]])
+    """
+    require_model(model)
+    W = weight_matrix("process", process, len(model.states))
+    V = weight_matrix("measurement", measurement, len(model.outputs))
+    require_weights("process", W, positive=False)
+    require_weights("measurement", V, positive=True)
+    weights = Weights(W, V, np.zeros((len(model.states), len(model.outputs))))
+    T = {name: np.moveaxis(getattr(model, name), -1, -2) for name in "ABCD"}
+    dual = replace(model, A=T["A"], B=T["C"], C=T["B"], D=T["D"])
+    every = [weights] * len(iter_models(model))
+    K, P, residual = solve_gains(dual, every)
+    require_solved(dual, every, residual, poles_of(replace(dual, A=dual.A - dual.B @ K)))
+    return Estimator(np.moveaxis(K, -1, -2), P, residual, model)

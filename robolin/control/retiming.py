@@ -12,30 +12,37 @@ The sweeps of TOPP-RA (Pham & Pham, IEEE T-RO 2018) then find the largest x at e
     forward    largest u_i with x_{i+1} ≤ K_{i+1}, from x_0 = 0
 
 Limits hold at both ends of every interval.  All limits are checked at ten times as many points;
-where one is exceeded, it is tightened by the excess and the sweeps are repeated.
+where one is exceeded, it is tightened by the excess and the sweeps are repeated.  Where the spline
+bends too sharply for any speed, the path is split: the motion stops at this corner.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from robolin.api.inverse_and_forward import inverse
-from robolin.control.optimization.joint_limits import (
-    JointRanges,
-    require_positive,
-    require_simple,
-    scaled_ranges,
+from robolin.control.optimization.joint_limits import JointRanges, require_simple
+from robolin.control.retiming_problem import (
+    FINER,
+    FineGrid,
+    PathLimits,
+    PathProblem,
+    SplinePath,
+    has_losses,
+    indices_apart,
+    turns_of,
 )
-from robolin.control.retiming_sweeps import NoSpeedError, corner_text, squared_speeds
+from robolin.control.retiming_sweeps import NoSpeedError, squared_speeds
 from robolin.core.arm import Arm
-from robolin.core.arrays import AnyArray, Floats, JointValues, Mask, as_joint_array, require_real
+from robolin.core.arrays import Floats, Indices, JointValues, Mask, as_joint_array, require_real
 from robolin.core.notebook import DisplayMixin
+from robolin.core.quantity_table import joint_unit
 from robolin.errors import RobolinError, UsageError
 
-# points per interval at which limits are checked
-FINER = 10
 # solutions at most: one without losses, which are not affine in ṡ², others with tighter limits
 _REPEATS = 30
 # losses below this part of the range of a limit hardly change the motion
@@ -44,6 +51,26 @@ _SMALL_LOSS = 0.01
 _TIGHTER, _SPARE = 1.5, 1e-9
 # neighbours within this part of the length are equal: a spline through round-off has corners
 _ROUND_OFF = 1e-12
+# intervals of a straight line between two points
+_LINE = 20
+# turns in degrees: a sampled smooth path has smaller ones; beyond the second, the path reverses
+_CORNER, REVERSAL = 10.0, 170.0
+# the path stops at all corners of at least this part of its sharpest one
+_AS_SHARP = 0.9
+
+
+class PathStop(NamedTuple):
+    """A stop at a corner of a path.
+
+    Fields:
+        row: number of the row of the path, from 0
+        time: when the motion stops, in s
+        turn: change of direction in degrees; 180 for a reversal
+    """
+
+    row: int
+    time: float
+    turn: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +87,7 @@ class RetimedMotion(DisplayMixin):
         used: (3, n) largest fraction of the velocity, acceleration and effort limits between the
             rows, 0 without a limit
         repeats: repetitions with tighter limits
+        stops: corners at which the motion stops, because no speed passes them within the limits
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -76,32 +104,12 @@ class RetimedMotion(DisplayMixin):
     s: Floats
     used: Floats
     repeats: int
+    stops: tuple[PathStop, ...] = ()
 
     @property
     def duration(self) -> float:
         """Duration of the motion in s."""
         return float(self.time[-1])
-
-
-@dataclass(frozen=True)
-class _Path:
-    """Cubic spline through the points of a path: knots (N+1,), values and second derivatives."""
-
-    s: Floats
-    q: Floats
-    bend: Floats
-
-    def at(self, index: AnyArray, s: Floats) -> tuple[Floats, Floats, Floats]:
-        """Position, first and second derivative at s, which is in the interval of this index."""
-        h = (self.s[index + 1] - self.s[index])[:, None]
-        after = (s - self.s[index])[:, None] / h
-        before = 1.0 - after
-        q0, q1, m0, m1 = self.q[index], self.q[index + 1], self.bend[index], self.bend[index + 1]
-        value = before * q0 + after * q1
-        value += ((before**3 - before) * m0 + (after**3 - after) * m1) * (h * h / 6.0)
-        slope = (q1 - q0) / h
-        slope += ((3.0 * after**2 - 1.0) * m1 - (3.0 * before**2 - 1.0) * m0) * (h / 6.0)
-        return value, slope, before * m0 + after * m1
 
 
 def retime(
@@ -118,10 +126,12 @@ def retime(
 
     The path is a cubic spline through the points, by length in joint space.  The motion is the
     fastest one whose speed ṡ² is linear between the points: more points give a faster motion.
+    It stops at corners and reversals that no speed passes within the limits.
 
     Args:
         arm: the arm, from `robolin.load`
-        q: points of the path (rows, n) in rad or m; equal neighbours count once
+        q: points of the path (rows, n) in rad or m; equal neighbours count once, and a line
+            between two points gets 19 more
         max_velocity: velocity limits in rad/s or m/s, one number or (n,), instead of those of the
             file
         max_acceleration: acceleration limits in rad/s² or m/s², one number or (n,); None for none
@@ -145,16 +155,14 @@ def retime(
     """
     require_simple(arm, "retime")
     require_real(limit_scale=limit_scale, dt=1.0 if dt is None else dt)
-    limits = _Limits.of(arm, max_velocity, max_acceleration, max_effort, limit_scale)
-    path = _spline(_points(arm, q))
-    fine = _FineGrid.of(path)
-    _require_positions(arm, fine, limits.ranges)
-    problem = _Problem.of(arm, path, fine, limits)
-    x, problem, repeats, used = _within_limits(problem)
-    return replace(_motion(problem, x, dt), used=used, repeats=repeats)
+    limits = PathLimits.of(arm, max_velocity, max_acceleration, max_effort, limit_scale)
+    if dt is not None and not 0.0 < dt < np.inf:
+        raise UsageError(f"must be > 0, got {dt}", where="dt", hint="try 0.01")
+    return _joined(arm, _parts(arm, *_points(arm, q), limits), dt)
 
 
-def _points(arm: Arm, q: JointValues) -> Floats:
+def _points(arm: Arm, q: JointValues) -> tuple[Floats, Indices]:
+    """Points of the path that differ, and their rows."""
     points = as_joint_array(arm, "q", q)
     if points.ndim != 2:
         raise UsageError(
@@ -164,169 +172,124 @@ def _points(arm: Arm, q: JointValues) -> Floats:
         )
     lengths = np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))
     moved: Mask = np.append(True, lengths > _ROUND_OFF * lengths.sum())
-    if moved.sum() < 3:
-        text = "a path of two points has no motion from rest to rest: ṡ² is linear between points"
-        text = text if moved.sum() == 2 else "the path does not move"
-        raise RobolinError(text, hint="give at least three different rows")
-    return points[moved]
+    if moved.sum() < 2:
+        raise RobolinError("the path does not move", hint="give at least two different rows")
+    return points[moved], np.flatnonzero(moved)
 
 
-def _spline(points: Floats) -> _Path:
-    """Natural cubic spline, by chord length."""
-    s = np.append(0.0, np.cumsum(np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))))
-    h, slope = np.diff(s), np.diff(points, axis=0) / np.diff(s)[:, None]
-    bend = np.zeros_like(points)
-    _fill_bends(h.tolist(), (6.0 * np.diff(slope, axis=0)).T.tolist(), bend)
-    return _Path(s, points, bend)
-
-
-def _fill_bends(h: list[float], known: list[list[float]], bend: Floats) -> None:
-    """Second derivatives at the inner points: a tridiagonal system, solved by elimination."""
-    count = len(h) - 1
-    upper, pivots, previous = [0.0] * count, [0.0] * count, 0.0
-    for i in range(count):
-        pivots[i] = 2.0 * (h[i] + h[i + 1]) - h[i] * previous
-        previous = upper[i] = h[i + 1] / pivots[i]
-    for j, values in enumerate(known):
-        last = 0.0
-        for i in range(count):
-            last = values[i] = (values[i] - h[i] * last) / pivots[i]
-        for i in range(count - 2, -1, -1):
-            values[i] -= upper[i] * values[i + 1]
-        bend[1:-1, j] = values
+# parts between stops
 
 
 @dataclass(frozen=True)
-class _Limits:
-    """Limits of all joints, each (n,), infinite without a limit."""
+class _PathPart:
+    """A part of the path from rest to rest, with ṡ² at its points."""
 
-    ranges: JointRanges
-    acceleration: Floats
+    problem: PathProblem
+    x: Floats
+    used: Floats
+    repeats: int
+    turn: float = 0.0
 
-    @classmethod
-    def of(
-        cls,
-        arm: Arm,
-        velocity: JointValues | None,
-        acceleration: JointValues | None,
-        effort: JointValues | None,
-        scale: float,
-    ) -> _Limits:
-        if not 0.0 < scale < np.inf:
-            raise UsageError(f"must be > 0, got {scale}", where="limit_scale", hint="try 0.9")
-        ranges = scaled_ranges(arm, True, scale, effort, velocity, "max_velocity")
-        most = np.full(arm.n, np.inf)
-        if acceleration is not None:
-            most = require_positive(arm, "max_acceleration", acceleration)
-        return cls(ranges, most)
+    @property
+    def times(self) -> Floats:
+        """Times of the points from the start of the part."""
+        s, speed = self.problem.path.s, np.sqrt(self.x)
+        return np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (speed[1:] + speed[:-1]))])
 
 
-@dataclass(frozen=True)
-class _FineGrid:
-    """The path at ten times as many points, with both ends of every interval.
+def _parts(arm: Arm, points: Floats, rows: Indices, limits: PathLimits) -> list[_PathPart]:
+    """Solve the path; where it has no motion, split it at its sharpest corners."""
+    try:
+        return [_solved(arm, points, rows, limits)]
+    except _NoMotionError:
+        _require_held(arm, points, rows, limits.ranges)
+        kept = indices_apart(points)
+        points, rows = points[kept], rows[kept]
+    # the first part is the last of the list; each has the turn at its start
+    waiting, parts = [(points, rows, 0.0)], list[_PathPart]()
+    while waiting:
+        points, rows, turn = waiting.pop()
+        try:
+            parts.append(replace(_solved(arm, points, rows, limits), turn=turn))
+        except _NoMotionError as error:
+            turns = turns_of(points)
+            sharpest = turns.max(initial=0.0)
+            if sharpest < _CORNER:
+                raise error.reason from None
+            corners = 1 + np.flatnonzero(turns >= max(_CORNER, _AS_SHARP * sharpest))
+            ends = [0, *corners.tolist(), len(points) - 1]
+            starting = [turn, *turns[corners - 1].tolist()]
+            split = [
+                (points[i : j + 1], rows[i : j + 1], at)
+                for i, j, at in zip(ends[:-1], ends[1:], starting, strict=True)
+            ]
+            waiting += reversed(split)
+    return parts
 
-    index, share: interval of each point, and its place between the ends
-    """
 
-    index: AnyArray
-    share: Floats
-    q: Floats
-    slope: Floats
-    bend: Floats
+class _NoMotionError(Exception):
+    """A part of the path without a motion within the limits, for this reason."""
 
-    @classmethod
-    def of(cls, path: _Path) -> _FineGrid:
-        intervals = len(path.s) - 1
-        index = np.repeat(np.arange(intervals), FINER + 1)
-        share = np.tile(np.linspace(0.0, 1.0, FINER + 1), intervals)
-        s = path.s[index] + share * np.diff(path.s)[index]
-        return cls(index, share, *path.at(index, s))
+    def __init__(self, reason: RobolinError) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
-def _require_positions(arm: Arm, fine: _FineGrid, ranges: JointRanges) -> None:
+def _solved(arm: Arm, points: Floats, rows: Indices, limits: PathLimits) -> _PathPart:
+    if len(points) == 2:
+        # ṡ² is linear between points: two points at rest have no motion
+        points = np.linspace(points[0], points[1], _LINE + 1)
+        rows = np.append(np.repeat(rows[:1], _LINE), rows[1:])
+    path = SplinePath.through(points)
+    problem = PathProblem.of(arm, path, rows, FineGrid.of(path), limits)
+    _require_positions(problem)
+    return _within_limits(problem)
+
+
+def _require_positions(problem: PathProblem) -> None:
     """Reject a path that leaves the position limits, also between its points."""
+    arm, fine, ranges = problem.arm, problem.fine, problem.limits.ranges
     beyond = np.maximum(ranges.q_lower - fine.q, fine.q - ranges.q_upper)
     row, joint = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
     if beyond[row, joint] > _SPARE:
-        raise RobolinError(
-            f"the path exceeds the position limit of joint '{arm.joint_names[joint]}' by "
-            f"{beyond[row, joint]:.3g} after point {int(fine.index[row]) + 1} of the path",
-            where=arm.source,
-            hint="change the path; `robolin inspect` lists the limits",
+        raise _NoMotionError(
+            RobolinError(
+                f"the path exceeds the position limit of joint '{arm.joint_names[joint]}' by "
+                f"{beyond[row, joint]:.3g} after point {problem.rows[fine.index[row]] + 1} of "
+                "the path",
+                where=arm.source,
+                hint="change the path; `robolin inspect` lists the limits",
+            )
         )
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """Coefficients of the limited quantities, and their limits in every interval.
-
-    a, b, c:      (N+1, 2n) torque and acceleration at the points: a u + b x + c
-    shift:        (2, N, 2n) correction of c at both ends, for torques that are not affine
-    lower, upper: (N, 2n) limits of torque and acceleration
-    speed:        (N, n) velocity limits
-    """
-
-    arm: Arm
-    path: _Path
-    limits: _Limits
-    slope: Floats
-    fine: _FineGrid
-    a: Floats
-    b: Floats
-    c: Floats
-    shift: Floats
-    lower: Floats
-    upper: Floats
-    speed: Floats
-
-    @property
-    def steps(self) -> Floats:
-        return np.diff(self.path.s)
-
-    @classmethod
-    def of(cls, arm: Arm, path: _Path, fine: _FineGrid, limits: _Limits) -> _Problem:
-        index = np.minimum(np.arange(len(path.s)), len(path.s) - 2)
-        q, slope, bend = path.at(index, path.s)
-        zero = np.zeros_like(q)
-        c = inverse(arm, q, zero, zero)
-        a = inverse(arm, q, zero, slope) - c
-        # losses change sign with the velocity; the mean of both directions has none
-        b = inverse(arm, q, slope, bend)
-        if _has_losses(arm):
-            b = 0.5 * (b + inverse(arm, q, -slope, bend))
-        intervals, ranges = len(path.s) - 1, limits.ranges
-        lower = np.concatenate([ranges.tau_lower, -limits.acceleration])
-        upper = np.concatenate([ranges.tau_upper, limits.acceleration])
-        return cls(
-            arm,
-            path,
-            limits,
-            slope,
-            fine,
-            np.hstack([a, slope]),
-            np.hstack([b - c, bend]),
-            np.hstack([c, zero]),
-            np.zeros((2, intervals, 2 * arm.n)),
-            np.tile(lower, (intervals, 1)),
-            np.tile(upper, (intervals, 1)),
-            np.tile(ranges.qd_upper, (intervals, 1)),
-        )
+def _require_held(arm: Arm, points: Floats, rows: Indices, ranges: JointRanges) -> None:
+    """Reject points at which a joint cannot hold the arm at rest."""
+    hold = inverse(arm, points)
+    beyond = np.maximum(hold - ranges.tau_upper, ranges.tau_lower - hold)
+    if not (beyond > 0.0).any():
+        return
+    at = int(np.argmax((beyond > 0.0).any(axis=1)))
+    joint = int(np.argmax(beyond[at]))
+    unit = joint_unit("effort", arm.joints[joint].turns)
+    upper = hold[at, joint] > ranges.tau_upper[joint]
+    limit = ranges.tau_upper[joint] if upper else ranges.tau_lower[joint]
+    raise RobolinError(
+        f"joint '{arm.joint_names[joint]}' cannot hold the arm at point {rows[at] + 1} of the "
+        f"path: it needs {hold[at, joint]:.4g} {unit}, its limit is {limit:.4g} {unit}",
+        where=arm.source,
+        hint="change the path, reduce the payload, or raise the limit with --max-effort",
+    )
 
 
-def _has_losses(arm: Arm) -> bool:
-    joints = [link.joint for link in arm.links_tip_to_base]
-    friction = arm.friction_velocity is not None and any(any(j.friction_sides) for j in joints)
-    return friction or (arm.damping and any(joint.damping for joint in joints))
-
-
-def _within_limits(problem: _Problem) -> tuple[Floats, _Problem, int, Floats]:
+def _within_limits(problem: PathProblem) -> _PathPart:
     """Solve, check between the points, and repeat with tighter limits where one is exceeded."""
-    corrected, tightened = not _has_losses(problem.arm), 0
+    corrected, tightened = not has_losses(problem.arm), 0
     for _ in range(_REPEATS):
         try:
             x = squared_speeds(problem)
         except NoSpeedError as error:
-            raise _impossible(problem, error) from None
+            raise _no_speed(problem, error) from None
         samples = _samples(problem, x)
         if not corrected:
             corrected, shift = True, _losses(problem, samples)
@@ -335,7 +298,7 @@ def _within_limits(problem: _Problem) -> tuple[Floats, _Problem, int, Floats]:
                 continue
         below, above, fast = _excess(problem, samples)
         if not (below.any() or above.any() or fast.any()):
-            return x, problem, tightened, _used(problem, samples)
+            return _PathPart(problem, x, _used(problem, samples), tightened)
         tightened += 1
         problem = replace(
             problem,
@@ -343,10 +306,14 @@ def _within_limits(problem: _Problem) -> tuple[Floats, _Problem, int, Floats]:
             upper=problem.upper - above,
             speed=problem.speed - fast,
         )
-    raise RobolinError(
-        f"the limits are still exceeded after {_REPEATS} repetitions",
-        where=problem.arm.source,
-        hint="use more points, or a smoother path",
+    first, last = problem.rows[0] + 1, problem.rows[-1] + 1
+    raise _NoMotionError(
+        RobolinError(
+            f"the limits are still exceeded after {_REPEATS} repetitions between points {first} "
+            f"and {last} of the path",
+            where=problem.arm.source,
+            hint="use more points, or a smoother path",
+        )
     )
 
 
@@ -361,7 +328,7 @@ class _Samples:
     x: Floats
 
 
-def _samples(problem: _Problem, x: Floats) -> _Samples:
+def _samples(problem: PathProblem, x: Floats) -> _Samples:
     fine, s = problem.fine, problem.path.s
     u = (np.diff(x) / (2.0 * np.diff(s)))[fine.index]
     x = x[fine.index] + fine.share * np.diff(x)[fine.index]
@@ -370,17 +337,17 @@ def _samples(problem: _Problem, x: Floats) -> _Samples:
     return _Samples(qd, qdd, inverse(problem.arm, fine.q, qd, qdd), u, x)
 
 
-def _excess(problem: _Problem, samples: _Samples) -> tuple[Floats, Floats, Floats]:
+def _excess(problem: PathProblem, samples: _Samples) -> tuple[Floats, Floats, Floats]:
     """Change of the lower, upper and velocity limits of every interval; 0 within them."""
-    parts = (len(problem.path.s) - 1, FINER + 1, -1)
+    parts = (FINER + 1, len(problem.path.s) - 1, -1)
     ranges, most = problem.limits.ranges, problem.limits.acceleration
     largest, least = (
-        np.hstack([take(each.reshape(parts), axis=1) for each in (samples.tau, samples.qdd)])
+        np.hstack([take(each.reshape(parts), axis=0) for each in (samples.tau, samples.qdd)])
         for take in (np.max, np.min)
     )
     above = largest - np.concatenate([ranges.tau_upper, most])
     below = np.concatenate([ranges.tau_lower, -most]) - least
-    fast = np.abs(samples.qd).reshape(parts).max(axis=1) - ranges.qd_upper
+    fast = np.abs(samples.qd).reshape(parts).max(axis=0) - ranges.qd_upper
     sizes = np.concatenate([np.abs(ranges.tau_upper), most])
     return _tightening(below, sizes), _tightening(above, sizes), _tightening(fast, ranges.qd_upper)
 
@@ -390,58 +357,84 @@ def _tightening(excess: Floats, limit: Floats) -> Floats:
     return np.where(excess > 0.0, _TIGHTER * excess + spare, 0.0)
 
 
-def _losses(problem: _Problem, samples: _Samples) -> Floats:
+def _losses(problem: PathProblem, samples: _Samples) -> Floats:
     """Torques at both ends of every interval that are not affine in s̈ and ṡ²."""
     n, intervals = problem.arm.n, len(problem.path.s) - 1
-    tau = samples.tau.reshape(intervals, FINER + 1, n)
-    u, x = (each.reshape(intervals, -1) for each in (samples.u, samples.x))
+    tau = samples.tau.reshape(FINER + 1, intervals, n)
+    u, x = (each.reshape(FINER + 1, intervals, 1) for each in (samples.u, samples.x))
     shift = np.zeros_like(problem.shift)
     for end, point in ((0, slice(None, -1)), (1, slice(1, None))):
         a, b, c = (each[point, :n] for each in (problem.a, problem.b, problem.c))
-        shift[end, :, :n] = tau[:, -end] - (a * u[:, [-end]] + b * x[:, [-end]] + c)
+        shift[end, :, :n] = tau[-end] - (a * u[-end] + b * x[-end] + c)
     return shift
 
 
-def _impossible(problem: _Problem, error: NoSpeedError) -> RobolinError:
-    """The error of a path without a motion within the limits."""
+def _no_speed(problem: PathProblem, error: NoSpeedError) -> Exception:
+    """The error of a path without a speed within the limits."""
     where = problem.arm.source
     if error.point is None:
         hint = "add --max-velocity, --max-acceleration or --max-effort"
         return RobolinError("no limit of a moving joint bounds the speed", where=where, hint=hint)
-    hold, ranges = problem.c[error.point, : problem.arm.n], problem.limits.ranges
-    joint = int(np.argmax(np.maximum(hold - ranges.tau_upper, ranges.tau_lower - hold)))
-    text = f"no speed keeps the limits at point {error.point + 1} of the path"
-    if not ranges.tau_lower[joint] <= hold[joint] <= ranges.tau_upper[joint]:
-        text += f"; holding it takes {hold[joint]:.4g} from '{problem.arm.joint_names[joint]}'"
-    elif corner := corner_text(problem.path.q):
-        return RobolinError(corner, where=where, hint="split the path there, or round the corner")
-    return RobolinError(text, where=where, hint="change the path, or set --max-effort")
+    text = f"no speed keeps the limits at point {problem.rows[error.point] + 1} of the path"
+    hint = "change the path, or set --max-effort"
+    return _NoMotionError(RobolinError(text, where=where, hint=hint))
 
 
-def _motion(problem: _Problem, x: Floats, dt: float | None) -> RetimedMotion:
+def _joined(arm: Arm, parts: Sequence[_PathPart], dt: float | None) -> RetimedMotion:
     """Rows at the points of the path, or at equal times."""
-    s, speed = problem.path.s, np.sqrt(x)
-    times = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (speed[1:] + speed[:-1]))])
-    index, at = np.minimum(np.arange(len(s)), len(s) - 2), times
-    if dt is not None:
-        if not 0.0 < dt < np.inf:
-            raise UsageError(f"must be > 0, got {dt}", where="dt", hint="try 0.01")
-        at = np.linspace(0.0, times[-1], max(2, 1 + round(times[-1] / dt)))
-        index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(s) - 2)
+    each = [part.times for part in parts]
+    ends = np.cumsum([times[-1] for times in each])
+    starts = np.append(0.0, ends[:-1])
+    if dt is None:
+        # a stop has one row, with the acceleration after it
+        at = [
+            times if part is parts[-1] else times[:-1]
+            for part, times in zip(parts, each, strict=True)
+        ]
+        time = np.concatenate([start + local for start, local in zip(starts, at, strict=True)])
+    else:
+        time = np.linspace(0.0, ends[-1], max(2, 1 + round(ends[-1] / dt)))
+        index = np.searchsorted(starts, time, side="right") - 1
+        at = [time[index == i] - start for i, start in enumerate(starts)]
+    rows = [
+        _states(part, times, local, dt is None)
+        for part, times, local in zip(parts, each, at, strict=True)
+    ]
+    lengths = np.cumsum([0.0, *(part.problem.path.s[-1] for part in parts[:-1])])
+    s = np.concatenate([start + own for start, (own, *_) in zip(lengths, rows, strict=True)])
+    q, qd, qdd = (np.concatenate([row[k] for row in rows]) for k in (1, 2, 3))
+    stops = tuple(
+        PathStop(int(part.problem.rows[0]), float(start), part.turn)
+        for part, start in zip(parts[1:], starts[1:], strict=True)
+    )
+    used = np.max([part.used for part in parts], axis=0)
+    repeats = max(part.repeats for part in parts)
+    return RetimedMotion(time, q, qd, qdd, inverse(arm, q, qd, qdd), s, used, repeats, stops)
+
+
+def _states(
+    part: _PathPart, times: Floats, at: Floats, points: bool
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """s, positions, velocities and accelerations of a part, at its first points or at times."""
+    path, x, speed = part.problem.path, part.x, np.sqrt(part.x)
+    s, last = path.s, len(path.s) - 2
+    if points:
+        index = np.minimum(np.arange(len(at)), last)
+    else:
+        index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, last)
     u = (np.diff(x) / (2.0 * np.diff(s)))[index]
     after = at - times[index]
     rate = np.maximum(speed[index] + u * after, 0.0)
     where = np.clip(s[index] + (speed[index] + 0.5 * u * after) * after, 0.0, s[-1])
-    if dt is None:
-        where, rate = s, speed
-    q, slope, bend = problem.path.at(index, where)
+    if points:
+        where, rate = s[: len(at)], speed[: len(at)]
+    q, slope, bend = path.at(index, where)
     # adding 0 turns -0.0 into 0.0
     qd, qdd = slope * rate[:, None] + 0.0, slope * u[:, None] + bend * (rate * rate)[:, None]
-    tau = inverse(problem.arm, q, qd, qdd)
-    return RetimedMotion(at, q, qd, qdd, tau, where, np.zeros((3, problem.arm.n)), 0)
+    return where, q, qd, qdd
 
 
-def _used(problem: _Problem, samples: _Samples) -> Floats:
+def _used(problem: PathProblem, samples: _Samples) -> Floats:
     """Largest used fraction of every limit, between the points too."""
     qd, qdd, tau = samples.qd, samples.qdd, samples.tau
     ranges = problem.limits.ranges

@@ -2,17 +2,24 @@
 
 In every interval, the limits of u = s̈ are lines v₀ + v₁ x of x = ṡ².  A backward sweep finds the
 range of x_i from which some u reaches the range of x_{i+1}; its linear programs have one variable
-after u is eliminated.  A forward sweep then takes the largest u.
+after u is eliminated.  A forward sweep then takes the largest u.  Long paths run in compiled code,
+with the bits of the loops in Python.
 """
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from robolin.core.arrays import Floats
+from robolin.engine.compiled.kernels import has_compiler
+
+# intervals from which compiled code is used
+COMPILED_INTERVALS = 64
 
 
 class NoSpeedError(Exception):
@@ -61,8 +68,9 @@ def squared_speeds(problem: SpeedProblem) -> Floats:
     low, high = _lines(problem, step, most)
     if low[0].size:
         _clip_to_feasible(low, high, least, most)
-    lines = [_on_envelope(*low, least, most[:-1], 1.0), _on_envelope(*high, least, most[:-1], -1.0)]
-    return _sweeps(step.tolist(), lines, least.tolist(), most.tolist())
+    low = _on_envelope(*low, least, most[:-1], 1.0)
+    high = _on_envelope(*high, least, most[:-1], -1.0)
+    return _sweeps(step, low, high, least, most)
 
 
 def _lines(problem: SpeedProblem, step: Floats, most: Floats) -> tuple[tuple[Floats, Floats], ...]:
@@ -136,29 +144,65 @@ def _clip_to_feasible(
         x[:] = np.maximum(x, 0.0)
 
 
-BoundLines = list[list[tuple[float, float]]]
-
-
 def _on_envelope(
     start: Floats, slope: Floats, least: Floats, most: Floats, sign: float
-) -> BoundLines:
-    """Lines that are the largest (sign 1) or smallest somewhere between both ends."""
+) -> tuple[Floats, Floats]:
+    """Lines that are the largest (sign 1) or smallest somewhere between both ends; others infinite.
+
+    The order of the lines is another one.
+    """
     first, last = sign * (start + slope * least[:, None]), sign * (start + slope * most[:, None])
     order = np.argsort(-first, axis=1, kind="stable")
     first, last = np.take_along_axis(first, order, 1), np.take_along_axis(last, order, 1)
     best = np.maximum.accumulate(last, axis=1)
     kept = np.isfinite(first)
     kept[:, 1:] &= last[:, 1:] > best[:, :-1]
-    values = (np.take_along_axis(each, order, 1)[kept].tolist() for each in (start, slope))
-    pairs = list(zip(*values, strict=True))
+    starts, slopes = (np.take_along_axis(each, order, 1) for each in (start, slope))
+    return np.where(kept, starts, -sign * np.inf), np.where(kept, slopes, 0.0)
+
+
+_Lines = tuple[Floats, Floats]
+
+
+def _sweeps(step: Floats, low: _Lines, high: _Lines, least: Floats, most: Floats) -> Floats:
+    """Largest ṡ² at every point, from rest to rest, between lower and upper lines of u."""
+    count = len(step)
+    if count >= COMPILED_INTERVALS and has_compiler():
+        slow, fast, x = (np.zeros(count + 1) for _ in range(3))
+        arrays = [np.ascontiguousarray(each) for each in (step, *low, *high, least, most)]
+        addresses = (each.ctypes.data for each in (*arrays, slow, fast, x))
+        failed = _compiled_sweeps()(count, low[0].shape[1], *addresses)
+        if failed >= 0:
+            raise NoSpeedError(failed)
+    else:
+        slow, fast, x = _sweeps_in_python(
+            step.tolist(), _listed(*low), _listed(*high), least.tolist(), most.tolist()
+        )
+    if slow[0] > 0.0:
+        raise NoSpeedError(0)
+    if x.max() >= 0.99 * _UNLIMITED:
+        raise NoSpeedError(None)
+    stopped = np.flatnonzero(x[1:] + x[:-1] == 0.0)
+    if stopped.size:
+        raise NoSpeedError(int(stopped[0]))
+    return x
+
+
+_BoundLines = list[list[tuple[float, float]]]
+
+
+def _listed(start: Floats, slope: Floats) -> _BoundLines:
+    """The finite lines of every interval."""
+    kept = np.isfinite(start)
+    pairs = list(zip(start[kept].tolist(), slope[kept].tolist(), strict=True))
     ends = [0, *np.cumsum(kept.sum(axis=1)).tolist()]
     return [pairs[i:j] for i, j in pairwise(ends)]
 
 
-def _sweeps(
-    step: list[float], lines: list[BoundLines], least: list[float], most: list[float]
-) -> Floats:
-    lows, highs = lines
+def _sweeps_in_python(
+    step: list[float], lows: _BoundLines, highs: _BoundLines, least: list[float], most: list[float]
+) -> tuple[Floats, Floats, Floats]:
+    """Smallest and largest controllable x, and the fastest x."""
     count = len(step)
     slow, fast = [0.0] * (count + 1), [0.0] * (count + 1)
     for i in range(count - 1, -1, -1):
@@ -171,8 +215,6 @@ def _sweeps(
         if lower > upper * (1.0 + 1e-9) + 1e-15:
             raise NoSpeedError(i)
         slow[i], fast[i] = min(lower, upper), upper
-    if slow[0] > 0.0:
-        raise NoSpeedError(0)
     x = [0.0] * (count + 1)
     for i in range(count):
         h, here = step[i], x[i]
@@ -181,12 +223,7 @@ def _sweeps(
             bound = start + slope * here
             u = bound if bound < u else u
         x[i + 1] = max(0.0, slow[i + 1], min(here + h * u, fast[i + 1]))
-    if max(x) >= 0.99 * _UNLIMITED:
-        raise NoSpeedError(None)
-    stopped = [i for i, (a, b) in enumerate(pairwise(x)) if a + b == 0.0]
-    if stopped:
-        raise NoSpeedError(stopped[0])
-    return np.array(x)
+    return np.array(slow), np.array(fast), np.array(x)
 
 
 def _less(factor: float, bound: float, lower: float, upper: float) -> tuple[float, float]:
@@ -198,24 +235,71 @@ def _less(factor: float, bound: float, lower: float, upper: float) -> tuple[floa
     return lower, upper
 
 
-# turns in degrees: a sampled smooth path has smaller ones; beyond the second, the path reverses
-_CORNER, _REVERSAL = 10.0, 170.0
+@cache
+def _compiled_sweeps() -> Any:
+    """The loops of `_sweeps_in_python`, as a ctypes function."""
+    from llvmlite import ir
+
+    from robolin.engine.compiled.native import compile_module
+
+    module, count_type = ir.Module("sweeps"), ctypes.c_int64
+    _build_sweeps(module)
+    compiled = compile_module(module, vectorize=False)
+    return compiled.function("sweeps", count_type, count_type, count_type, *(ctypes.c_void_p,) * 10)
 
 
-def corner_text(points: Floats) -> str:
-    """The sharpest corner of a path (rows, n); '' for a smooth path.
+def _build_sweeps(module: Any) -> None:
+    """Code of `sweeps`: the interval without a speed, or -1.  Infinite lines bound nothing."""
+    from robolin.control.optimization import matrix_code as lib
 
-    If every point can be held at rest, only a bend that the points do not resolve excludes a slow
-    motion.
-    """
-    chords = np.diff(points, axis=0)
-    chords /= np.sqrt((chords * chords).sum(axis=1))[:, None]
-    cosines = np.clip((chords[1:] * chords[:-1]).sum(axis=1), -1.0, 1.0)
-    inner = int(cosines.argmin())
-    turn = float(np.degrees(np.arccos(cosines[inner])))
-    if turn < _CORNER:
-        return ""
-    what = "reverses" if turn > _REVERSAL else f"has a corner of {turn:.0f}°"
-    return (
-        f"the path {what} at point {inner + 2}: the spline bends there too sharply for the limits"
+    names = ("step", "low", "low_slope", "high", "high_slope", "least", "most", "slow", "fast", "x")
+    code = lib.Code(module, "sweeps", lib.arguments(("count", "lines"), names), lib.WHOLE)
+    b, at, load, real = code.b, code.at, code.load, lib.float_constant
+    count, lines, step, low, low_slope, high, high_slope, least, most, slow, fast, x = (
+        code.arguments.values()
     )
+
+    def smaller(a: Any, other: Any) -> Any:
+        return b.select(b.fcmp_ordered("<", other, a), other, a)
+
+    def larger(a: Any, other: Any) -> Any:
+        return b.select(b.fcmp_ordered(">", other, a), other, a)
+
+    with code.loop(0, count, [], down=True) as (i, _):
+        h, row = load(at(step, i)), b.mul(i, lines)
+        to_slow, to_fast = load(at(slow, i, 1)), load(at(fast, i, 1))
+        ends = [load(at(least, i)), load(at(most, i))]
+        with code.loop(0, lines, ends) as (j, bounds):
+            lows = load(at(low, row, j)), load(at(low_slope, row, j))
+            highs = load(at(high, row, j)), load(at(high_slope, row, j))
+            for factor, bound in (
+                (
+                    b.fadd(real(1.0), b.fmul(h, lows[1])),
+                    b.fsub(to_fast, b.fmul(h, lows[0])),
+                ),
+                (
+                    b.fsub(real(-1.0), b.fmul(h, highs[1])),
+                    b.fsub(b.fmul(h, highs[0]), to_slow),
+                ),
+            ):
+                end = b.fdiv(bound, factor)
+                above, below = (b.fcmp_ordered(sign, factor, real(0.0)) for sign in "<>")
+                bounds[0] = b.select(above, larger(bounds[0], end), bounds[0])
+                bounds[1] = b.select(below, smaller(bounds[1], end), bounds[1])
+        lower, upper = ends
+        most_lower = b.fadd(b.fmul(upper, real(1.0 + 1e-9)), real(1e-15))
+        with b.if_then(b.fcmp_ordered(">", lower, most_lower)):
+            b.ret(i)
+        code.store(smaller(lower, upper), at(slow, i))
+        code.store(upper, at(fast, i))
+    code.store(real(0.0), x)
+    with code.loop(0, count, [real(0.0)]) as (i, state):
+        row, limit = b.mul(i, lines), [real(_UNLIMITED)]
+        with code.loop(0, lines, limit) as (j, u):
+            line = b.fmul(load(at(high_slope, row, j)), state[0])
+            u[0] = smaller(u[0], b.fadd(load(at(high, row, j)), line))
+        reached = b.fadd(state[0], b.fmul(load(at(step, i)), limit[0]))
+        reached = smaller(reached, load(at(fast, i, 1)))
+        state[0] = larger(larger(real(0.0), load(at(slow, i, 1))), reached)
+        code.store(state[0], at(x, i, 1))
+    b.ret(lib.integer(-1))

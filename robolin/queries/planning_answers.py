@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isclose
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.joint_limits import scaled_ranges
 from robolin.control.optimization.optimal_motion import OptimalMotion
 from robolin.control.optimization.optimize import optimize
-from robolin.control.retiming import RetimedMotion, retime
+from robolin.control.retiming import REVERSAL, PathStop, RetimedMotion, retime
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.arrays import Floats
@@ -44,6 +45,8 @@ from robolin.queries.simulate_start import read_with_notes, require_increasing_t
 COST_BY_ITERATION = "cost by iteration"
 # errors of the simulated motion at its end that are worth a warning, in m and rad
 _LARGEST_REPLAY_ERROR = {"m": 0.005, "rad": 0.02}
+# stops of a retimed motion in a note
+_SHOWN_STOPS = 3
 
 
 def answer_optimize(context: QueryContext) -> Result:
@@ -177,13 +180,13 @@ def answer_retime(context: QueryContext) -> Result:
         for label in ("max-velocity", "max-acceleration", "max-effort")
         if (text := question.text(label)) is not None
     }
-    scale = parsed_option(question, "limit-scale", number)
+    scale, dt = parsed_option(question, "limit-scale", number), _seconds(question, "dt")
     motion = retime(
         arm,
         points,
         **limits,
         limit_scale=1.0 if scale is None else scale,
-        dt=_seconds(question, "dt"),
+        dt=dt,
     )
     kinds = [joint.kind for joint in arm.joints]
     arrays = tuple(
@@ -197,7 +200,28 @@ def answer_retime(context: QueryContext) -> Result:
         "algorithm": f"TOPP-RA, {motion.repeats} repetitions with tighter limits",
         "used limits": used,
     }
+    if motion.stops:
+        lines["stops"] = _stops_text(motion.stops)
+        context.settings.notify(
+            "summary", f"stops at corners that no speed passes: {lines['stops']}"
+        )
+    if dt is not None and not isclose(step := float(motion.time[1]), dt, rel_tol=1e-9):
+        context.settings.notify(
+            "summary", f"rows are {step:.6g} s apart, so that the last row is at the end"
+        )
     return context.result(arrays, lines, files, motion.time)
+
+
+def _stops_text(stops: Sequence[PathStop]) -> str:
+    """Rows, times and turns of the first stops, with the number of all."""
+    texts = [
+        f"row {stop.row + 1} at {stop.time:.4g} s ("
+        + ("reversal" if stop.turn > REVERSAL else f"{stop.turn:.0f}°")
+        + ")"
+        for stop in stops[:_SHOWN_STOPS]
+    ]
+    more = f" and {len(stops) - len(texts)} more" if len(stops) > len(texts) else ""
+    return ", ".join(texts) + more
 
 
 def _retimed_use(arm: Arm, motion: RetimedMotion) -> str:

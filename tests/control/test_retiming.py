@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,11 +168,10 @@ def test_paths_without_a_motion_are_rejected() -> None:
     for call, what in (
         (lambda: robolin.retime(arm, path), "no limit of a moving joint bounds the speed"),
         (lambda: robolin.retime(arm, path[:1], **FREE), "the path does not move"),
-        (lambda: robolin.retime(arm, path[:2], **FREE), "a path of two points"),
         (lambda: robolin.retime(arm, path, limit_scale="1", **FREE), "limit_scale: must be a num"),
         (lambda: robolin.retime(arm, path, dt="1", **FREE), "dt: must be a num"),
         (lambda: robolin.retime(arm, [0.0, 1.0], **FREE), "several rows of positions"),
-        (lambda: robolin.retime(arm, path, max_effort=0.1), "no speed keeps the limits at point"),
+        (lambda: robolin.retime(arm, path, max_effort=0.1), "joint 'shoulder' cannot hold the arm"),
         (lambda: robolin.retime(arm, path, max_acceleration=-1.0, **FREE), "must be one number"),
         (lambda: robolin.retime(arm, path, max_velocity=0.0), "max_velocity: must be one number"),
         (lambda: robolin.retime(arm, path, limit_scale=0.0, **FREE), "limit_scale"),
@@ -197,17 +197,107 @@ def test_straight_paths_without_velocity_limits_are_bang_bang(end: list[float], 
     assert motion.duration == pytest.approx(2.0 * np.sqrt(distance / 5.0), rel=1e-8)
 
 
-def test_errors_name_reversals_and_corners() -> None:
-    """The parts before and after the corner have motions; the whole path has none."""
-    arm, limits = robolin.load("two-link"), {"max_effort": 40.0, "max_acceleration": 5.0}
+LIMITS = {"max_effort": 40.0, "max_acceleration": 5.0}
+
+
+def bent_path(end: list[float]) -> np.ndarray:
+    """A straight line of 101 points, then another one of 80."""
     there = np.linspace([0.0, 0.0], [1.0, 0.5], 101)
-    for end, what in (([0.0, 0.0], "reverses at point 101"), ([0.5, 1.5], "corner of 90° at")):
-        back = np.linspace([1.0, 0.5], end, 81)
-        with pytest.raises(RobolinError, match=what) as caught:
-            robolin.retime(arm, np.vstack([there, back[1:]]), **limits)
-        assert "split the path there" in str(caught.value)
-        for part in (there, back):
-            assert robolin.retime(arm, part, **limits).duration < 2.0
+    return np.vstack([there, np.linspace([1.0, 0.5], end, 81)[1:]])
+
+
+@pytest.mark.parametrize(("end", "turn"), [([0.0, 0.0], 180.0), ([0.5, 1.5], 90.0)])
+def test_the_motion_stops_at_reversals_and_corners(end: list[float], turn: float) -> None:
+    """It takes as long as both parts, and is at rest at the corner, with one row there."""
+    arm, path = robolin.load("two-link"), bent_path(end)
+    motion = robolin.retime(arm, path, **LIMITS)
+    parts = [robolin.retime(arm, part, **LIMITS) for part in (path[:101], path[100:])]
+    [(row, time, angle)] = motion.stops
+    assert (row, angle) == (100, pytest.approx(turn, abs=1e-5))
+    assert time == parts[0].duration
+    assert motion.duration == pytest.approx(parts[0].duration + parts[1].duration, rel=1e-15)
+    assert np.array_equal(motion.q, path)
+    assert not motion.qd[100].any()
+    assert np.array_equal(motion.tau, robolin.inverse(arm, motion.q, motion.qd, motion.qdd))
+    assert (np.diff(motion.time) > 0.0).all()
+    for part, rows in zip(parts, (slice(0, 100), slice(100, None)), strict=True):
+        assert np.array_equal(motion.qd[rows], part.qd[: len(motion.qd[rows])])
+    for own, rows in ((path[:101], slice(0, 101)), (path[100:], slice(100, None))):
+        part = replace(motion, s=motion.s[rows], qd=motion.qd[rows])
+        _, qdd, tau = finer(arm, own, part)
+        assert np.abs(qdd).max() <= 5.0 * (1.0 + 1e-7)
+        assert np.abs(tau).max() <= 40.0 * (1.0 + 1e-7)
+
+
+def test_rows_at_equal_times_pass_a_stop() -> None:
+    arm, path = robolin.load("two-link"), bent_path([0.5, 1.5])
+    points, rows = robolin.retime(arm, path, **LIMITS), robolin.retime(arm, path, dt=1e-3, **LIMITS)
+    assert rows.stops == points.stops
+    assert np.array_equal(rows.q[[0, -1]], path[[0, -1]])
+    between = np.array([np.interp(points.time, rows.time, each) for each in rows.q.T]).T
+    assert np.abs(between - path).max() < 1e-5
+    assert (np.diff(rows.s) >= 0.0).all()
+
+
+def test_lines_of_two_points_get_more_points() -> None:
+    """A line of length d takes 2 √(d / a), and a zigzag stops at every reversal."""
+    arm, limits = robolin.load("two-link"), {"max_acceleration": 4.0, **FREE}
+    line = robolin.retime(arm, [[0.0, 0.0], [1.0, 0.0]], **limits)
+    assert line.duration == pytest.approx(1.0, rel=1e-9)
+    assert len(line.q) == 21
+    ends = np.linspace([0.0, 0.0], [1.0, 0.0], 21)
+    zigzag = robolin.retime(arm, np.vstack([ends, ends[-2::-1], ends[1:]]), **limits)
+    assert [stop.row for stop in zigzag.stops] == [20, 40]
+    assert zigzag.duration == pytest.approx(3.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("apart", [1e-13, 1e-11, 1e-9, 1e-8, 1e-7])
+def test_neighbours_apart_in_another_direction_count_once(apart: float) -> None:
+    """A row that repeats its neighbour up to noise changes the motion by as little."""
+    arm, path = robolin.load("panda"), panda_path(0)
+    noise = np.random.default_rng(0).normal(size=7)
+    noisy = np.insert(path, 101, path[100] + apart * noise / np.linalg.norm(noise), axis=0)
+    motion = robolin.retime(arm, noisy)
+    assert not motion.stops
+    assert motion.duration == pytest.approx(robolin.retime(arm, path).duration, rel=1e-4)
+
+
+def test_a_noisy_neighbour_is_a_stop() -> None:
+    """Noise that is large enough to be a corner costs a stop, not the motion."""
+    arm, path = robolin.load("panda"), panda_path(0)
+    noise = np.random.default_rng(0).normal(size=7)
+    noisy = np.insert(path, 101, path[100] + 1e-4 * noise / np.linalg.norm(noise), axis=0)
+    motion = robolin.retime(arm, noisy)
+    assert {stop.row for stop in motion.stops} <= {100, 101}
+    assert motion.stops
+    assert motion.used.max() <= 1.0
+
+
+def test_a_joint_that_cannot_hold_the_arm_is_named() -> None:
+    """The first row that gravity alone takes beyond a limit, its joint, torque and limit."""
+    arm = robolin.load("two-link")
+    path = np.linspace([-0.9, 0.0], [0.0, 0.0], 101)
+    hold = robolin.inverse(arm, path)
+    row = int(np.argmax(np.abs(hold[:, 1]) > 4.0))
+    what = rf"joint 'elbow' cannot hold the arm at point {row + 1} of the path: it needs 4\.\d+ N"
+    with pytest.raises(RobolinError, match=what) as caught:
+        robolin.retime(arm, path, max_effort=[40.0, 4.0], max_velocity=0.01)
+    assert "its limit is 4 N·m" in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compiled_sweeps_have_the_bits_of_the_loops(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The motion does not depend on whether the compiler is installed."""
+    arm, path = robolin.load("panda"), panda_path(seed)
+    limits = {"max_acceleration": 12.0} if seed else {}
+    compiled = robolin.retime(arm, path, **limits)
+    for module in ("robolin.control.retiming_problem", "robolin.control.retiming_sweeps"):
+        monkeypatch.setattr(f"{module}.has_compiler", lambda: False)
+    plain = robolin.retime(arm, path, **limits)
+    assert np.array_equal(compiled.time, plain.time)
+    assert np.array_equal(compiled.tau, plain.tau)
 
 
 def test_the_command_writes_a_trajectory_that_check_accepts(tmp_path: Path) -> None:
@@ -225,3 +315,17 @@ def test_the_command_writes_a_trajectory_that_check_accepts(tmp_path: Path) -> N
     ran = run("retime", "panda")
     assert ran.code == 2
     assert "--trajectory" in ran.err
+
+
+def test_the_command_names_stops(tmp_path: Path) -> None:
+    """Notes name the rows, and the distance of rows that differs from --dt."""
+    rows = "\n".join(",".join(map(repr, row)) for row in bent_path([0.0, 0.0]).tolist())
+    (tmp_path / "path.csv").write_text("shoulder,elbow\n" + rows + "\n")
+    words = ("retime", "two-link", "--trajectory", tmp_path / "path.csv", "--max-effort", "40")
+    words = (*words, "--max-acceleration", "5", "--dt", "0.011")
+    printed = run_ok(*words, "-o", tmp_path / "motion.csv")
+    assert "stops at corners that no speed passes: row 101 at" in printed.err
+    assert "(reversal)" in printed.err
+    assert "s apart, so that the last row is at the end" in printed.err
+    run_ok(*words, "-o", tmp_path / "motion.npz")
+    run_ok("check", tmp_path / "motion.npz")

@@ -40,6 +40,11 @@ def padded(n: int) -> int:
     return -(-n // SIMD) * SIMD
 
 
+def arguments(numbers: Sequence[str], arrays: Sequence[str]) -> list[tuple[str, Any]]:
+    """Arguments of a function: whole numbers, then arrays of doubles."""
+    return [(name, WHOLE) for name in numbers] + [(name, REAL_POINTER) for name in arrays]
+
+
 class Code:
     """Builds one function of an LLVM module."""
 

@@ -192,8 +192,10 @@ def _replayed_end(motion: OptimalMotion, gains: bool) -> Floats:
     dt, start = motion.dt / REPLAY_STEPS, (motion.q[0], motion.qd[0])
     if law.dt is not None:
         options: dict[str, Any] = {"limits": False, "engine": "compiled", "jobs": 1}
-        return simulate(
-            arm, *start, duration=duration, dt=dt, every=None, control=law, **options
-        ).q[-1]
-    schedule, none = Schedule(duration, dt=dt, every=None), np.full(arm.n, np.inf)
-    return feedback_states(arm, law, start, schedule, EffortLimits(-none, none), COMPILED).q[-1]
+        q = simulate(arm, *start, duration=duration, dt=dt, every=None, control=law, **options).q
+    else:
+        schedule, none = Schedule(duration, dt=dt, every=None), np.full(arm.n, np.inf)
+        limits = EffortLimits(-none, none)
+        q = feedback_states(arm, law, start, schedule, limits, COMPILED).q
+    end: Floats = q[-1]
+    return end
