@@ -22,7 +22,7 @@ from robolin.core.arrays import Floats, Numbers
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.io.formats.parquet_reader import damaged_parquet, validated_footer
+from robolin.io.formats.parquet_reader import damaged_parquet, validated_chunks
 from robolin.io.locations import mute_native_stderr
 from robolin.io.provenance import matches
 from robolin.io.table_file import (
@@ -190,13 +190,13 @@ def _scanned(path: Path, file: str, names: Sequence[str] | None = None) -> LazyF
     import polars
 
     with path.open("rb") as stream:
-        footer = validated_footer(stream, file)
+        chunks = validated_chunks(stream, file)
         size = os.fstat(stream.fileno()).st_size
     lazy = polars.scan_parquet(path, glob=False, hive_partitioning=False)
     kinds = lazy.collect_schema()
     chosen = [n for n in kinds.names() if _of_numbers(kinds[n]) and (names is None or n in names)]
-    chunks = [each for group in footer.groups for each in group.chunks]
-    values = sum(each.values for each in chunks if each.name[0] in chosen)
+    paths = {(name.encode(),) for name in chosen}
+    values = sum(each.values for each in chunks if each.name[:1] in paths)
     reject_decompression_bomb(8 * values, size, _LARGEST_RATIO, file)
     return lazy.select(chosen)
 

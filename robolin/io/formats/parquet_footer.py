@@ -1,33 +1,29 @@
-"""Check the values in the metadata of a Parquet file that polars trusts.
+"""Check the values in a Parquet file that polars trusts.
 
 Polars detects most damage.  It does not notice that the row groups have other rows than the file,
-allocates the stated size of a page, and aborts the process on a negative number of values.  These
-values are therefore checked before polars reads the file; all others are left to polars.
+allocates the stated size of a page, and aborts the process on a negative number of values, which
+one wrong bit makes.  These values are checked before polars reads the file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 _MAGIC, _TAIL = b"PAR1", 8
-# enough for a file of some gigabytes
-_LONGEST_FOOTER = 1 << 24
+# in bytes; enough for a file of some gigabytes
+_LONGEST_FOOTER, _LONGEST_PAGE_HEADER = 1 << 24, 1 << 12
 # upper bounds in bytes of one value with its levels, and of the overhead per column
 _MOST_PER_VALUE, _MOST_OVERHEAD = 32, 1 << 20
-_LONGEST_PAGE_HEADER = 1 << 12
 # the field that describes a page, by the type of the page
 _DICTIONARY, _PAGES = 2, {0: 5, 2: 7, 3: 8}
-# kinds of values in the Thrift compact protocol
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BYTES, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
-# largest nesting depth; Parquet has six levels
-_DEEPEST = 12
 
 T = TypeVar("T")
+
 # a Thrift structure by its field ids
 ThriftFields = dict[int, Any]
 
@@ -37,161 +33,136 @@ class FooterError(ValueError):
 
 
 class ColumnChunk(NamedTuple):
-    """The values of one column in one row group: its path, and its bytes in the file."""
+    """The values of one column in one row group: its path, rows of the file, and bytes in it."""
 
-    name: tuple[str, ...]
+    name: tuple[bytes, ...]
+    rows: range
     values: int
     start: int
     packed: int
 
 
-class RowGroup(NamedTuple):
-    """Rows that are stored together."""
-
-    rows: int
-    chunks: tuple[ColumnChunk, ...]
-
-
-class ParquetFooter(NamedTuple):
-    """The metadata at the end of a Parquet file: its row groups and key-value pairs."""
-
-    groups: tuple[RowGroup, ...]
-    meta: Mapping[str, str]
-
-
-def read_footer(stream: BinaryIO) -> ParquetFooter:
-    """Read the footer and check that its row groups have the rows of the file."""
+def read_footer(stream: BinaryIO) -> ThriftFields:
+    """Read the metadata at the end of the file."""
     size = stream.seek(0, os.SEEK_END)
-    tail = _bytes_at(stream, size - _TAIL, _TAIL) if size > 2 * _TAIL else b""
+    stream.seek(max(size - _TAIL, 0))
+    tail = stream.read(_TAIL)
     length = int.from_bytes(tail[:4], "little")
     start = size - _TAIL - length
     if tail[4:] != _MAGIC or start < len(_MAGIC) or length > _LONGEST_FOOTER:
         raise FooterError("the file does not end as a Parquet file")
-    return _footer(_bytes_at(stream, start, length))
+    stream.seek(start)
+    return _parsed(stream.read(length))
 
 
 # the parts of one recording share it
 @lru_cache(maxsize=4)
-def _footer(data: bytes) -> ParquetFooter:
-    fields, _ = read_structure(data)
-    groups = tuple(
-        RowGroup(_count(each, 3), tuple(_chunk(_field(c, 3, dict)) for c in _field(each, 1, list)))
-        for each in _field(fields, 4, list)
-    )
-    if sum(group.rows for group in groups) != _count(fields, 3):
+def _parsed(data: bytes) -> ThriftFields:
+    return read_structure(data)[0]
+
+
+def meta_value(footer: ThriftFields, key: str) -> bytes | None:
+    """The value of a key in the metadata, None without it."""
+    pairs = footer.get(5)
+    for pair in pairs if isinstance(pairs, list) else []:
+        match pair:
+            case {1: bytes(name), 2: bytes(value)} if name == key.encode():
+                return value
+    return None
+
+
+def column_chunks(footer: ThriftFields) -> list[ColumnChunk]:
+    """All columns of all row groups, which together have the rows of the file."""
+    chunks, stop = [], 0
+    for group in _items(footer, 4):
+        rows = range(stop, stop + _count(group, 3))
+        stop = rows.stop
+        for fields in (_item(column, 3, dict) for column in _items(group, 1)):
+            start, dictionary = _count(fields, 9), fields.get(11)
+            # some writers store 0 for a missing dictionary
+            if isinstance(dictionary, int) and 0 < dictionary < start:
+                start = dictionary
+            name = tuple(part for part in _items(fields, 3) if isinstance(part, bytes))
+            counts = (_count(fields, 5), start, _count(fields, 7))
+            chunks.append(ColumnChunk(name, rows, *counts))
+    if stop != _count(footer, 3):
         raise FooterError("the row counts of the row groups do not add up")
-    pairs = _field({5: [], **fields}, 5, list)
-    meta = {_text(pair, 1): _text(pair, 2) if 2 in pair else "" for pair in pairs}
-    return ParquetFooter(groups, meta)
+    return chunks
 
 
-def _chunk(column: ThriftFields) -> ColumnChunk:
-    start, dictionary = _count(column, 9), column.get(11)
-    # some writers store 0 for a missing dictionary
-    if isinstance(dictionary, int) and 0 < dictionary < start:
-        start = dictionary
-    name = tuple(_text({3: part}, 3) for part in _field(column, 3, list))
-    return ColumnChunk(name, _count(column, 5), start, _count(column, 7))
+def require_pages(stream: BinaryIO, chunks: Iterable[ColumnChunk]) -> None:
+    """Reject columns whose pages have other values or decompress to more than these need."""
+    for chunk in chunks:
+        at, end, unpacked, values = chunk.start, chunk.start + chunk.packed, 0, 0
+        while at < end:
+            stream.seek(at)
+            header, size = read_structure(stream.read(min(_LONGEST_PAGE_HEADER, end - at)))
+            kind = _count(header, 1)
+            page = _item(header, _PAGES.get(kind, 0), dict)
+            if any(isinstance(value, int) and value < 0 for value in page.values()):
+                raise FooterError("a page has a negative number of values")
+            values += 0 if kind == _DICTIONARY else _count(page, 1)
+            unpacked += _count(header, 2)
+            at += size + _count(header, 3)
+        most = _MOST_PER_VALUE * len(chunk.rows) + _MOST_OVERHEAD
+        if values != len(chunk.rows) or unpacked > most:
+            raise FooterError("the pages of a column have another size or number of values")
 
 
-def require_pages(
-    stream: BinaryIO, footer: ParquetFooter, names: Collection[str], rows: range
-) -> None:
-    """Reject numeric columns whose pages have other values or decompress to more than these need.
-
-    rows: the rows to read, whose row groups are checked
-    """
-    stop = 0
-    for group in footer.groups:
-        first, stop = stop, stop + group.rows
-        if first >= rows.stop or rows.start >= stop:
-            continue
-        most = _MOST_PER_VALUE * group.rows + _MOST_OVERHEAD
-        for chunk in group.chunks:
-            if len(chunk.name) == 1 and chunk.name[0] in names:
-                values = sum(_page_values(stream, chunk, most))
-                if values != group.rows:
-                    raise FooterError("a column has a wrong number of values")
-
-
-def _page_values(stream: BinaryIO, chunk: ColumnChunk, most: int) -> Iterator[int]:
-    """Yield the number of values of each page; at most `most` bytes decompressed."""
-    at, end, unpacked = chunk.start, chunk.start + chunk.packed, 0
-    while at < end:
-        header, size = read_structure(_bytes_at(stream, at, min(_LONGEST_PAGE_HEADER, end - at)))
-        unpacked += _count(header, 2)
-        if unpacked > most:
-            raise FooterError("the pages of a column are larger than its values")
-        at += size + _count(header, 3)
-        kind = _count(header, 1)
-        page = _field(header, _PAGES.get(kind, 0), dict)
-        if any(isinstance(value, int) and value < 0 for value in page.values()):
-            raise FooterError("a page has a negative number of values")
-        yield 0 if kind == _DICTIONARY else _count(page, 1)
-
-
-def _bytes_at(stream: BinaryIO, offset: int, size: int) -> bytes:
-    stream.seek(offset)
-    return stream.read(size)
-
-
-def _field(fields: Any, number: int, kind: type[T]) -> T:
+def _item(fields: Any, number: int, kind: type[T]) -> T:
     value = fields.get(number) if isinstance(fields, dict) else None
     if not isinstance(value, kind):
         raise FooterError(f"field {number} is missing or of another type")
     return value
 
 
+def _items(fields: Any, number: int) -> list[Any]:
+    return _item(fields, number, list)
+
+
 def _count(fields: Any, number: int) -> int:
-    value = _field(fields, number, int)
+    value = _item(fields, number, int)
     if value < 0:
         raise FooterError(f"field {number} is negative")
     return value
-
-
-def _text(fields: Any, number: int) -> str:
-    return _field(fields, number, bytes).decode(errors="replace")
 
 
 def read_structure(data: bytes) -> tuple[ThriftFields, int]:
     """Read a structure in the Thrift compact protocol; returns its fields and its size in bytes."""
     rest = iter(data)
     try:
-        return _structure(rest, 0), len(data) - length_hint(rest)
-    except StopIteration:
-        raise FooterError("the footer is truncated") from None
+        return _structure(rest), len(data) - length_hint(rest)
+    except (StopIteration, RecursionError):
+        raise FooterError("a structure is truncated or nested too deeply") from None
 
 
-def _structure(rest: Iterator[int], depth: int) -> ThriftFields:
+def _structure(rest: Iterator[int]) -> ThriftFields:
     fields: ThriftFields = {}
     number = 0
     while head := next(rest):
         number = number + (head >> 4) if head >> 4 else _signed(rest)
-        fields[number] = _value(rest, head & 15, depth)
+        fields[number] = _value(rest, head & 15)
     return fields
 
 
-def _value(rest: Iterator[int], kind: int, depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise FooterError("structures are nested too deeply")
-    # most frequent kinds first
-    if kind in (_I64, _I32, _I16):
-        return _signed(rest)
-    if kind in (_BYTES, _DOUBLE, _BYTE):
-        size = _varint(rest) if kind == _BYTES else 8 if kind == _DOUBLE else 1
-        if size > length_hint(rest):
-            raise StopIteration
-        return bytes(islice(rest, size))
-    if kind in (_LIST, _SET):
-        head = next(rest)
-        size = head >> 4 if head >> 4 < 15 else _varint(rest)
-        # a boolean has its value in the head of a field, and a byte of its own in a list
-        item = max(head & 15, _BYTE)
-        return [_value(rest, item, depth + 1) for _ in range(size)]
-    if kind == _STRUCT:
-        return _structure(rest, depth + 1)
-    if kind in (_TRUE, _FALSE):
-        return kind == _TRUE
+def _value(rest: Iterator[int], kind: int) -> Any:
+    match kind:
+        case 4 | 5 | 6:
+            return _signed(rest)
+        case 3 | 7 | 8:  # a byte, a double, a text with its length
+            size = {3: 1, 7: 8}.get(kind) or _varint(rest)
+            if size > length_hint(rest):
+                raise StopIteration
+            return bytes(islice(rest, size))
+        case 9 | 10:
+            head = next(rest)
+            size = head >> 4 if head >> 4 < 15 else _varint(rest)
+            # a boolean has its value in the head of a field, and a byte of its own in a list
+            return [_value(rest, max(head & 15, 3)) for _ in range(size)]
+        case 12:
+            return _structure(rest)
+        case 1 | 2:
+            return kind == 1
     raise FooterError(f"unknown field type {kind}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,8 +13,9 @@ from robolin.core.arrays import Integers
 from robolin.errors import RobolinError
 from robolin.io.format_table import is_stored
 from robolin.io.formats.parquet_footer import (
+    ColumnChunk,
     FooterError,
-    ParquetFooter,
+    column_chunks,
     read_footer,
     require_pages,
 )
@@ -125,7 +126,7 @@ class ParquetRows(PolarsRows):
     """The rows of a Parquet file whose footer is valid."""
 
     def __init__(self, source: TableSource) -> None:
-        self._footer = validated_footer(source.stream, source.file)
+        self._chunks = validated_chunks(source.stream, source.file)
         require_polars(source.file)
         mute_native_stderr()
         import polars
@@ -140,11 +141,13 @@ class ParquetRows(PolarsRows):
         """Reject a file that decompresses to far more than its size."""
         file = self.source.file
         reject_decompression_bomb(8 * self.count * len(chosen), self._size, _LARGEST_RATIO, file)
-        _require_groups(self._footer, set(chosen), file)
+        names = {(name.encode(),) for name in chosen}
+        chunks = [chunk for chunk in self._chunks if chunk.name in names]
+        _require_groups(chunks, len(chosen), file)
         if not is_stored(self.source.path):
             # in a store every page would need a request
-            with _footer_errors(file):
-                require_pages(self.source.stream, self._footer, set(chosen), rows)
+            with footer_errors(file):
+                require_pages(self.source.stream, (c for c in chunks if _overlap(c.rows, rows)))
 
     def damaged(self, error: BaseException | None = None) -> RobolinError:
         if error is None:
@@ -221,28 +224,34 @@ def _unread(path: str, file: str, error: BaseException) -> RobolinError:
     return problem or damaged_parquet(file)
 
 
-def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -> None:
+def _overlap(some: range, others: range) -> bool:
+    return some.start < others.stop and others.start < some.stop
+
+
+def _require_groups(chunks: Sequence[ColumnChunk], columns: int, file: str) -> None:
     """Reject row groups that decompress to far more than their size in the file."""
-    for number, group in enumerate(footer.groups, 1):
-        packed = sum(chunk.packed for chunk in group.chunks if chunk.name[-1] in chosen)
-        unfolded = 8 * group.rows * len(chosen)
-        if unfolded > max(_GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO * packed):
+    packed: dict[range, int] = {}
+    for chunk in chunks:
+        packed[chunk.rows] = packed.get(chunk.rows, 0) + chunk.packed
+    for number, (rows, size) in enumerate(packed.items(), 1):
+        unfolded = 8 * len(rows) * columns
+        if unfolded > max(_GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO * size):
             message = (
-                f"row group {number} expands from {packed} to {unfolded} bytes, which is "
-                "implausible"
+                f"row group {number} expands from {size} to {unfolded} bytes, which is implausible"
             )
             hint = "write smaller row groups, for example 100000 rows each"
             raise RobolinError(message, where=file, hint=hint)
 
 
-def validated_footer(stream: BinaryIO, file: str) -> ParquetFooter:
-    """Read and validate the footer of a Parquet file; RobolinError if it is damaged."""
-    with _footer_errors(file):
-        return read_footer(stream)
+def validated_chunks(stream: BinaryIO, file: str) -> list[ColumnChunk]:
+    """The columns of the row groups; RobolinError if the file is damaged."""
+    with footer_errors(file):
+        return column_chunks(read_footer(stream))
 
 
 @contextmanager
-def _footer_errors(file: str) -> Iterator[None]:
+def footer_errors(file: str) -> Iterator[None]:
+    """Raise errors of a footer and of pages as RobolinError."""
     try:
         yield
     except FooterError as error:

@@ -30,7 +30,8 @@ from robolin.core.threads import (
 )
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import atomic_write, is_stream
-from robolin.io.formats.parquet_reader import parquet_table, validated_footer
+from robolin.io.formats.parquet_footer import meta_value, read_footer
+from robolin.io.formats.parquet_reader import footer_errors, parquet_table
 from robolin.io.provenance import Digests, Meta, corrupt_file_error, open_bytes, provenance
 from robolin.io.stored import StoredFile, stored_table
 from robolin.io.table_file import TableSource, require_polars
@@ -216,8 +217,9 @@ def _require_checksum(stream: BinaryIO, where: str) -> None:
         raise corrupt_file_error(where, "the file was changed after it was stored")
 
 
-def _parquet_meta(stream: BinaryIO, where: str) -> str:
-    meta = validated_footer(stream, where).meta
-    if META not in meta:
+def _parquet_meta(stream: BinaryIO, where: str) -> bytes:
+    with footer_errors(where):
+        meta = meta_value(read_footer(stream), META)
+    if meta is None:
         raise corrupt_file_error(where, "provenance is missing")
-    return meta[META]
+    return meta
