@@ -6,16 +6,13 @@ write · 70 a bug of ours · 130 interrupted · 143 terminated
 
 from __future__ import annotations
 
-import _thread
 import gc
 import os
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import sleep
 from typing import TYPE_CHECKING, NoReturn
 
 from robolin import __version__
@@ -29,11 +26,8 @@ if TYPE_CHECKING:
 
 BUG = 70
 
-# seconds after which a function that ignores exceptions has returned
-_REPEATED_AFTER = 0.01
-# set by Ctrl-C: later failures, such as an aborted import, are caused by it
-_interrupts: list[int] = []
-_terminations: list[int] = []
+# signals received: later failures, such as an aborted import, are caused by them
+_signals: list[int] = []
 
 # Python's messages if the system starts no thread, or memory ends while it creates an exception
 _NO_THREAD = "can't start new thread"
@@ -52,7 +46,7 @@ def run() -> NoReturn:
     with suppress(KeyboardInterrupt):
         _install_signal_handlers()
         code = main(sys.argv[1:])
-    if signal.getsignal(signal.SIGINT) is _interrupt:
+    if signal.getsignal(signal.SIGINT) is _stop:
         # nothing is left to clean up
         signal.signal(signal.SIGINT, end_interrupted)
     for stream in (sys.stdout, sys.stderr):
@@ -65,49 +59,32 @@ def run() -> NoReturn:
 
 
 def _install_signal_handlers() -> None:
-    for name in ("SIGTERM", "SIGHUP"):
+    sys.unraisablehook = _unraisable
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # keep signals ignored that the parent ignores (nohup)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _terminate)
-    # a background process ignores the signal
-    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
-        sys.unraisablehook = _unraisable
-        signal.signal(signal.SIGINT, _interrupt)
+        # keep signals ignored that the parent ignores (nohup, a background process)
+        if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
+            signal.signal(number, _stop)
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
     """Raise an exception instead of ending immediately, so that partial files are removed."""
-    _terminations.append(number)
+    _signals.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(128 + number)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt and store that it was raised."""
-    _interrupts.append(number)
-    if frame is not None and frame.f_code is _unraisable.__code__:
-        # an exception raised there would be lost
-        _thread.start_new_thread(_interrupt_later, ())
-        return
-    raise KeyboardInterrupt
-
-
 def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
-    """Raise an interrupt again that arrived where exceptions are ignored."""
-    if isinstance(unraised.exc_value, KeyboardInterrupt):
-        # unlike `threading.Thread`, without a lock that an interrupt could leave locked
-        _thread.start_new_thread(_interrupt_later, ())
-    else:
+    """End the process if a signal arrived where Python ignores exceptions.
+
+    A partial file that this leaves is removed by the next write into its folder.
+    """
+    if not isinstance(unraised.exc_value, (KeyboardInterrupt, SystemExit)):
         sys.__unraisablehook__(unraised)
-
-
-def _interrupt_later() -> None:
-    """Interrupt the main thread, even in a system call, which a signal to this one would not."""
-    sleep(_REPEATED_AFTER)
-    if sys.platform == "win32":
-        signal.raise_signal(signal.SIGINT)
-    else:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os._exit(_report(unraised.exc_value))
 
 
 def main(args: Sequence[str]) -> int:
@@ -139,12 +116,10 @@ def run_to_exit_code(action: Callable[[], int]) -> int:
             sys.stdout.flush()
         return code
     except BaseException as error:
-        if _interrupts and not isinstance(error, (KeyboardInterrupt, SystemExit)):
-            # libraries may convert it to other exceptions
-            error = KeyboardInterrupt()
-        if _terminations and not isinstance(error, SystemExit):
-            # Python itself does so while it creates a class
-            error = SystemExit(128 + _terminations[0])
+        if _signals and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+            # libraries, and Python itself while it creates a class, turn it into other exceptions
+            stopped = SystemExit(128 + _signals[0])
+            error = KeyboardInterrupt() if signal.SIGINT in _signals else stopped
         return _report(error)
 
 
