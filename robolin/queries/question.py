@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -282,10 +283,9 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _count(verb: Verb, label: str, spec: OptionSpec, value: Any) -> int:
     try:
-        count = int(value) if isinstance(value, str) else value.__index__()
-    except (AttributeError, ValueError):
-        message = f"'{value}' is not an integer"
-        raise usage_error(verb, message, label) from None
+        count = int(value) if isinstance(value, str) else operator.index(value)
+    except (TypeError, ValueError):
+        raise usage_error(verb, f"'{value}' is not an integer", label) from None
     if count < spec.minimum:
         message = f"must be at least {spec.minimum}, got {count}"
         raise usage_error(verb, message, label)

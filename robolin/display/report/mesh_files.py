@@ -101,52 +101,58 @@ class _Scene:
                     each.attributes.get("symbol", ""): each
                     for each in _all(part, "instance_material")
                 }
-                for symbol, surface in self._mesh(part.attributes.get("url", "")):
+                for symbol, surface in self._mesh(self._at(part, "url")):
                     points = surface.points @ pose[:3, :3].T + pose[:3, 3]
                     yield Surface(points, surface.triangles, self._colour(bound.get(symbol)))
 
     def _at(self, part: Element, key: str) -> Element:
-        return self._ids[part.attributes[key].removeprefix("#")]
+        element = self._referenced(part, key)
+        if element is None:
+            raise UnreadableError(f"<{part.tag}> has no valid '{key}'")
+        return element
+
+    def _referenced(self, part: Element | None, key: str) -> Element | None:
+        name = "" if part is None else part.attributes.get(key, "")
+        return self._ids.get(name.removeprefix("#"))
 
     def _colour(self, material: Element | None) -> Colour:
-        try:
-            effect = self._at(next(_all(self._at(material, "target"), "instance_effect")), "url")  # type: ignore[arg-type]
-            shown = next(_all(next(_all(effect, "diffuse")), "color"))
-        except (StopIteration, KeyError, AttributeError):
-            return None
-        return tuple(float(x) for x in _numbers(shown)[:3])
+        """Diffuse colour of the effect of a material; None without one."""
+        target = self._referenced(material, "target")
+        effect = self._referenced(_first(target, "instance_effect"), "url")
+        shown = _first(_first(effect, "diffuse"), "color")
+        return None if shown is None else tuple(float(x) for x in _numbers(shown)[:3])
 
-    def _mesh(self, url: str) -> list[tuple[str, Surface]]:
+    def _mesh(self, geometry: Element) -> list[tuple[str, Surface]]:
         """Triangles of a geometry by the symbol of their material."""
-        if url not in self._meshes:
-            parts = _all(self._ids[url.removeprefix("#")])
+        name = geometry.attributes["id"]
+        if name not in self._meshes:
             kinds = ("triangles", "polylist", "polygons")
-            self._meshes[url] = [self._group(part) for part in parts if part.tag in kinds]
-        return self._meshes[url]
+            parts = [part for part in _all(geometry) if part.tag in kinds]
+            self._meshes[name] = [self._group(part) for part in parts]
+        return self._meshes[name]
 
     def _group(self, group: Element) -> tuple[str, Surface]:
         inputs = list(_inside(group, "input"))
+        vertex = _input(group, "VERTEX")
         stride = 1 + max(int(each.attributes.get("offset", "0")) for each in inputs)
-        vertex = next(each for each in inputs if each.attributes.get("semantic") == "VERTEX")
         start = int(vertex.attributes.get("offset", "0"))
         lists = [_numbers(part).astype(np.int64)[start::stride] for part in _inside(group, "p")]
         corners = np.concatenate([*lists, np.empty(0, np.int64)])
         if group.tag == "triangles":
             sizes = np.full(len(corners) // 3, 3)
         elif group.tag == "polylist":
-            sizes = _numbers(next(_inside(group, "vcount"))).astype(np.int64)
+            sizes = _numbers(_required(group, "vcount")).astype(np.int64)
         else:
             sizes = np.array([len(each) for each in lists], np.int64)
         surface = Surface(self._points(self._at(vertex, "source")), _fans(corners, sizes))
         return group.attributes.get("material", ""), surface
 
     def _points(self, vertices: Element) -> Floats:
-        positions = next(
-            each for each in _inside(vertices, "input") if each.attributes["semantic"] == "POSITION"
-        )
-        source = self._at(positions, "source")
-        stride = int(next(_all(source, "accessor")).attributes.get("stride", "3"))
-        values = _numbers(next(_inside(source, "float_array")))
+        source = self._at(_input(vertices, "POSITION"), "source")
+        stride = int(_required(source, "accessor").attributes.get("stride", "3"))
+        values = _numbers(_required(source, "float_array"))
+        if stride < 3:
+            raise UnreadableError("points have fewer than 3 coordinates")
         return values[: len(values) // stride * stride].reshape(-1, stride)[:, :3]
 
 
@@ -174,14 +180,34 @@ def _inside(element: Element, tag: str) -> Iterator[Element]:
     return (child for child in element.children if child.tag == tag)
 
 
+def _first(element: Element | None, tag: str) -> Element | None:
+    """The first element with this tag; None without one."""
+    return None if element is None else next(_all(element, tag), None)
+
+
+def _required(element: Element, tag: str) -> Element:
+    part = _first(element, tag)
+    if part is None:
+        raise UnreadableError(f"<{element.tag}> has no <{tag}>")
+    return part
+
+
+def _input(element: Element, semantic: str) -> Element:
+    for part in _inside(element, "input"):
+        if part.attributes.get("semantic") == semantic:
+            return part
+    raise UnreadableError(f"<{element.tag}> has no input '{semantic}'")
+
+
 def _numbers(element: Element) -> Floats:
     return np.array(element.text.split(), np.float64)
 
 
 def _about(values: Floats) -> Floats:
     """Rotation by an angle in degrees about an axis."""
-    x, y, z = values[:3] / (np.linalg.norm(values[:3]) or 1.0)
-    angle = np.radians(values[3])
+    *axis, degrees = values
+    x, y, z = np.array(axis) / (np.linalg.norm(axis) or 1.0)
+    angle = np.radians(degrees)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     pose = np.eye(4)
     pose[:3, :3] += np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross

@@ -62,7 +62,7 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
             except UnreadableError as error:
                 missing[i] = str(error)
                 groups.append([])
-            except (OSError, ValueError, IndexError, KeyError, OverflowError) as error:
+            except (OSError, ValueError, OverflowError) as error:
                 missing[i] = getattr(error, "strerror", None) or "malformed"
                 groups.append([])
     flat = [surface for group in groups for surface in group]

@@ -253,17 +253,18 @@ def _shapes_of(
         colour = own or colours.get(name)
         if colour is not None and colour[3:4] == [0.0]:
             return
-        for shape in inside["geometry"].children:
+        for shape in inside["geometry"].children if "geometry" in inside else ():
             values = _values(shape)
             file = shape.attributes.get("filename", "") if shape.tag == "mesh" else ""
             if values and (shape.tag != "mesh" or file):
                 yield _Shape(link, values, pose, colour and colour[:3], file)
-    except (ValueError, KeyError):
+    except ValueError:
         return
 
 
 def _values(shape: Element) -> tuple[Any, ...]:
     attributes = shape.attributes
+    size, radius, length = (attributes.get(key, "") for key in ("size", "radius", "length"))
     if shape.tag == "mesh":
         return (
             "mesh",
@@ -271,18 +272,18 @@ def _values(shape: Element) -> tuple[Any, ...]:
             *_numbers(attributes.get("scale", "1 1 1"), 3),
         )
     if shape.tag == "box":
-        return ("box", *_numbers(attributes["size"], 3))
+        return ("box", *_numbers(size, 3))
     if shape.tag in ("cylinder", "capsule"):
-        return (shape.tag, *_numbers(f"{attributes['radius']} {attributes['length']}", 2))
-    return ("sphere", *_numbers(attributes["radius"], 1)) if shape.tag == "sphere" else ()
+        return (shape.tag, *_numbers(radius, 1), *_numbers(length, 1))
+    return ("sphere", *_numbers(radius, 1)) if shape.tag == "sphere" else ()
 
 
 def _colours(material: Element) -> tuple[str, list[float] | None]:
     """Name and colour of a material, with its transparency."""
     color = next((each for each in material.children if each.tag == "color"), None)
     try:
-        colour = None if color is None else _numbers(color.attributes["rgba"], 4)
-    except (ValueError, KeyError):
+        colour = None if color is None else _numbers(color.attributes.get("rgba", ""), 4)
+    except ValueError:
         colour = None
     return material.attributes.get("name", ""), colour
 
