@@ -60,6 +60,7 @@ FIXES = {
     "mjcf-equality": "Remove the constraint from the file, or close the loop with `<connect>`.",
     "mjcf-from-outside": "No action is needed: pass torques and wrenches as options.",
     "mjcf-left-out": "No action is needed if you want the dynamics without it.",
+    "mjcf-rejected": "Correct the element as the message of MuJoCo suggests.",
     "mjcf-unread": "No action is needed; add the files if other programs need them.",
     "mjcf-warning": "Correct the file as the warning of MuJoCo suggests.",
     "name-empty": "Write the name.",

@@ -78,6 +78,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "warning",
         "A force or property of a MuJoCo model is not supported and is ignored.",
     ),
+    "mjcf-rejected": ("error", "MuJoCo cannot compile an element of the file."),
     "mjcf-unread": (
         "note",
         "Meshes or textures of a MuJoCo model cannot be read, but no inertia depends on them.",

@@ -334,9 +334,72 @@ def test_errors_of_every_class_in_mujoco_are_reported(here):
         robolin.load("a.xml")
 
 
+# elements with an error, and a word of the message; each of them hides those after it in MuJoCo
+WRONG_ELEMENTS = [
+    ('<joint name="a1" axsi="1 0 0"/>', "joint 'a1': unrecognized attribute: 'axsi'"),
+    ('<joint name="a2" axis="1 0 x"/>', "joint 'a2': bad format in attribute 'axis'"),
+    ('<joint name="a3" type="hing"/>', "joint 'a3': invalid keyword: 'hing'"),
+    ('<jont name="a4"/>', "jont 'a4': unrecognized element"),
+    ('<joint name="a5" class="none"/>', "joint 'a5': unknown default class name 'none'"),
+    ('<joint name="a6"/><joint name="a6"/>', "joint 'a6': repeated name 'a6'"),
+    ('<geom name="g1" sizee="1"/>', "geom 'g1': unrecognized attribute: 'sizee'"),
+    (
+        '<body name="b1"><joint name="a7"/></body>',
+        "body 'b1': mass and inertia of moving bodies must be larger",
+    ),
+    (
+        '<body name="b2"><joint axis="nan 0 0" name="a8"/>'
+        '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body>',
+        "joint 'a8': axis is nan",
+    ),
+    (
+        '<body name="b3"><joint type="ball"/><joint type="ball"/><joint/>'
+        '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body>',
+        "body 'b3': more than 6 dofs",
+    ),
+    (
+        '<body name="b4"><joint name="a9" axis="0 0 0"/>'
+        '<inertial pos="0 0 0" mass="1" diaginertia="1 1 9"/></body>',
+        "body 'b4': inertia must satisfy",
+    ),
+]
+
+
+def test_all_errors_of_a_file_are_reported_together(here):
+    """MuJoCo stops at its first error; validate reports every element with an error, by line."""
+    lines = "\n".join(text for text, _ in WRONG_ELEMENTS)
+    body = f'<body name="first"><geom size="1" mass="1"/>\n{lines}\n</body>'
+    motors = '<actuator><motor joint="a10"/><motor joint="a2"/></actuator>'
+    Path("a.xml").write_text(f"<mujoco><worldbody>{body}</worldbody>\n{motors}</mujoco>")
+    errors = [each for each in read("a.xml").findings if each.level == "error"]
+    shown = {each.location.line: [] for each in errors}
+    for each in errors:
+        shown[each.location.line].append(each.message)
+    expected = dict(enumerate((words for _, words in WRONG_ELEMENTS), start=2))
+    # one element, one message, except the axis and the inertia of the last body
+    assert {line: len(texts) for line, texts in shown.items()} == {
+        **dict.fromkeys(expected, 1),
+        len(expected) + 1: 2,
+        len(expected) + 3: 1,
+    }
+    for line, words in expected.items():
+        assert any(words in text for text in shown[line]), (line, shown[line])
+    (motor,) = shown[len(expected) + 3]
+    assert motor.startswith("MuJoCo rejects <motor>: unknown transmission target 'a10'")
+
+
+def test_errors_in_included_files_have_their_lines(here):
+    """An error of an included file has the name and the line of that file."""
+    Path("inner.xml").write_text('<mujoco>\n<body name="b">\n<joint axsi="1"/></body></mujoco>')
+    text = '<mujoco><worldbody>\n<include file="inner.xml"/>\n<body poss="1"/></worldbody></mujoco>'
+    Path("a.xml").write_text(text)
+    locations = [str(each.location) for each in read("a.xml").findings]
+    assert locations[:2] == ["inner.xml:3", "a.xml:3"]
+
+
 REFUSED = [
     ("<mujoco><worldbody><body/></worldbody>", "no element found"),
-    ("<mujoco><wordbody/></mujoco>", "MuJoCo rejects the file:"),
+    ("<mujoco><wordbody/></mujoco>", "MuJoCo rejects <wordbody>: unrecognized element"),
     ('<mujoco><include file="../out.xml"/></mujoco>', "outside the model's package"),
     ('<mujoco><include file="/etc/passwd"/></mujoco>', "outside the model's package"),
     ('<mujoco><include file="none.xml"/></mujoco>', "could not be read"),

@@ -1,4 +1,4 @@
-"""Equality constraints and tendons of an MJCF model: mimic rules, loop closures and rotors.
+"""Equality constraints, tendons and actuators of an MJCF model: mimic rules, loops and rotors.
 
 Linear equations of two joints are mimic rules.  A linear equation of more joints, Σ c q = d, is a
 closure of massless links that slide along x, one after another, each mimicking a joint with the
@@ -13,6 +13,7 @@ from typing import Any
 
 from robolin.core.arm import HERE, NO_TURN, ORIGIN, Inertia, LoopKind, Mimic, Pose, Vector3
 from robolin.core.arm_parts import rotation_from_quaternion
+from robolin.core.text import pluralize
 from robolin.description.mjcf.mjcf_files import ModelFiles
 from robolin.description.model import (
     EntryKind,
@@ -301,3 +302,48 @@ def omit_shared_efforts(model: Row, rules: Mapping[str, Mimic]) -> None:
     for joint in model["joint"]:
         if joint["name"] in shared or "actuation" in model["disabled"]:
             joint["effort"] = None
+
+
+# MuJoCo's codes of transmission types: on a joint, in the frame of its child or its parent
+_ON_JOINTS = (0, 1)
+# number of DoF of free, ball, slide and hinge joints
+_FREEDOMS = (6, 3, 1, 1)
+_QUANTITIES = ("armature", "damping")
+
+
+def with_actuators(model: dict[str, Any]) -> dict[str, Any]:
+    """The model with gear² times the armature and damping of actuators on their joints."""
+    dofs = [dict(dof) for dof in model["dof"]]
+    for actuator in model["actuator"]:
+        if actuator["trntype"] in _ON_JOINTS:
+            joint = model["joint"][actuator["trnid"][0]]
+            squared = actuator["gear"][0] * actuator["gear"][0]
+            for dof in dofs[joint["dofadr"] :][: _FREEDOMS[joint["type"]]]:
+                for quantity in _QUANTITIES:
+                    dof[quantity] += squared * actuator[quantity]
+    model["dof"] = dofs
+    return model
+
+
+def actuator_notes(model: Mapping[str, Any]) -> Iterator[str]:
+    """Notes on armature, damping and effort limits of joints that come from their actuators."""
+    acting = [each for each in _acting(model) if each["trntype"] in _ON_JOINTS]
+    if acting:
+        yield f"armature and damping of {pluralize(len(acting), 'actuator')} added to their joints"
+    limited = sum(joint["effort"] is not None for joint in model["joint"])
+    if limited:
+        joints = pluralize(limited, "joint")
+        yield f"effort limits of {joints} from ctrlrange, forcerange and gear of their actuators"
+
+
+def actuator_findings(model: Mapping[str, Any], files: ModelFiles) -> Iterator[Finding]:
+    """A warning for every actuator whose armature or damping acts on a tendon."""
+    for actuator in _acting(model):
+        if actuator["trntype"] not in _ON_JOINTS:
+            message = f"actuator '{actuator['name']}' drives no joint: "
+            message += "its armature and damping are ignored"
+            yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), message)
+
+
+def _acting(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [each for each in model["actuator"] if any(each[quantity] for quantity in _QUANTITIES)]

@@ -16,6 +16,7 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robolin.core.text import closest_match
 from robolin.description.model import Finding, SourceLocation
 from robolin.description.xacro.xacro_text import package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
@@ -29,6 +30,8 @@ _FOLDERS = {
 }
 # names with a scheme, such as http: or package://, are not paths
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|.+:/")
+# words of MuJoCo's messages that a location replaces
+_MUJOCO_WORDS = re.compile(r"\nElement .*|(?:XML )?Error: |Schema violation: ")
 _MOST_FILES = 2000
 _DEEPEST_ELEMENT = 256
 _DEEPEST_MODEL = 16
@@ -54,6 +57,8 @@ class ModelFiles:
     # files that do not exist, by name; MuJoCo may not need them
     missing: dict[str, FileError] = field(default_factory=dict)
     opened: int = 0
+    # elements of the main model in document order, those of included files inside <include>
+    parts: list[tuple[Element, str]] = field(default_factory=list)
 
     @property
     def digest(self) -> str:
@@ -64,6 +69,15 @@ class ModelFiles:
     def at(self, tag: str, name: str) -> SourceLocation:
         """Location of a part; only the file if the part has no name."""
         return self.locations.get((tag, name), SourceLocation(self.shown))
+
+    def outline(self) -> tuple[list[list[Any]], list[SourceLocation]]:
+        """Depth, tag and attributes of each element without <include>, and their locations."""
+        rows = zip(_depths(self.trees[0], 0), self.parts, strict=True)
+        kept = [(depth, *part) for depth, part in rows if part[0].tag.lower() != "include"]
+        return (
+            [[depth, part.tag, dict(part.attributes)] for depth, part, _ in kept],
+            [SourceLocation(shown, part.line) for _, part, shown in kept],
+        )
 
 
 class _Origin(NamedTuple):
@@ -115,6 +129,7 @@ def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth
         message = f"the model expands to more than {_MOST_PARTS} bodies and geoms"
         raise RobolinError(message, where=origin.shown, hint=hint)
     files.trees.append(root)
+    files.parts = files.parts or [(part, where.shown) for part, where in model.parts]
     directories, strip = _settings(part for part, _ in model.parts)
     for part, where in model.parts:
         tag = part.tag.lower()
@@ -180,6 +195,13 @@ def _walk(root: Element) -> Iterator[Element]:
     yield root
     for part in root.children:
         yield from _walk(part)
+
+
+def _depths(part: Element, depth: int) -> Iterator[int]:
+    """Depth of every element in document order; <include> adds no level."""
+    yield depth
+    for inner in part.children:
+        yield from _depths(inner, depth + (part.tag.lower() != "include"))
 
 
 def _parts(part: Element) -> float:
@@ -294,6 +316,28 @@ def _count(files: ModelFiles, path: str, name: str, part: Element, origin: _Orig
 def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -> FileError:
     where = f"{origin.shown}:{part.line}"
     return FileError(f"'{name}' could not be read: {reason}", where=where)
+
+
+def rejections(
+    files: ModelFiles,
+    errors: Iterable[tuple[str, int | None]],
+    rows: list[list[Any]],
+    locations: list[SourceLocation],
+) -> Iterator[Finding]:
+    """A finding for every message of MuJoCo about an element of the outline, or about the file."""
+    names = [name for _, name in files.locations]
+    for message, element in errors:
+        what, where = "the file", SourceLocation(files.shown)
+        if element is not None:
+            name, tag = rows[element][2].get("name"), rows[element][1]
+            what, where = f"{tag} '{name}'" if name else f"<{tag}>", locations[element]
+        reason = " ".join(_MUJOCO_WORDS.sub("", message).split())
+        missing = [e for name, e in files.missing.items() if os.path.basename(name) in reason]
+        message = missing[0].message if missing else f"MuJoCo rejects {what}: {reason}"
+        unknown = re.search(r"(?:unknown|unrecognized) .*?'([^']+)'|'([^']+)' not found", reason)
+        near = closest_match(unknown[1] or unknown[2], names) if unknown else None
+        hint = f"did you mean '{near}'?" if near else ""
+        yield Finding("mjcf-rejected", "error", where, message, hint)
 
 
 Row = Mapping[str, Any]

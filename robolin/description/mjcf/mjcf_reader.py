@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from math import inf, isfinite
@@ -32,19 +33,22 @@ from robolin.core.arm_parts import (
     rotation_from_quaternion,
     turned_rotary,
 )
-from robolin.core.text import pluralize
 from robolin.description.mjcf import mjcf_worker as compile_in_own_process
 from robolin.description.mjcf.mjcf_equalities import (
     Equalities,
+    actuator_findings,
+    actuator_notes,
     omit_shared_efforts,
     read_equalities,
     tendon_rotors,
+    with_actuators,
     with_tendon_armature,
 )
 from robolin.description.mjcf.mjcf_files import (
     ModelFiles,
     model_files,
     not_finite,
+    rejections,
 )
 from robolin.description.mjcf.mjcf_unused import unused_parts
 from robolin.description.model import (
@@ -96,6 +100,8 @@ def read_mjcf(robot: RobotText, folders: Iterable[str], open_loops: bool = False
     if any(finding.level == "error" for finding in files.findings):
         return Reading(None, files.findings)
     model = _compiled(robot, files)
+    if "errors" in model:
+        return Reading(None, limit_findings([*files.findings, *model["errors"]]))
     if wrong_numbers := list(not_finite(model, files)):
         return Reading(None, limit_findings([*files.findings, *wrong_numbers]))
     findings = [*files.findings, *_findings(model, files)]
@@ -115,22 +121,43 @@ def _compiled(robot: RobotText, files: ModelFiles) -> Row:
             hint=hint,
         )
     assert robot.path is not None, "a file on disk"
-    request = {"file": str(robot.path.absolute())}
     try:
-        model = run_in_separate_process(
-            compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS
-        )
+        model = _in_own_process({"file": str(robot.path.absolute())})
     except OutOfBoundsError:
         message = "MuJoCo crashed on this file, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=robot.shown) from None
     if "error" in model:
-        reason = " ".join(str(model["error"]).split())
-        # MuJoCo reports the file without its line
-        for name, error in files.missing.items():
-            if os.path.basename(name) in reason:
-                raise error
-        raise RobolinError(f"MuJoCo rejects the file: {reason}", where=robot.shown)
+        return {"errors": _rejections(files, str(model["error"]))}
     return _switched_off(with_tendon_armature(with_actuators(_named(model))))
+
+
+def _rejections(files: ModelFiles, first: str) -> list[Finding]:
+    """A finding for every error; MuJoCo itself reports the first one only."""
+    # MuJoCo reports a missing file without its line
+    missing = [error for name, error in files.missing.items() if os.path.basename(name) in first]
+    rows, locations = files.outline()
+    model: dict[str, Any] = {}
+    with suppress(OutOfBoundsError):
+        model = _in_own_process({"outline": rows, "folder": files.folder})
+    errors = model.get("errors") or [(first, None)]
+    if missing and len(errors) == 1:
+        raise missing[0]
+    findings = list(rejections(files, errors, rows, locations))
+    return findings + [each for each in _of_corrected(model, files) if each.level == "error"]
+
+
+def _of_corrected(model: dict[str, Any], files: ModelFiles) -> list[Finding]:
+    """Findings of a model after its errors are corrected, if MuJoCo then compiles it."""
+    if "body" not in model:
+        return []
+    row = _switched_off(with_tendon_armature(with_actuators(_named(model))))
+    findings = list(not_finite(row, files))
+    return findings or [*_findings(row, files), *_description(row, files, findings, False)[1]]
+
+
+def _in_own_process(request: Row) -> dict[str, Any]:
+    worker = compile_in_own_process
+    return run_in_separate_process(worker.__name__, request, worker.BOUNDS)
 
 
 def _switched_off(model: dict[str, Any]) -> Row:
@@ -400,48 +427,3 @@ def _shifted(pose: Pose, by: Vector3) -> Pose:
 
 def _turned(pose: Pose, axis: Vector3, angle: float) -> Pose:
     return compose(pose, Pose(rotation_about(axis, angle)))
-
-
-# MuJoCo's codes of transmission types: on a joint, in the frame of its child or its parent
-_ON_JOINTS = (0, 1)
-# number of DoF of free, ball, slide and hinge joints
-_FREEDOMS = (6, 3, 1, 1)
-_QUANTITIES = ("armature", "damping")
-
-
-def with_actuators(model: dict[str, Any]) -> dict[str, Any]:
-    """The model with gear² times the armature and damping of actuators on their joints."""
-    dofs = [dict(dof) for dof in model["dof"]]
-    for actuator in model["actuator"]:
-        if actuator["trntype"] in _ON_JOINTS:
-            joint = model["joint"][actuator["trnid"][0]]
-            squared = actuator["gear"][0] * actuator["gear"][0]
-            for dof in dofs[joint["dofadr"] :][: _FREEDOMS[joint["type"]]]:
-                for quantity in _QUANTITIES:
-                    dof[quantity] += squared * actuator[quantity]
-    model["dof"] = dofs
-    return model
-
-
-def actuator_notes(model: Mapping[str, Any]) -> Iterator[str]:
-    """Notes on armature, damping and effort limits of joints that come from their actuators."""
-    acting = [each for each in _acting(model) if each["trntype"] in _ON_JOINTS]
-    if acting:
-        yield f"armature and damping of {pluralize(len(acting), 'actuator')} added to their joints"
-    limited = sum(joint["effort"] is not None for joint in model["joint"])
-    if limited:
-        joints = pluralize(limited, "joint")
-        yield f"effort limits of {joints} from ctrlrange, forcerange and gear of their actuators"
-
-
-def actuator_findings(model: Mapping[str, Any], files: ModelFiles) -> Iterator[Finding]:
-    """A warning for every actuator whose armature or damping acts on a tendon."""
-    for actuator in _acting(model):
-        if actuator["trntype"] not in _ON_JOINTS:
-            message = f"actuator '{actuator['name']}' drives no joint: "
-            message += "its armature and damping are ignored"
-            yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), message)
-
-
-def _acting(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [each for each in model["actuator"] if any(each[quantity] for quantity in _QUANTITIES)]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from math import inf, isfinite
+from pathlib import PurePath
+from time import monotonic
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 from robolin.description.worker_process import ProcessBounds
 
 # compilation of meshes is slow
 BOUNDS = ProcessBounds(seconds=10, memory=4 << 30)
+_SECONDS_FOR_ERRORS = 5
 
 _PER_BODY = ("parentid", "pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "jntadr")
 _PER_JOINT = (
@@ -30,20 +35,27 @@ def prepare() -> None:
 
 
 def reply(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the model in a file, as MuJoCo compiles them."""
+    """The values of the model in a file, as MuJoCo compiles them; with `outline`, its errors."""
     mujoco: Any = import_module("mujoco")
     warned: list[str] = []
     # MuJoCo would write its warnings to a file in the current folder
     mujoco.set_mju_user_warning(warned.append)
     unread = ""
+    if "outline" in request:
+        errors, model = _corrected(mujoco, _Outline(request["outline"]), request["folder"])
+        return {"errors": errors, **(_values(mujoco, model, "", warned) if model else {})}
     try:
         model = mujoco.MjModel.from_xml_path(request["file"])
     except Exception as error:  # MuJoCo raises errors of several classes
         unread = str(error)
         try:
-            model = _without_assets(mujoco, request["file"])
+            model = _without_assets(mujoco, mujoco.MjSpec.from_file(request["file"]))
         except Exception:
             return {"error": unread}
+    return _values(mujoco, model, unread, warned)
+
+
+def _values(mujoco: Any, model: Any, unread: str, warned: list[str]) -> dict[str, Any]:
     return {
         "unread": unread,
         "name": model.names[: model.names.index(b"\0")].decode(errors="replace"),
@@ -73,14 +85,13 @@ def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _without_assets(mujoco: Any, file: str) -> Any:
-    """Compile a file without the meshes and pictures that its inertias do not depend on.
+def _without_assets(mujoco: Any, spec: Any) -> Any:
+    """Compile a model without the meshes and pictures that its inertias do not depend on.
 
     A mesh of a body with an <inertial> becomes a sphere, which other elements may still name.
     """
-    spec = mujoco.MjSpec.from_file(file)
     if spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
-        raise ValueError("every inertia depends on the geoms")
+        raise _GeomsNeededError
     shapes = (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_HFIELD)
     for body in spec.bodies:
         if body.explicitinertial or body.name == "world":
@@ -258,3 +269,150 @@ def _actuator_range(mujoco: Any, model: Any, k: int) -> list[float]:
         low, high = min(max(low, first), last), max(min(high, last), first)
     gear = float(model.actuator_gear[k][0])
     return sorted((gear * low, gear * high)) if gear else [0.0, 0.0]
+
+
+class _Outline:
+    """The elements of a model in document order, and the corrections that let MuJoCo continue.
+
+    Element k is on line k + 1 of the text, so that a line of MuJoCo's messages is an element.
+    """
+
+    def __init__(self, rows: list[list[Any]]) -> None:
+        self.rows = rows
+        self.removed: set[int] = set()
+        self.inserted: dict[int, str] = {}
+        self.corrected: set[int] = set()
+        # names that no longer exist, and elements that lost an element
+        self.names: set[str] = set()
+        self.changed: set[int] = set()
+
+    def text(self) -> str:
+        lines, open_tags = [""], [""] * 0
+        for k, (depth, tag, attributes) in enumerate(self.rows):
+            while len(open_tags) > depth:
+                lines[-1] += open_tags.pop()
+            values = "".join(f" {name}={quoteattr(x)}" for name, x in attributes.items())
+            gone = k in self.removed
+            lines.append("" if gone else f"<{tag}{values}>{self.inserted.get(k, '')}")
+            open_tags.append("" if gone else f"</{tag}>")
+        return "\n".join(lines[1:]) + "".join(reversed(open_tags))
+
+    def inside(self, k: int) -> Iterator[int]:
+        """The element k and all elements inside it."""
+        yield k
+        for j in range(k + 1, len(self.rows)):
+            if self.rows[j][0] <= self.rows[k][0]:
+                return
+            yield j
+
+    def remove(self, k: int) -> None:
+        """Remove an element; errors of its parents and of references to it are consequences."""
+        for j in self.inside(k):
+            self.removed.add(j)
+            attributes = self.rows[j][2]
+            self.names.add(attributes.get("name", PurePath(attributes.get("file", "")).stem))
+        self.changed |= {j for j in range(k) if k in self.inside(j)}
+
+    def correct(self, k: int, message: str) -> None:
+        """Change or remove the element that MuJoCo rejects."""
+        self.corrected.add(k)
+        tag, attributes = self.rows[k][1:]
+        message = message.split("\nElement")[0]
+        quoted = re.findall(r"'([^']*)'", message)
+        words = [*quoted, *re.findall(r"\w+", message)]
+        named = next((word for word in words if word in attributes), None)
+        if "opening file" in message:
+            self.remove(k)
+        elif tag == "body" and "inertia" in message and k not in self.inserted:
+            for j in self.inside(k):
+                if self.rows[j][1] == "inertial" and self.rows[j][0] == self.rows[k][0] + 1:
+                    self.removed.add(j)
+            self.inserted[k] = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+        elif "repeated name" in message and "name" in attributes:
+            del attributes["name"]
+        elif named is not None:
+            del attributes[named]
+            attributes.pop("limited" if named == "range" else "", None)
+        elif tag == "body" and "dofs" in message:
+            for j in self.inside(k):
+                if self.rows[j][1].endswith("joint") and self.rows[j][0] == self.rows[k][0] + 1:
+                    self.remove(j)
+        elif value := next((name for name, x in attributes.items() if x in quoted), None):
+            self.names.add(attributes.get("name", ""))
+            del attributes[value]
+        elif match := re.search(r"unique element '(\w+)'", message):
+            inner = [j for j in self.inside(k) if self.rows[j][1] == match[1]]
+            self.removed |= {
+                i
+                for j in inner[1:]
+                if self.rows[j][0] == self.rows[inner[0]][0]
+                for i in self.inside(j)
+            }
+        else:
+            self.remove(k)
+
+    def find(self, message: str) -> int | None:
+        """The element of an error, by line, or by name, identifier or file."""
+        if match := re.search(r"line (\d+)", message):
+            return int(match[1]) - 1
+        kept = [(k, tag, x) for k, (_, tag, x) in enumerate(self.rows) if k not in self.removed]
+        for word in re.findall(r"'([^']+)'", message):
+            for k, _, attributes in kept:
+                if PurePath(attributes.get("file", "")).name == PurePath(word).name:
+                    return k
+        if match := re.search(r"keyframe .*id (\d+)", message, re.DOTALL):
+            keys = [k for k, tag, _ in kept if tag == "key"]
+            return keys[int(match[1])] if int(match[1]) < len(keys) else None
+        return None
+
+    def follows(self, k: int, message: str) -> bool:
+        """Return True for an error that a correction caused."""
+        quoted = set(re.findall(r"'([^']+)'", message.split("\nElement")[0]))
+        tag, attributes = self.rows[k][1:]
+        again = k in self.corrected and tag != "body" and not attributes.keys() & quoted
+        joints = any(self.rows[j][1].endswith("joint") for j in self.removed)
+        shifted = "keyframe" in message and joints
+        emptied = k in self.changed and "inertia" in message
+        return again or shifted or emptied or bool(quoted & self.names)
+
+
+def _corrected(
+    mujoco: Any, outline: _Outline, folder: str
+) -> tuple[list[tuple[str, int | None]], Any]:
+    """All errors with their elements, and the model after corrections, if it compiles.
+
+    MuJoCo stops at the first error, so each error is corrected before the next attempt.
+    """
+    errors: list[tuple[str, int | None]] = []
+    last, end = "", monotonic() + _SECONDS_FOR_ERRORS
+    while monotonic() < end:
+        model, message = _attempt(mujoco, outline.text(), folder)
+        element = outline.find(message)
+        if model is not None or message == last:
+            return errors, model
+        if element is None:
+            return [*errors, (message, None)], None
+        if not outline.follows(element, message):
+            errors.append((message, element))
+        outline.correct(element, message)
+        last = message
+    return errors, None
+
+
+def _attempt(mujoco: Any, text: str, folder: str) -> tuple[Any, str]:
+    """The model, with or without its assets, or MuJoCo's message."""
+    message = ""
+    for with_assets in (True, False):
+        try:
+            spec = mujoco.MjSpec.from_string(text)
+            spec.modelfiledir = folder
+            return spec.compile() if with_assets else _without_assets(mujoco, spec), ""
+        except _GeomsNeededError:
+            break
+        except Exception as error:  # MuJoCo raises errors of several classes
+            message = str(error)
+    return None, message
+
+
+class _GeomsNeededError(ValueError):
+    """The inertias of a model depend on its geoms, and so on its meshes."""
