@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # exit code of commands such as `diff` that found a difference
@@ -114,3 +115,24 @@ def raise_all(problems: Sequence[RobolinError]) -> None:
         raise problems[0]
     if problems:
         raise SeveralErrors(problems)
+
+
+def require_path(**values: object) -> None:
+    """Reject arguments that are not paths."""
+    for name, value in values.items():
+        if not isinstance(value, str | os.PathLike):
+            raise UsageError(f"{name}: must be a path, got {value!r}")
+
+
+def require_callable(**values: object) -> None:
+    """Reject arguments that are neither None nor a function."""
+    for name, value in values.items():
+        if value is not None and not callable(value):
+            raise UsageError(f"{name}: must be a function, got {value!r}")
+
+
+def require_mapping(**values: object) -> None:
+    """Reject arguments that are neither None nor a mapping."""
+    for name, value in values.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise UsageError(f"{name}: must be a mapping such as a dict, got {value!r}")

@@ -20,6 +20,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.notebook import DisplayMixin
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
+from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, EngineChoice, evaluate
 from robolin.evaluation.methods import Method
 
@@ -290,6 +291,8 @@ def identifiable(
     """
     require_arm(arm)
     require_real(tolerance=tolerance)
+    if not tolerance >= 0.0:
+        raise UsageError(f"must be ≥ 0, got {tolerance!r}", where="tolerance")
     options: EngineChoice = {"method": method, "engine": engine, "jobs": jobs}
     arrays = joint_arrays(arm, {"q": q, "qd": qd, "qdd": qdd})
     batch = batch_of(arrays)

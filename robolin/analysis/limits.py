@@ -122,7 +122,7 @@ def limits(
     require_same_rows(named, vectors={"time": time})
     arrays = np.broadcast_arrays(*joint_arrays(arm, named).values())
     rows = [array.reshape(-1, arm.n) for array in arrays]
-    times = None if time is None else np.asarray(time).reshape(-1)
+    times = None if time is None else times_of(time)
     if times is not None and len(times) != len(rows[0]):
         raise RobolinError(f"time: must have one value per row ({len(rows[0])}), got {len(times)}")
     approach = ClosestApproach(arm)
@@ -259,6 +259,14 @@ def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:
         if missing:
             unlimited[name] = tuple(missing)
     return unlimited
+
+
+def times_of(time: ArrayLike) -> Numbers:
+    """Times of rows, as numbers or dates."""
+    times = np.asarray(time).reshape(-1)
+    if times.dtype.kind not in "iufM":
+        raise RobolinError(f"time: must be numbers or dates, got {time!r}")
+    return times
 
 
 def plain_time(time: Any) -> float | str:

@@ -19,7 +19,7 @@ axis rotates the joint in one direction and its link in the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +99,8 @@ def parameter_changes(
             raise _unknown(arm, name, (*names, *others))
         natural[names.index(name)] += sound_change(name, change)
     total = physical_to_linear_map(arm) @ natural
+    if not isinstance(payloads, Iterable):
+        raise UsageError(f"payload: must be a list, got {payloads!r}")
     for payload in payloads:
         at, block = _payload(arm, *_mass_and_position(payload))
         total[at : at + 10] += block

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.analysis.limits import plain_time
+from robolin.analysis.limits import plain_time, times_of
 from robolin.api.inverse_and_forward import inverse
 from robolin.core.arm import Arm
 from robolin.core.arrays import (
@@ -140,7 +140,7 @@ def residuals(
     require_same_rows(named, vectors={"time": time})
     arrays = np.broadcast_arrays(*joint_arrays(arm, named).values())
     positions, velocities, accelerations, measured = (each.reshape(-1, arm.n) for each in arrays)
-    times = None if time is None else np.asarray(time).reshape(-1)
+    times = None if time is None else times_of(time)
     if times is not None and len(times) != len(measured):
         raise RobolinError(f"time: must have one value per row ({len(measured)}), got {len(times)}")
     sums = ResidualSums(arm)

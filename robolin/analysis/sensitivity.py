@@ -37,6 +37,7 @@ from robolin.core.choices import Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
+from robolin.errors import require_mapping
 from robolin.evaluation.evaluate import Engine, EngineChoice
 from robolin.evaluation.methods import Method
 
@@ -150,6 +151,7 @@ def sensitivity(
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, options)
     require_same_rows({"q": q, "dtau": dtau}, vectors={"time": time})
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
+    require_mapping(parameters=parameters)
     geometric, others = geometry_changes(arm, parameters or {})
     change = parameter_changes(arm, others, payload, geometry_names(arm))
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]

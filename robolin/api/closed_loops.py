@@ -21,6 +21,7 @@ from robolin.core.arrays import (
     JointValues,
     batch_of,
     joint_arrays,
+    list_of_names,
     require_arm,
     require_loops,
     require_sound,
@@ -62,7 +63,7 @@ def close(
         True
     """
     require_arm(arm)
-    held = _joint_indices(arm, [hold] if isinstance(hold, str) else hold)
+    held = _joint_indices(arm, list_of_names("hold", hold))
     batch, flat = _flatten(arm, q=q, qd=qd)
     if arm.loops:
         closed = assemble(arm, flat["q"], flat["qd"], held)
@@ -113,7 +114,7 @@ def close_change(
     """
     require_arm(arm)
     require_loops(arm)
-    held = _joint_indices(arm, [hold] if isinstance(hold, str) else hold)
+    held = _joint_indices(arm, list_of_names("hold", hold))
     batch, flat = _flatten(arm, q=q, qd=qd, dq=dq, dqd=dqd)
     closures = Closures(arm, flat["q"], flat["qd"])
     changes = assembled_change(closures, flat["dq"], flat["dqd"], held=held)

@@ -338,6 +338,8 @@ def loop_joint_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]
     require_arm(arm)
     require_loops(arm)
     positions = as_joint_array(arm, "q", q)
+    if not isinstance(wrenches, Mapping):
+        raise UsageError(f"wrenches: must be a mapping from loop names, got {wrenches!r}")
     require_same_rows({"q": q, **{f"wrench '{name}'": wrench for name, wrench in wrenches.items()}})
     loops = {loop.name: loop for loop in arm.loops}
     torques: Floats = np.zeros_like(positions)

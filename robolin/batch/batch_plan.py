@@ -28,7 +28,7 @@ from robolin.batch.survey import (
     surveyed_recording,
 )
 from robolin.core.arm import Arm
-from robolin.errors import FileError, RobolinError, UsageError, raise_all
+from robolin.errors import FileError, RobolinError, UsageError, raise_all, require_path
 from robolin.io.format_table import (
     FORMATS,
     RECORDINGS,
@@ -83,6 +83,7 @@ def recording_paths(source: str | os.PathLike[str]) -> list[str]:
         ...     print(path, robolin.answer(arm, "inverse", robolin.States(trajectory=path)))
         fall.csv <Result of inverse: tau (11, 2) [N·m]>
     """
+    require_path(source=source)
     return [each.path for each in recordings([os.fspath(source)])]
 
 

@@ -15,7 +15,7 @@ from robolin.checking.outcome import CheckOutcome
 from robolin.checking.recorded_question import Inputs
 from robolin.core.result import Result, ResultStream, stream_of_one_part, validate_result
 from robolin.core.threads import close_generator
-from robolin.errors import UsageError
+from robolin.errors import UsageError, require_path
 from robolin.io.format_table import FORMATS, format_of, require_output_is_no_input, require_target
 from robolin.io.stored import StoredResult, require_holdable
 from robolin.queries.answer import emit_warning
@@ -112,6 +112,7 @@ def record(
         >>> robolin.check("holding.npz").status
         'same'
     """
+    require_path(path=path)
     close = uniform_tolerances(rtol, atol) or Tolerances({})
     record_result(result, Path(path), close, emit_warning)
 
@@ -147,6 +148,8 @@ def check(
         >>> robolin.check("still.json").status
         'same'
     """
+    if root is not None:
+        require_path(root=root)
     inputs = Inputs(None if model is None else str(model), None if root is None else Path(root))
     close = uniform_tolerances(rtol, atol)
     return check_file(str(path), CheckSettings(inputs, close, Settings(jobs)))

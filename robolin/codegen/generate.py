@@ -23,6 +23,7 @@ from robolin.codegen.single_precision import measured_loss, parameters_in
 from robolin.codegen.wasm_files import wasm_files
 from robolin.codegen.wasm_module import is_marked
 from robolin.core.arm import ORIGIN, Arm
+from robolin.core.arrays import list_of_names
 from robolin.core.choices import (
     EXTRAS,
     LAYOUTS,
@@ -35,7 +36,7 @@ from robolin.core.choices import (
 )
 from robolin.core.text import join_and, quote_list
 from robolin.dynamics.algebra.trigonometry import DOUBLE, PRECISIONS, Precision
-from robolin.errors import FileError, UsageError
+from robolin.errors import FileError, UsageError, require_path
 from robolin.evaluation.constant_inputs import SETTLING_TIME, JointsNamed, observer_inputs
 from robolin.evaluation.methods import Method
 from robolin.io.atomic import atomic_write_all, temporary_folder
@@ -105,6 +106,8 @@ def generate(
         >>> robolin.generate(arm, ["inverse", "forward"], "made")
         ('two_link.c', 'two_link.h', 'two_link_test.c', 'CMakeLists.txt', 'Makefile')
     """
+    require_path(folder=folder)
+    extras = _extras(extras)
     _require_choices(target, real, layout, extras, states)
     observer = None if dt is None else observer_inputs(arm, dt, settling_time)
     questions = chosen_questions(arm, _verbs(verbs), method, frame, point, prescribe, observer)
@@ -194,6 +197,13 @@ def _unrolled(question: ChosenQuestion, precision: Precision, prefix: str) -> CF
     return straight_function(question.verb, title, program, precision, f"{prefix}_")
 
 
+def _extras(extras: Sequence[Extra]) -> Sequence[Extra]:
+    if isinstance(extras, list | tuple):
+        return extras
+    message = f"extras: must be a list, got {extras!r}"
+    raise UsageError(message, hint=f"give a list of {join_and(EXTRAS)}")
+
+
 def _verbs(verbs: Sequence[str]) -> list[str]:
     if isinstance(verbs, str):
         raise UsageError(
@@ -201,7 +211,7 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
             where="verbs",
             hint=f"pass a list: [{verbs!r}]",
         )
-    names = [str(verb).replace("_", "-") for verb in verbs]
+    names = [verb.replace("_", "-") for verb in list_of_names("verbs", verbs)]
     if not names:
         raise UsageError("no function given", hint="name at least one, for example inverse")
     twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
@@ -221,7 +231,7 @@ def _require_choices(
         raise UsageError(f"real: unknown value '{real}'", hint=f"choose {join_and(REALS)}")
     if layout not in LAYOUTS:
         raise UsageError(f"layout: unknown value '{layout}'", hint=f"choose {join_and(LAYOUTS)}")
-    if isinstance(extras, str) or any(each not in EXTRAS for each in extras):
+    if any(each not in EXTRAS for each in extras):
         raise UsageError(
             f"extras: unknown value {extras!r}", hint=f"give a list of {join_and(EXTRAS)}"
         )
@@ -230,7 +240,7 @@ def _require_choices(
     if target == "wasm" and extras:
         message = f"--with {extras[0]} has no effect with --target wasm"
         raise UsageError(message, hint="omit --with, or use --target c")
-    if not isinstance(states, int) or not 1 <= states <= 100_000:
+    if isinstance(states, bool) or not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(
             f"states: must be an integer from 1 to 100000, got {states!r}",
             hint="an integer from 1 to 100000",

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from robolin.control.state_space import StateSpace, as_numbers
 from robolin.core.arm import Limits
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, list_of_names
 from robolin.core.text import closest_match, did_you_mean
 from robolin.errors import RobolinError, UsageError
 
@@ -324,7 +324,7 @@ def one_blas_thread() -> Iterator[None]:
 
 def with_integrals(model: StateSpace, outputs: Sequence[str] | str) -> StateSpace:
     """Append a state ∫ y dt, or dt Σ y, for each named output."""
-    names = [outputs] if isinstance(outputs, str) else list(outputs)
+    names = list_of_names("integral", outputs)
     if not names:
         return model
     for name in names:

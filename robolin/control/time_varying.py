@@ -205,6 +205,8 @@ def tvlqr_blocks(
         >>> [block.K.shape for block in robolin.tvlqr_blocks([model[:6], model[6:]], dt=0.1)]
         [(6, 2, 4), (5, 2, 4)]
     """
+    if not isinstance(blocks, Iterable):
+        raise UsageError(f"blocks: must be state-space models, got {blocks!r}")
     with tempfile.TemporaryFile() as file, one_blas_thread():
         weights, sizes = None, []
         for block in blocks:

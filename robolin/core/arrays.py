@@ -202,7 +202,7 @@ def require_real(**values: object) -> None:
 def require_integer_or_none(**values: object) -> None:
     """Reject arguments that are neither None nor an integer."""
     for name, value in values.items():
-        if value is not None and not isinstance(value, int | np.integer):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer | None):
             raise UsageError(f"{name}: must be an integer, got {value!r}")
 
 

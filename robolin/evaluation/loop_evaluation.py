@@ -253,7 +253,7 @@ def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Floats]) -> str:
 def _require_method(options: RunOptions) -> None:
     hint = f"loop methods: {', '.join(LOOP_SOLVERS)}"
     method = options.get("loop_method")
-    if method is not None and method not in LOOP_SOLVERS:
+    if method is not None and method not in tuple(LOOP_SOLVERS):
         raise UsageError(f"unknown loop method '{method}'", hint=hint)
     recursion = options.get("method", "auto")
     if recursion != "auto":

@@ -14,7 +14,7 @@ import numpy as np
 from robolin.core.arrays import COMPLEX, DATETIMES, INTEGER, SINGLE, Numbers
 from robolin.core.notebook import DisplayMixin
 from robolin.core.result import Footer, Result, ResultStream, require_finite
-from robolin.errors import UsageError
+from robolin.errors import UsageError, require_path
 from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan
 from robolin.io.provenance import (
     ArrayMeta,
@@ -145,6 +145,7 @@ def read_result(path: str | Path) -> StoredResult:
         >>> stored.joints, stored.arrays["qdd"].shape
         (('shoulder', 'elbow'), (2,))
     """
+    require_path(path=path)
     with open_stored(path) as stored:
         blocks = list(stored.blocks())
     meta = stored.meta

@@ -12,7 +12,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.result import Result, ResultStream, checked_stream
-from robolin.errors import RobolinWarning
+from robolin.errors import RobolinWarning, require_callable
 from robolin.queries.question import Question
 from robolin.queries.request import (
     MessageCallback,
@@ -122,6 +122,7 @@ def answer_stream(
         ...         part["mass_matrix"].shape
         (2, 2)
     """
+    require_callable(notify=notify, watch=watch)
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
     with run_request(request_about(arm, question, states), settings, arm) as output:
         output = checked_stream(output)

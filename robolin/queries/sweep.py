@@ -89,6 +89,8 @@ def sweep(
                [39.2, 14.7],
                [58.9, 24.5]]))
     """
+    if not callable(notify):
+        raise UsageError(f"notify: must be a function, got {notify!r}")
     request = request_about(arm, question, states)
     query = request.question
     values = dict(zip(SWEPT, (payload, armature, lock, friction_velocity), strict=True))
@@ -201,6 +203,8 @@ def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, 
         if label in loaded and not MODEL_OPTIONS[label].multiple:
             raise UsageError("the robot was already loaded with this option", where=label)
         texts = _texts(label, value)
+        if not texts:
+            raise UsageError(f"must have values, got {value!r}", where=label)
         loaded[label] = (
             (*loaded.get(label, ()), *texts) if MODEL_OPTIONS[label].multiple else texts[0]
         )

@@ -65,10 +65,10 @@ from robolin.analysis.identify.stages import (
     with_untouched,
 )
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, is_real_number, require_arm
+from robolin.core.arrays import Floats, JointValues, list_of_names, require_arm, require_real
 from robolin.core.progress import running
 from robolin.core.text import did_you_mean, join_and, pluralize
-from robolin.errors import UsageError
+from robolin.errors import UsageError, require_callable, require_mapping
 
 What = Literal["friction", "payload", "links", "all"]
 WHATS: tuple[What, ...] = ("friction", "payload", "links", "all")
@@ -162,10 +162,12 @@ def identify(
         (['file', 'friction', 'payload', 'all'], True)
     """
     require_arm(arm)
+    require_mapping(fix=fix)
+    require_callable(progress=progress)
     tests = holdout if isinstance(holdout, float | str) else _listed(holdout)
     options = IdentifyOptions(
         what, tests, payload_link, _listed(unloaded), width, lag, clock, friction_velocity, prior,
-        dict(fix or {}), tuple(free),
+        dict(fix or {}), tuple(list_of_names("free", free)),
     )  # fmt: skip
     options = _checked_options(arm, options)
     with running("identify") as update:
@@ -196,10 +198,9 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
         raise UsageError(f"holdout: must be '{SPREAD_BLOCKS}' or between 0 and 0.9, got {part}")
     if options.friction_velocity is not None:
         per_joint(arm, options.friction_velocity)
-    numbers = {"width": options.width, "prior": options.prior}
-    for name, value in numbers.items():
-        if value is not None and not is_real_number(value):
-            raise UsageError(f"{name}: must be a number, got {value!r}")
+    numbers = {"prior": options.prior, "width": options.width, "lag": options.lag}
+    require_real(**{k: x for k, x in numbers.items() if x is not None or k == "prior"})
+    for name, value in {"width": options.width, "prior": options.prior}.items():
         if value is not None and not (np.isfinite(value) and value > 0.0):
             raise UsageError(f"{name}: must be > 0, got {value}")
     names = parameter_list(arm).names
@@ -208,8 +209,8 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
             raise UsageError("parameter not found", where=name, hint=did_you_mean(name, names))
         if not np.isfinite(value):
             raise UsageError(f"must be finite, got {value}", where=name)
-    chosen = [*options.free, *([options.payload_link] if options.payload_link else [])]
-    for link in chosen:
+    chosen = [*options.free, *([] if options.payload_link is None else [options.payload_link])]
+    for link in list_of_names("payload_link", chosen):
         if link not in arm.frames or arm.frames[link].link == arm.base:
             moving = [name for name, frame in arm.frames.items() if frame.link != arm.base]
             raise UsageError(f"moving link '{link}' not found", hint=did_you_mean(link, moving))

@@ -79,7 +79,7 @@ class PeerComparison:
 
 def require_peer(name: str) -> None:
     """Reject an unknown or missing program."""
-    if name not in PACKAGES:
+    if not isinstance(name, str) or name not in PACKAGES:
         hint = f"choose {' or '.join(PACKAGES)}"
         raise UsageError(f"unknown program '{name}'", where="--against", hint=hint)
     module, package = PACKAGES[name]

@@ -225,7 +225,7 @@ def verify(
     require_integer_or_none(samples=samples, seed=seed)
     if samples is not None and samples < 1:
         raise UsageError(f"must be >= 1 or None, got {samples}", where="samples")
-    if seed < 0:
+    if seed is None or seed < 0:
         raise UsageError(f"must be >= 0, got {seed}", where="seed")
     if against is not None:
         require_peer(against)

@@ -21,7 +21,15 @@ from numpy.typing import ArrayLike
 
 from robolin.control.optimization.joint_limits import joint_ranges
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, Mask, as_joint_array, require_arm, require_tree
+from robolin.core.arrays import (
+    Floats,
+    JointValues,
+    Mask,
+    as_joint_array,
+    require_arm,
+    require_real,
+    require_tree,
+)
 from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.errors import RobolinError, UsageError
@@ -185,6 +193,7 @@ def ik(
     require_tree(arm, "ik")
     _require_count("starts", starts, 1)
     _require_count("seed", seed, 0)
+    require_real(tolerance=tolerance)
     if not tolerance > 0.0:
         raise UsageError(f"must be > 0, got {tolerance!r}", where="tolerance")
     bounds = _bounds(arm, limits)

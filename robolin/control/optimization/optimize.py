@@ -23,11 +23,12 @@ from robolin.control.optimization.problem import (
     TimedMotion,
     Weight,
     motion_problem,
+    require_motion,
     require_start,
 )
 from robolin.control.optimization.torque_form import RK4Knots, TorqueForm, satisfy_all
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues
+from robolin.core.arrays import Floats, JointValues, require_real
 from robolin.core.choices import OPTIMIZE_METHODS, SOLVERS, OptimizeMethod, Solver
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize
@@ -158,9 +159,12 @@ def _require_choices(method: str, solver: str, search: Search) -> None:
         ("iterations", search.iterations, 1),
     )
     for name, count, least in counts:
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int)
-                                  or count < least):  # fmt: skip
+        if count is None and name == "starts":
+            continue
+        if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise UsageError(f"must be an integer ≥ {least}, got {count!r}", where=name)
+    require_motion("initial", search.initial)
+    require_real(tolerance=search.tolerance)
     if not search.tolerance > 0.0:
         raise UsageError(f"must be > 0, got {search.tolerance!r}", where="tolerance")
 

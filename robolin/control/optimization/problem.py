@@ -24,7 +24,7 @@ from robolin.control.optimization.joint_limits import (
     scaled_ranges,
 )
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array, is_real_number
+from robolin.core.arrays import Floats, JointValues, as_joint_array, is_real_number, require_real
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import did_you_mean, list_some
 from robolin.errors import RobolinError, UsageError
@@ -190,6 +190,7 @@ def motion_problem(
     ranges = scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_speed)
     if goal is None and follow is None:
         raise UsageError("a goal or a motion to follow is required", where="goal")
+    require_motion("follow", follow)
     first = 0.0 if follow is None else np.asarray(follow.q, dtype=float)[0]
     start = require_one("q", as_joint_array(arm, "q", first if q is None else q))
     velocity = require_one("qd", as_joint_array(arm, "qd", qd))
@@ -197,6 +198,8 @@ def motion_problem(
         if follow is None:
             raise UsageError("a duration is required", where="duration")
         duration = float(np.asarray(follow.time, dtype=float)[-1])
+    optional = {"dt": dt, "final": final}
+    require_real(duration=duration, **{k: x for k, x in optional.items() if x is not None})
     if not (np.isfinite(duration) and duration > 0.0):
         raise UsageError(f"must be > 0 s, got {duration!r}", where="duration")
     N = KNOTS if dt is None else _knots(duration, dt)
@@ -238,6 +241,13 @@ class TimedMotion(Protocol):
 
     @property
     def q(self) -> Any: ...
+
+
+def require_motion(keyword: str, motion: object) -> None:
+    """Reject an object without times and positions."""
+    if motion is not None and not (hasattr(motion, "time") and hasattr(motion, "q")):
+        hint = "pass the result of simulate or optimize"
+        raise UsageError(f"{keyword}: must have time and q, got {motion!r}", hint=hint)
 
 
 def sampled_motion(arm: Arm, follow: TimedMotion, time: Floats) -> Floats:

@@ -139,7 +139,7 @@ def scheduled(
 ) -> Schedule:
     """Build a schedule from these settings; a tolerance selects adaptive steps."""
     chosen = integrator or ("rk4" if rtol is None and atol is None else "dop853")
-    if chosen not in INTEGRATOR_NAMES:
+    if chosen not in tuple(INTEGRATOR_NAMES):
         hint = f"integrators: {', '.join(INTEGRATOR_NAMES)}"
         raise UsageError(f"unknown integrator '{chosen}'", where="integrator", hint=hint)
     optional = {"dt": dt, "rtol": rtol, "atol": atol}

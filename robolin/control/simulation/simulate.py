@@ -58,7 +58,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.choices import Integrator, StateForm
 from robolin.engine.compiled.kernels import can_compile
-from robolin.errors import UsageError
+from robolin.errors import UsageError, require_callable
 from robolin.evaluation.constant_inputs import JointsNamed, require_no_closures
 from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
 from robolin.evaluation.loop_projection import simulated_loops
@@ -159,6 +159,7 @@ def simulate(
         (10, 2, 2)
     """
     require_arm(arm)
+    require_callable(accelerations=accelerations, project=project)
     schedule = scheduled(duration, integrator, dt, rtol, atol, every, rows)
     constraint = (accelerations, project)
     wish = prescription(prescribe, qdd)

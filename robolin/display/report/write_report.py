@@ -12,7 +12,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import require_integer_or_none
 from robolin.display.report.report_page import report_page
 from robolin.display.report.reported_arm import ReportedArm, ReportOptions, reported_arm
-from robolin.errors import UsageError
+from robolin.errors import UsageError, require_path
 from robolin.io.atomic import atomic_write, require_writable
 from robolin.io.format_table import FORMATS, format_named
 from robolin.queries.answer import emit_warning
@@ -70,8 +70,12 @@ def report(
         raise UsageError(f"states: must be States, got {type(states).__name__}", hint=hint)
     require_integer_or_none(verify_states=verify_states)
     if path is not None:
+        require_path(path=path)
         _require_html(path)
     subjects = [each for each in (arm, other) if each is not None]
+    for each in subjects:
+        if not isinstance(each, Arm):
+            require_path(arm=each)
     stored = [_is_stored(each) for each in subjects]
     if any(stored):
         if not all(stored) or states is not None or close is not None:
