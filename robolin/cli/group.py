@@ -103,6 +103,7 @@ def invoke(args: Sequence[str]) -> int:
         ):
             # not `group.main`, which handles closed pipes and Ctrl-C differently
             group.invoke(ctx)
+        _say_written(args)
     except RobolinError as error:
         _name_flags(error, args)
         raise
@@ -116,8 +117,7 @@ def invoke(args: Sequence[str]) -> int:
 
 def _progress(args: Sequence[str]) -> AbstractContextManager[object]:
     """A line with the progress of long computations on a terminal; nothing elsewhere."""
-    shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    if not shown or {"-q", "--quiet"} & {*args}:
+    if not _talks(args) or os.environ.get("TERM") == "dumb":
         return nullcontext()
     from robolin.core.progress import listening
     from robolin.display.terminal.task_line import TaskLine
@@ -126,6 +126,31 @@ def _progress(args: Sequence[str]) -> AbstractContextManager[object]:
     stack.enter_context(listening(stack.enter_context(TaskLine())))
     return stack
 
+
+def _talks(args: Sequence[str]) -> bool:
+    """Return True if a person reads stderr and has not set --quiet."""
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return on_terminal and not {"-q", "--quiet"} & {*args}
+
+
+def _say_written(args: Sequence[str]) -> None:
+    """Name the files that a command wrote, on a terminal; some commands name them themselves."""
+    atomic: Any = sys.modules.get("robolin.io.atomic")
+    if atomic is None:
+        return
+    paths = [path for path in atomic.written_paths if not path.name.endswith(".meta.json")]
+    atomic.written_paths.clear()
+    named = {"identify", "generate", "batch", "new"} & {*args[:2]}
+    if not _talks(args) or named or len(paths) > _MOST_NAMED:
+        return
+    from robolin.cli.main import say
+
+    for path in paths:
+        say("note", f"{path}: written")
+
+
+# more files are parts of a folder, which its command counts
+_MOST_NAMED = 4
 
 # weight matrices of Python functions, and the flags that set them
 _MATRIX_FLAGS = {"Q": "--weight", "R": "--effort"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -37,6 +38,10 @@ _LOCK_TIMEOUT, _LOCK_POLL_INTERVAL = 5.0, 0.005
 _PART, _DIGITS = ".robolin-{}.part", 16
 
 
+# the last complete files, in order, for the message at the end of a command
+written_paths: deque[Path] = deque(maxlen=16)
+
+
 @contextmanager
 def atomic_write(target: str | Path) -> Iterator[BinaryIO]:
     """Open a stream whose content replaces `target` only once it is complete."""
@@ -58,6 +63,7 @@ def atomic_write_all(targets: Sequence[str | Path]) -> Iterator[tuple[BinaryIO, 
                 if not is_stream(target):
                     os.fsync(stream.fileno())
         _put_in_place(parts)
+        written_paths.extend(Path(target) for target in targets if not is_stream(target))
 
 
 def _put_in_place(parts: dict[Path, Path]) -> None:

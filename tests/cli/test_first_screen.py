@@ -206,3 +206,25 @@ def test_every_computing_command_has_a_screen() -> None:
     """A new command that returns a result needs a line in the table above."""
     computing = {name for name, verb in VERBS.items() if verb.answers}
     assert computing <= {words[0] for words in COMMANDS}
+
+
+def test_a_written_file_is_named_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every command with -o names its file in one line, without the provenance file."""
+    monkeypatch.chdir(tmp_path)
+    pages = screens(
+        [
+            ["inverse", "two-link", "-o", "tau.csv"],
+            ["simulate", "two-link", "--duration", "0.1", "--dt", "0.05", "-o", "fall.npz"],
+            ["record", "inverse", "two-link", "-o", "kept.npz"],
+            ["inspect", "two-link", "-o", "arm.json"],
+            ["models", "--copy", "two-link"],
+            ["inverse", "two-link", "-q", "-o", "quiet.npz"],
+        ]
+    )
+    expected = ["tau.csv", "fall.npz", "kept.npz", "arm.json", "two-link.yaml"]
+    assert pages == [*([f"note: {name}: written"] for name in expected), []]
+    assert all(
+        (tmp_path / name).is_file() for name in (*expected, "quiet.npz", "tau.csv.meta.json")
+    )
