@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robolin.api.run_options import batch_of_one, fast_path, run_options
+from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_same_rows
 from robolin.core.choices import DType, LoopMethod
@@ -62,8 +62,6 @@ def inverse(
     """
     quick = fast_path(arm, "inverse", method, engine, jobs, dtype=dtype)
     tau: Floats | None = quick(q, qd, qdd)
-    if tau is None:
-        tau = batch_of_one(quick, q, qd, qdd)
     if tau is not None:
         return tau
     options = run_options(method, engine, jobs, dtype=dtype)
@@ -125,8 +123,6 @@ def forward(
         return evaluate_arm(arm, "forward-prescribed", prescribed, **options)["qdd"]
     quick = fast_path(arm, "forward", method, engine, jobs, loop_method, dtype)
     fast: Floats | None = quick(q, qd, tau)
-    if fast is None:
-        fast = batch_of_one(quick, q, qd, tau)
     if fast is not None:
         return fast
     options = run_options(method, engine, jobs, loop_method, dtype)

@@ -10,7 +10,6 @@ import numpy as np
 
 from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
 from robolin.api.run_options import (
-    batch_of_one,
     evaluate_with_operating_point,
     fast_path,
     run_options,
@@ -146,8 +145,6 @@ def linearize_inverse(
     """
     quick = fast_path(arm, "linearize-inverse", method, engine, jobs, dtype=dtype)
     fast = quick(q, qd, qdd)
-    if fast is None:
-        fast = batch_of_one(quick, q, qd, qdd)
     if fast is not None:
         # the fast path returns plain arrays of one state
         M, dtau_dqd, dtau_dq = fast
@@ -219,8 +216,6 @@ def linearize_forward(
         return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
     quick = fast_path(arm, "linearize-forward", method, engine, jobs, loop_method, dtype)
     fast = quick(q, qd, tau)
-    if fast is None:
-        fast = batch_of_one(quick, q, qd, tau)
     if fast is not None:
         accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = fast
         own = np.array(q), np.array(qd), np.array(tau)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robolin.api.run_options import batch_of_one, fast_path, run_options
+from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType
@@ -72,8 +72,6 @@ def mass_matrix(
     """
     quick = fast_path(arm, "mass-matrix", method, engine, jobs, dtype=dtype)
     M: Floats | None = quick(q)
-    if M is None:
-        M = batch_of_one(quick, q)
     if M is not None:
         return M
     options = run_options(method, engine, jobs, dtype=dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -28,20 +27,9 @@ def fast_path(
     loop_method: LoopMethod | None = None,
     dtype: DType = "float64",
 ) -> QuickCall:
-    """Compiled call for one state, which returns None for any other input."""
+    """Compiled call for one state or a batch of one; it returns None for any other input."""
     defaults = method == "auto" and engine == "auto" and jobs is None and loop_method is None
     return fast_call(arm, verb) if defaults and dtype == "float64" else no_fast_call
-
-
-def batch_of_one(quick: QuickCall, *values: Any) -> Any:
-    """Result of a batch (1, n) by the call for one state; None for any other input."""
-    for value in values:
-        if type(value) is not np.ndarray or value.ndim != 2 or len(value) != 1:
-            return None
-    result = quick(*(value[0] for value in values))
-    if type(result) is tuple:
-        return tuple(each[None] for each in result)
-    return None if result is None else result[None]
 
 
 def run_options(

@@ -242,6 +242,12 @@ def is_single_state(arm: Arm, values: Sequence[JointValues]) -> bool:
     return True
 
 
+def is_batch_of_one(arm: Arm, values: Sequence[JointValues]) -> bool:
+    """True if all values are arrays of numbers with the shape (1, n)."""
+    rows = (value for value in values if type(value) is np.ndarray and value.dtype == float)
+    return [value.shape for value in rows] == [(1, arm.n)] * len(values)
+
+
 def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
     """The broadcast shape of the leading axes of all values."""
     shapes: set[tuple[int, ...]] = {array.shape[:-1] for array in arrays.values()}

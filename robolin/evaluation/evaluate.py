@@ -20,6 +20,7 @@ from robolin.core.arrays import (
     Floats,
     JointValues,
     batch_of,
+    is_batch_of_one,
     is_single_state,
     joint_arrays,
     kernel_rows,
@@ -179,13 +180,19 @@ def is_applicable(arm: Arm, algorithm: Algorithm) -> bool:
 def _one_state(
     arm: Arm, key: tuple[str, Method], name: str, values: Mapping[str, JointValues]
 ) -> tuple[Arrays, AnyArray] | None:
-    """Results from a loaded kernel; None unless the values are plainly those of one state."""
+    """Results from a loaded kernel; None unless the values are plainly those of one state.
+
+    A batch of one state also returns None if its result needs checking.
+    """
     algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), key
     state = [values[each] for each in algorithm.needs]
-    if not is_single_state(arm, state):
+    single = is_single_state(arm, state)
+    if not single and not is_batch_of_one(arm, state):
         return None
     call = cache.fast_call(name)
     results = call(*state)
+    if results is None and not single:
+        return None
     if results is None:
         explained: tuple[Arrays, AnyArray] = cache.plans[name].call_single(state)
         return explained

@@ -1,7 +1,8 @@
 """Fast path for one state: a kernel as a built-in function of the interpreter.
 
-A quick call takes the arrays of one state and returns its results, an array or a tuple of arrays.
-It returns None for other arguments, and for results that need checking.
+A quick call takes the arrays of one state, or of a batch with one state, and returns its results:
+an array or a tuple of arrays.  It returns None for other arguments, and for results that need
+checking.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def quick_call_of(plan: Plan) -> QuickCall:
     kernel = plan.kernel_call()
     if not is_supported(kernel):
         return no_fast_call
-    return CallTable(kernel, no_fast_call, "The results of one state, or None.").call
+    doc = "The results of one state, or None."
+    batch_of_one = CallTable(kernel, no_fast_call, doc, batch=(1,)).call
+    return CallTable(kernel, batch_of_one, doc).call
 
 
 def fast_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:

@@ -48,10 +48,10 @@ class CallTable(ctypes.Structure):
 
     _fields_ = (
         *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name", "empty")),
-        ("result_type", _OBJECT),
-        ("name_them", _OBJECT),
+        *((name, _OBJECT) for name in ("result_type", "tuple_type", "name_them")),
         *((name, _POINTER) for name in (*_API, *_KERNEL, "fixed")),
-        *((name, _INT64) for name in ("inputs", "results", "links", "joints")),
+        *((name, _INT64) for name in ("inputs", "results", "links", "joints", "input_rank")),
+        ("input_lengths", _INT64 * 2),
         ("sizes", _INT64 * MOST_RESULTS),
         ("ranks", _INT64 * MOST_RESULTS),
         ("lengths", _INT64 * (MOST_RESULTS * MOST_AXES)),
@@ -65,6 +65,7 @@ class CallTable(ctypes.Structure):
         doc: str,
         result_type: type | None = None,
         fixed: AnyArray | None = None,
+        batch: tuple[int, ...] = (),
     ) -> None:
         """Fill the table for a kernel.
 
@@ -72,11 +73,12 @@ class CallTable(ctypes.Structure):
         doc:         docstring of the function
         result_type: named tuple of several results; None for a tuple
         fixed:       the last input if it is constant in all states and not an argument
+        batch:       first axes of all arrays: () for a state, (1,) for a batch of one state
         """
         super().__init__()
         self.plain, self.array_type, self.none = plain, np.ndarray, None
         self.out_name, self.empty = sys.intern("out"), np.empty
-        self.result_type = result_type or tuple
+        self.result_type, self.tuple_type = result_type or tuple, tuple
         for name in _API:
             setattr(self, name, addresses()[name])
         for name, address in zip(_KERNEL, kernel.addresses, strict=True):
@@ -84,7 +86,10 @@ class CallTable(ctypes.Structure):
         self.fixed = None if fixed is None else fixed.ctypes.data
         self.inputs, self.results = kernel.inputs - (fixed is not None), len(kernel.shapes)
         self.links, self.joints = kernel.links, kernel.joints
-        for i, shape in enumerate(kernel.shapes.values()):
+        self.input_rank = len(batch) + 1
+        self.input_lengths[: self.input_rank] = (*batch, kernel.joints)
+        for i, row in enumerate(kernel.shapes.values()):
+            shape = (*batch, *row)
             self.sizes[i], self.ranks[i], self.shapes[i] = prod(shape), len(shape), shape
             self.lengths[i * MOST_AXES : i * MOST_AXES + len(shape)] = shape
         if result_type is not None:
@@ -110,7 +115,7 @@ def is_supported(kernel: KernelCall) -> bool:
         not fallback_reason()
         and kernel.inputs <= MOST_INPUTS
         and len(shapes) <= MOST_RESULTS
-        and all(len(shape) <= MOST_AXES and prod(shape) for shape in shapes)
+        and all(len(shape) < MOST_AXES and prod(shape) for shape in shapes)
         and kernel.joints > 0
     )
 

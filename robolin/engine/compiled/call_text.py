@@ -90,7 +90,7 @@ define internal i1 @overlap(ptr %a, i64 %a.size, ptr %b, i64 %b.size) alwaysinli
 # byte offset of the data pointer in a ctypes object, such as the table
 TABLE_OFFSET = 16
 
-MOST_INPUTS, MOST_RESULTS, MOST_AXES = 8, 8, 4
+MOST_INPUTS, MOST_RESULTS, MOST_AXES = 8, 8, 5
 
 _CALL = f"""
 define ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) {{
@@ -159,7 +159,9 @@ out.tuple:
   %given.type.place = getelementptr i8, ptr %given, i64 {TYPE}
   %given.type = load ptr, ptr %given.type.place, align 8
   %is.ours = icmp eq ptr %given.type, %result_type
-  br i1 %is.ours, label %out.count, label %plain_path
+  %is.tuple = icmp eq ptr %given.type, %tuple_type
+  %is.either = or i1 %is.ours, %is.tuple
+  br i1 %is.either, label %out.count, label %plain_path
 out.count:
   %given.count = call i64 %tuple_size(ptr %given)
   %all.there = icmp eq i64 %given.count, %results
@@ -203,8 +205,8 @@ inputs.next:
 input.look:
   %argument.place = getelementptr ptr, ptr %arguments, i64 %i
   %argument = load ptr, ptr %argument.place, align 8
-  %i.data = call ptr @data_of(ptr %argument, ptr %array_type, i64 1, ptr %joints.place,
-                                i32 {READABLE})
+  %i.data = call ptr @data_of(ptr %argument, ptr %array_type, i64 %input_rank,
+                                ptr %input_lengths, i32 {READABLE})
   %i.there = icmp ne ptr %i.data, null
   br i1 %i.there, label %input.fits, label %dropped
 input.fits:
@@ -347,8 +349,8 @@ def call_text(offsets: Mapping[str, int]) -> str:
 
 
 # fields that are integers, and arrays that are read in place
-_NUMBERS = ("inputs", "results", "links", "joints")
-_LISTS = ("sizes", "ranks", "lengths", "shapes")
+_NUMBERS = ("inputs", "results", "links", "joints", "input_rank")
+_LISTS = ("input_lengths", "sizes", "ranks", "lengths", "shapes")
 
 
 def _fields(offsets: Mapping[str, int]) -> list[str]:
