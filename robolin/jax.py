@@ -125,10 +125,10 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
     require_tree(arm, f"robolin.jax.function(arm, '{verb}')")
     if arm.groups:
         raise RobolinError(
-            f"robolin.jax: joint '{arm.groups[0].name}' has several degrees of freedom, so "
-            "its gradient is along twists, not along its coordinates",
+            f"robolin.jax: joint '{arm.groups[0].name}' has several degrees of freedom, so its "
+            "gradient is with respect to twists, not coordinates",
             where=arm.source,
-            hint="use robolin.gradient_forward, whose gradient_q is along twists",
+            hint="use robolin.gradient_forward, whose gradient_q is with respect to twists",
         )
     _require_64_bits()
     dynamics = _differentiable(arm, verb)

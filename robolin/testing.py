@@ -126,7 +126,9 @@ def assert_matches(
     elif update_stored:
         if verb != PYTHON:
             raise UsageError(
-                f"the stored result is one of `robolin {verb}`", where=str(path), hint=_again(path)
+                f"the stored result is a result of `robolin {verb}`",
+                where=str(path),
+                hint=_again(path),
             )
         _store(current, path, tolerances)
     raise AssertionError(_failure(path, comparison, update_stored))

@@ -123,10 +123,10 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
     require_tree(arm, f"robolin.torch.function(arm, '{verb}')")
     if arm.groups:
         raise RobolinError(
-            f"robolin.torch: joint '{arm.groups[0].name}' has several degrees of freedom, so "
-            "its gradient is along twists, not along its coordinates",
+            f"robolin.torch: joint '{arm.groups[0].name}' has several degrees of freedom, so its "
+            "gradient is with respect to twists, not coordinates",
             where=arm.source,
-            hint="use robolin.gradient_forward, whose gradient_q is along twists",
+            hint="use robolin.gradient_forward, whose gradient_q is with respect to twists",
         )
     index, names = _index_of(arm), _ARGUMENTS[verb]
 
@@ -386,7 +386,8 @@ class InverseDynamics(torch.nn.Module):
         motion = _checked(self._arm, values)
         if any(tensor.requires_grad for tensor in motion):
             raise UsageError(
-                "robolin.torch.InverseDynamics: differentiates only its parameters",
+                "robolin.torch.InverseDynamics: only gradients with respect to its parameters are "
+                "available",
                 hint="detach the motion, or use robolin.torch.function(arm, 'inverse')",
             )
         linear = regressor(self._arm, *_numpy(torch.broadcast_tensors(*motion)))
@@ -441,9 +442,9 @@ def _log_cholesky(values: Any, body: str, arm: Arm) -> Any:
         U = np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
     except np.linalg.LinAlgError:
         raise RobolinError(
-            f"link '{body}': its inertia is not that of a body with volume",
+            f"link '{body}': no body with volume can have this inertia",
             where=arm.source,
-            hint="correct its mass and inertia; robolin validate shows what is wrong",
+            hint="correct its mass and inertia; run robolin validate to find the error",
         ) from None
     scale, U = np.log(U[3, 3]), U / U[3, 3]
     diagonal = np.log(np.diag(U)[:3])

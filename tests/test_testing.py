@@ -104,7 +104,7 @@ def test_files_of_record_are_compared_and_not_overwritten(tmp_path: Path, arm: r
     run_ok("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
     assert_matches(robolin.inverse(arm, Q), path)
     assert_matches(robolin.inverse(arm, Q), path, arm=arm)
-    with pytest.raises(UsageError, match="the stored result is one of `robolin inverse`"):
+    with pytest.raises(UsageError, match="the stored result is a result of `robolin inverse`"):
         assert_matches(robolin.inverse(arm, [0, 0]), path, update=True)
 
 

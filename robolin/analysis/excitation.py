@@ -231,7 +231,7 @@ class _ExcitationSearch:
                 step = max(0.01, step * 0.9)
         if best is None:
             raise RobolinError(
-                "no motion within the effort limits was found",
+                "found no motion within the effort limits",
                 where=self.arm.source,
                 hint="check the effort limits and the payload, or use more iterations",
             )

@@ -162,11 +162,13 @@ def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
     carriers = {part: link.name for link in arm.links_tip_to_base for part in link.merged}
     if owner in carriers:
         hint = (
-            f"change link '{carriers[owner]}', into which it is merged, or add a point mass: "
+            f"use link '{carriers[owner]}', which contains it, or add a point mass: "
             f"--payload-change {owner}:MASS"
         )
         return UsageError(
-            f"link '{owner}' is merged and has no separate parameters", where=name, hint=hint
+            f"link '{owner}' is merged into another link and has no parameters of its own",
+            where=name,
+            hint=hint,
         )
     if quantity.partition("_")[0] == "friction" and arm.friction_velocity is None:
         hint = "add --friction-velocity to include Coulomb friction"

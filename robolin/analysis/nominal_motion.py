@@ -131,7 +131,7 @@ def first_row(arm: Arm, name: str, value: JointValues) -> AnyArray:
     """Values of shape (n,), for the initial state of a motion."""
     array = _finite(arm, name, value)
     if array.ndim > 1:
-        hint = "give values for the first row only"
+        hint = "pass values for the first row only"
         raise RobolinError(f"{name}: must have one axis, got {array.ndim}", hint=hint)
     return array
 
@@ -194,7 +194,7 @@ def torque_history(
                 f"the torques have {len(tau)} rows and no time, but the trajectory has "
                 f"{len(time)} rows"
             )
-            hint = "add a column 'time', or give the same number of rows as the trajectory"
+            hint = "add a column 'time', or use as many rows as the trajectory"
             raise RobolinError(message, where=where, hint=hint)
         return tau
     times = checked_times(tau_time, where)
@@ -203,6 +203,6 @@ def torque_history(
             f"the torques cover {times[0]:g} s to {times[-1]:g} s, but the trajectory covers "
             f"{time[0]:g} s to {time[-1]:g} s",
             where=where,
-            hint="add rows of zeros before and after",
+            hint="add rows with zero torque before and after",
         )
     return np.stack([np.interp(time, times, column) for column in tau.T], axis=1)

@@ -86,7 +86,10 @@ class Residuals(DisplayMixin):
         (least, worst), (most, best) = min(shares), max(shares)
         variance = f"of the variance of the measured efforts, {rows}"
         if most <= 0.0:
-            return f"the model explains none {variance}; at rest, compare bias and measured RMS"
+            return (
+                f"the model explains none {variance}; for a robot at rest, compare bias and "
+                "measured RMS"
+            )
         lowest = f"{100.0 * least:.1f} %" if least > 0.0 else "none"
         return f"the model explains {lowest} ({worst}) to {100.0 * most:.1f} % ({best}) {variance}"
 

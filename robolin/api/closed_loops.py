@@ -68,12 +68,18 @@ def close(
     if arm.loops:
         closed = assemble(arm, flat["q"], flat["qd"], held)
         _require_closed(
-            arm, closed.open_by, "cannot be closed from this position: the violation is {}", "m"
+            arm,
+            closed.open_by,
+            "cannot be closed from this position: the constraint violation is {}",
+            "m",
         )
         speed = np.maximum(1.0, np.abs(closed.qd).max(axis=-1, initial=0.0))
         left = closed.opening / speed[:, None]
         _require_closed(
-            arm, left, "cannot stay closed at these velocities: the violation is {}", "m/s"
+            arm,
+            left,
+            "cannot stay closed at these velocities: the constraint violation is {}",
+            "m/s",
         )
         flat = {"q": closed.q, "qd": closed.qd}
     return Closed(flat["q"].reshape(*batch, arm.n), flat["qd"].reshape(*batch, arm.n))

@@ -45,7 +45,7 @@ def compile(  # noqa: A001 (always called as robolin.compile)
         verb: name of the computation, as on the command line or in Python: "inverse",
             "linearize-forward", "linearize_forward", …
         method: algorithm: "auto", "operator", "conventional", …
-        frame: name of the link for kinematic computations; None for the tip, or the only end
+        frame: name of the link for kinematic computations; None for the tip, or the only end link
         point: coordinates of a point in that frame (3,) in m
         prescribe: joints with prescribed acceleration, such as "base", for "forward" and
             "linearize-forward": `call(q, qd, tau, qdd)` takes their accelerations and returns `qdd`
@@ -97,7 +97,7 @@ def native_kernel(
         arm: the arm, from `robolin.load`
         verb: name of the computation, as in `compile`
         method: algorithm: "auto", "operator", "conventional", …
-        frame: name of the link for kinematic computations; None for the tip, or the only end
+        frame: name of the link for kinematic computations; None for the tip, or the only end link
         point: coordinates of a point in that frame (3,) in m
         width: states that are computed at the same time: 2, 4 or 8; None for the vector
             registers of this machine.  2 is the fastest for one state

@@ -4,7 +4,7 @@ Spatial vectors have their angular part first.  They belong to a point of a fram
 axes, the axes of the root link, unless `reference` selects others; positions are in the root
 frame.  Every function takes arrays of shape (..., n), whose leading axes broadcast.
 
-frame: name of a link, moving or merged; by default the tip, or the only end if that
+frame: name of a link, moving or merged; by default the tip, or the only end link if that
        leaves no choice
 point: coordinates of a point in that frame, three numbers in m
 """
@@ -57,7 +57,7 @@ def jacobian(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        frame: name of a link, moving or merged; None for the tip or the only end; required if
+        frame: name of a link, moving or merged; None for the tip or the only end link; required if
             the last link has several frames
         point: coordinates of a point in that frame (3,) in m
         reference: axes of all vectors: "world" for the axes of the root link, or "frame" for
@@ -111,7 +111,7 @@ def frame_motion(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        frame: name of a link, moving or merged; None for the tip or the only end; required if
+        frame: name of a link, moving or merged; None for the tip or the only end link; required if
             the last link has several frames
         point: coordinates of a point in that frame (3,) in m
         method: "auto"; no effect, because there is one algorithm
@@ -162,7 +162,7 @@ def frame_derivatives(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        frame: name of a link, moving or merged; None for the tip or the only end; required if
+        frame: name of a link, moving or merged; None for the tip or the only end link; required if
             the last link has several frames
         point: coordinates of a point in that frame (3,) in m
         method: "auto"; no effect, because there is one algorithm
@@ -260,7 +260,7 @@ def operational_space(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        frame: name of a link, moving or merged; None for the tip or the only end; required if
+        frame: name of a link, moving or merged; None for the tip or the only end link; required if
             the last link has several frames
         point: coordinates of a point in that frame (3,) in m
         reference: axes of all vectors: "world" for the axes of the root link, or "frame" for
@@ -298,7 +298,7 @@ def operational_space(
 
 
 def _name(placed: Arm) -> str:
-    assert placed.tip is not None, "there is a frame in question"
+    assert placed.tip is not None, "the robot has a default frame"
     return placed.tip.name
 
 

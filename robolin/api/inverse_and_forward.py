@@ -178,7 +178,7 @@ def resolve_torque(
     if tau != HOLD:
         raise UsageError(
             f"tau: must be torques or 'hold', got {tau!r}",
-            hint="give torques, or 'hold' for the torques that give q̈ = 0",
+            hint="pass torques, or 'hold' for the torques that give q̈ = 0",
         )
     run: RunOptions = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
     if "dtype" in options:

@@ -99,7 +99,7 @@ def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[Na
     for path in paths:
         require_utf8_name(path)
     if "-" in paths and len(paths) > 1:
-        hint = "name the files, or pipe all rows as one recording"
+        hint = "pass the files by name, or pipe all rows as one recording"
         raise UsageError("cannot be used with other recordings", where="--trajectory -", hint=hint)
     full_paths = [_with_part(path) for path in paths]
     root = os.path.commonpath([os.path.dirname(path) for path in full_paths])
@@ -345,7 +345,7 @@ def _one_each(sources: Sequence[SurveyedRecording], division: Division) -> tuple
     names = [_result_name(each.name, division.form) for each in sources]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        hint = "add --part-rows N to number the results"
+        hint = "add --part-rows N to give the result files numbers"
         raise UsageError(
             f"{times} recordings would have the same result file '{name}'", where="-o", hint=hint
         )
@@ -386,7 +386,11 @@ def _ranges(source: SurveyedRecording, choice: RowSlice, part_rows: int) -> Iter
     total = source.rows
     rows = choice.count(total)
     if not rows:
-        message = "none of the selected rows exists" if total else "the recording has no rows"
+        message = (
+            ("the recording has none of the selected rows")
+            if total
+            else "the recording has no rows"
+        )
         raise RobolinError(
             message, where=source.path, hint="remove the recording from --trajectory"
         )

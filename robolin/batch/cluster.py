@@ -197,7 +197,7 @@ def _local(distributed: Any, count: int, where: str) -> Any:
     try:
         return distributed.LocalCluster(n_workers=count, **options)
     except (OSError, RuntimeError) as error:
-        hint = "use fewer workers; each requires memory"
+        hint = "use fewer workers, because each worker needs memory"
         message = f"the worker processes do not start: {error}"
         raise RobolinError(message, where=f"--cluster={where}", hint=hint) from error
 
@@ -360,7 +360,7 @@ def _given_up(sent: _Sent, error: BaseException) -> PartDone:
 
 def _refused(sent: _Sent, address: str, outcome: PartDone, others: tuple[str, ...]) -> _Sent:
     """The part after one worker failed and others may succeed."""
-    assert outcome.error is not None, "only a part that failed is sent to other workers"
+    assert outcome.error is not None, "only failed parts are sent to other workers"
     why = f"worker {address} failed: {outcome.error.message}"
     refused = (*sent.refused, address)
     return replace(sent, where=others, refused=refused, why=(*sent.why, why))

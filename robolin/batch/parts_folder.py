@@ -74,7 +74,7 @@ def read_plan(folder: FileLocation) -> PartsPlan | None:
 def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
     """Parse a plan file; ValueError if it was modified or is not from robolin."""
     if stored.get("sha256") != meta_digest(stored, strict=True):
-        raise ValueError("changed after it was written")
+        raise ValueError("the file was changed after it was written")
     if not matches(stored, _FIELDS) or not stored["parts"]:
         raise ValueError("a field has an invalid value")
     sources = tuple(surveyed_from(each) for each in stored["sources"])
@@ -158,7 +158,7 @@ def _difference(old: PartsPlan, new: PartsPlan) -> str:
             return f"the recording '{name}' is {'missing' if name not in now else 'new'}"
         if now[name] != before[name]:
             return f"the recording '{name}' was changed"
-    return "the recordings were split differently"
+    return "the recordings were divided into parts differently"
 
 
 def _short(value: Any) -> str:

@@ -367,7 +367,7 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
         ValueError: this is not what `surveyed_plain` returns
     """
     if not isinstance(stored, dict) or set(stored) != set(_FIELDS):
-        raise ValueError("the fields of a recording are missing, or other fields are present")
+        raise ValueError("the entry of a recording lacks fields or has unknown fields")
     if not matches(stored, _FIELDS):
         raise ValueError("a field has an invalid value")
     rows = stored["rows"]

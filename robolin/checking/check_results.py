@@ -353,18 +353,20 @@ def _require_repeatable(result: Result) -> None:
         raise RobolinError(message, hint="record a result of `robolin.answer`")
     if result.compared is not None:
         raise RobolinError(
-            "a difference of results cannot be computed again", hint="record one of the two results"
+            "a difference of results cannot be computed again",
+            hint="record one of the two results instead",
         )
     if STATES_OPTION in result.options:
         hint = "store the states in a file and use States(trajectory=…)"
         raise RobolinError(
-            "states given as arrays are not stored and cannot be used again", hint=hint
+            "states passed as arrays are not stored, so the result cannot be computed again",
+            hint=hint,
         )
     if ARM_OPTION not in result.options:
         hint = "load the robot from a file, or by the name of a bundled robot"
         raise RobolinError("the robot has no file and cannot be loaded again", hint=hint)
     if not result.files:
-        hint = "compute it with `robolin.answer` and record the complete result"
+        hint = "compute the result with `robolin.answer` and record it as a whole"
         raise RobolinError(
             "a result read from a file, or part of one, cannot be recorded", hint=hint
         )

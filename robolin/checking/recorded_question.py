@@ -65,7 +65,7 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     options = dict(meta["options"])
     if STATES_OPTION in options:
-        message = "the states were given as arrays and are not stored"
+        message = "the states were passed as arrays and are not stored"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     if isinstance(options.get("trajectory"), list):
         message = "results of several recordings cannot be computed again"
@@ -77,7 +77,9 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     options.pop(ARM_OPTION, None)
     unknown = [label for label in options if label not in verb.options]
     if unknown:
-        message = f"stored with --{unknown[0]}, which {verb.name} does not support"
+        message = (
+            f"the stored command has the option --{unknown[0]}, which {verb.name} does not support"
+        )
         raise RobolinError(message, where=stored.path, hint="compute the file again")
     return RecordedQuestion(verb.name, arm, {**options, **frame_in_contract(meta)})
 
@@ -134,7 +136,7 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
         raise RobolinError("the robot has no file", where=stored.path, hint=hint)
     for value in (meta["options"][label], meta.get("files", {}).get(label, "")):
         if not isinstance(value, str):
-            message = f"the {label} must be a text, got {value!r}"
+            message = f"the {label} must be a string, got {value!r}"
             raise RobolinError(message, where=stored.path, hint="compute the file again")
     name: str = meta["options"][label]
     recorded: str | None = meta.get("files", {}).get(label)

@@ -235,7 +235,7 @@ class _SuiteReader:
         verb = answering_verb(entry["verb"])
         if verb is None:
             self._wrong(
-                (*at, "verb"), f"unknown command '{entry['verb']}', or one without a result"
+                (*at, "verb"), f"unknown command '{entry['verb']}', or a command without a result"
             )
             return
         known = verb.options
@@ -324,7 +324,7 @@ class _SuiteReader:
                 self._twice(case, other, f"stored '{case.stored}'")
 
     def _twice(self, case: Case, other: Case, what: str) -> None:
-        hint = f"change one of the two cases; the other case is at {other.where}"
+        hint = f"change one of the two cases; the other one is at {other.where}"
         message = f"two cases have the same {what}"
         self._problems.append(RobolinError(message, where=case.where, hint=hint))
 

@@ -330,11 +330,14 @@ LIKELY_COMMANDS = {
         ("limits", "use `robolin inverse ARM --trajectory FILE --limits`"),
         (
             "payload friction",
-            "add --payload LINK:MASS to a command; `identify` finds both from recordings",
+            "add --payload LINK:MASS to a command; `identify` estimates both from recordings",
         ),
         ("kalman lqg estimator", "use robolin.kalman in Python; `state-space` computes A, B and C"),
         ("observer", "use `robolin generate ARM momentum-observer --dt 0.002 -o DIR`"),
-        ("stabilize control controller pid design", "use `lqr` for gains, `simulate` to test them"),
+        (
+            "stabilize control controller pid design",
+            "use `lqr` to compute gains and `simulate` to test them",
+        ),
         ("mpc", "use `robolin generate ARM inverse linearize-inverse --with mpc -o DIR`"),
         ("trajectory plan-motion ilqr ddp trajopt", "use `robolin optimize ARM --goal VALUES`"),
         ("track tracking", "use `robolin simulate ARM --control computed-torque --follow FILE`"),

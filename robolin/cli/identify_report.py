@@ -45,7 +45,7 @@ def identification_sections(arm: Arm, result: Identification) -> Iterator[Report
         )
     )
     header = ("joint", *names, "all rows", "v0")
-    title = "Error on held-out rows: RMS(measured - predicted) / RMS(measured), moving rows"
+    title = "Error on held-out rows: RMS(measured - predicted) / RMS(measured), for rows in motion"
     yield ReportTable(header, rows, frozenset(header[1:]), title)
     yield TextLines([f"{name}: {text}" for name, text in result.settings.items()], "Settings")
     yield _parameter_table(result)
@@ -63,7 +63,7 @@ def identification_screen(
         f"the data determine {alone} parameters individually and {sums} only in sums; "
         f"{by_file} keep the values of the file"
     )
-    short = replace(errors, rows=errors.rows[:-1], title="Error per joint while it moves")
+    short = replace(errors, rows=errors.rows[:-1], title="Error of each joint while it moves")
     return [TextLines([_errors(result), *result.findings, counts]), short, *others]
 
 
@@ -257,7 +257,7 @@ def _compared(path: str, arguments: list[str], settings: CheckSettings) -> Compa
     stored, result = _arrays(path), identified_again(arguments)
     names = [str(name) for name in stored["names"]]
     if names != [*result.names]:
-        return Comparison((), structure=("the parameters of the arm have other names",))
+        return Comparison((), structure=("the robot's parameters have different names",))
     entries = []
     for i, name in enumerate(names):
         old, new = float(stored["values"][i]), float(result.values[i])

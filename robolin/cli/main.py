@@ -145,7 +145,7 @@ def _report(error: BaseException) -> int:
             print_exception(error)
         text = f"{type(error).__name__}: {error}".removesuffix(": ")
         say("error", f"this is a bug in robolin: {text}")
-        say("hint", "report it with the traceback: run the command again with ROBOLIN_DEBUG=1")
+        say("hint", "run the command again with ROBOLIN_DEBUG=1, and report the traceback")
         return BUG
     for part in problem.parts:
         say("error", f"{part.where}: {part.message}" if part.where else part.message)

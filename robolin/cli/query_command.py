@@ -105,7 +105,7 @@ def query_command(
 def _require_none(flags: Mapping[str, Any]) -> None:
     for name, value in flags.items():
         if value:
-            hint = "remove it, or name one recording"
+            hint = "remove it, or pass one recording"
             raise UsageError("cannot be used with several recordings", where=f"--{name}", hint=hint)
 
 
@@ -201,7 +201,7 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
         own["--perturb KEY=VALUES"] = text
     if "weights" in verb.own_options:
         text = f"Return the gradient of the weighted sum of {gives[1:]}\n"
-        text += "With --perturb: the change of this gradient."
+        text += "With --perturb, return the change of this gradient."
         own["--weights VALUES"] = text
     return [*flags(STATE, verb.options, own), *_TRAJECTORY]
 

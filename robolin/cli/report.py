@@ -141,7 +141,7 @@ def report_flags(text: str, forms: Sequence[str]) -> list[Option]:
             "--format FORMAT",
             OUTPUT,
             f"{', '.join(first)} or {last} (default table)\n"
-            "Format on standard output; with -o, in addition to the file.",
+            "Format on standard output; -o also writes a file.",
             into="form",
             choices=forms,
         ),

@@ -108,7 +108,9 @@ def run_with_residuals(inquiry: Request, out: Output) -> None:
         else:
             shown = residual_sections(residuals, terms, out.precision)
             table = next(each for each in shown if isinstance(each, ReportTable))
-            meaning = "measured and residual: RMS; residual = measured - model"
+            meaning = (
+                "the columns measured and residual are RMS values; residual = measured - model"
+            )
             write_report(
                 out, shown, document, _joint_screen(arm, residuals.verdict, table, [meaning])
             )

@@ -54,8 +54,8 @@ _SAME_BITS = "Results are bit-identical to robolin on every machine with IEEE 75
 _IN_FLOAT = """\
 Results are computed in single precision.  Their largest errors at {states} random states, \
 relative to the largest entry of each result, are defined below.  More digits are lost near \
-singular states and where a result is near zero.  Round-off can hide a singular state: most of \
-them give a nonzero return value, not all."""
+singular states and where a result is near zero.  Round-off can hide a singular state: most \
+singular states give a nonzero return value, but not all."""
 
 
 @dataclass(frozen=True)

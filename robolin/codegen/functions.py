@@ -142,7 +142,7 @@ def chosen_question(
         raise RobolinError(
             f"{verb}: multi-DoF joints have virtual links, which generated code does not support",
             where=arm.source,
-            hint="use frame-motion for each frame",
+            hint="generate frame-motion for each of the frames",
         )
     if verb in ("regressor", "slotine-li-regressor"):
         require_regressor_kernel(arm)

@@ -213,7 +213,7 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
         )
     names = [verb.replace("_", "-") for verb in list_of_names("verbs", verbs)]
     if not names:
-        raise UsageError("no function given", hint="name at least one, for example inverse")
+        raise UsageError("no function given", hint="name at least one command, for example inverse")
     twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
     if twice:
         raise UsageError(
@@ -280,7 +280,7 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
         there = folder / name
         if (there.exists() or there.is_symlink()) and not _is_ours(there):
             raise FileError(
-                "the file was not written by robolin, or was changed since",
+                "the file was not written by robolin, or was changed afterwards",
                 where=str(there),
                 hint="move it, or choose another folder with -o",
             )
@@ -288,7 +288,8 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
     for test in sorted(folder.glob("*_test.c")):
         if test.name not in files and _is_ours(test):
             raise FileError(
-                f"the folder already has another program, '{test.name.removesuffix('_test.c')}'",
+                "the folder already contains another program, "
+                f"'{test.name.removesuffix('_test.c')}'",
                 where=str(folder),
                 hint="choose another folder with -o: each program needs its own folder",
             )

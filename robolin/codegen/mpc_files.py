@@ -82,7 +82,8 @@ def require_mpc(program: CProgram, controller: MpcController | None) -> MpcContr
         raise UsageError("mpc requires double precision", hint="omit --real float")
     if differ := controller.differences(program.arm):
         raise UsageError(
-            f"mpc: the controller belongs to a different arm: {differ}", hint="use one arm for both"
+            f"mpc: the controller belongs to a different arm: {differ}",
+            hint="use the same arm for the controller and the generated code",
         )
     return controller
 

@@ -31,11 +31,13 @@ def feedback(regulator: Regulator, allow_mismatch: bool = False) -> FeedbackCont
     model = regulator.model
     if model.batch:
         raise UsageError(
-            f"the regulator is a batch of {model.batch}",
+            f"must be a single regulator, got a batch of {model.batch}",
             hint="select one operating point, or use tvlqr",
         )
     if model.method not in OWN_STATES:
-        message = f"a model discretized by {model.method} has different states from the robot"
+        message = (
+            f"the states of a model discretized by {model.method} differ from the robot's states"
+        )
         raise UsageError(message, where="method", hint="use zoh or euler")
     return FeedbackControl(
         K=regulator.K,
@@ -118,7 +120,7 @@ def feedback_cost_along(
 def _require_motion(model: StateSpace, motion: object) -> None:
     """Require a motion with the joints of the model's arm and the same number of integrals."""
     if not isinstance(motion, Simulation):
-        hint = "give the result of robolin.simulate(arm, q, control=regulator.feedback(), …)"
+        hint = "pass the result of robolin.simulate(arm, q, control=regulator.feedback(), …)"
         raise UsageError(f"{motion!r} is not a simulated trajectory", hint=hint)
     joints, own = motion.q.shape[-1], 0 if motion.integrals is None else motion.integrals.shape[-1]
     if joints != model.arm.n or own != len(model.states) - 2 * model.dof:

@@ -96,4 +96,4 @@ def to_scipy(model: StateSpace) -> Any:
 def _require_one(model: StateSpace) -> None:
     if model.batch:
         hint = "select one by its index: model[0]"
-        raise UsageError(f"the model is a batch of {model.batch}", hint=hint)
+        raise UsageError(f"must be a single model, got a batch of {model.batch}", hint=hint)

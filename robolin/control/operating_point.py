@@ -68,7 +68,7 @@ def operating_point(
     elif tau != HOLD_AT_POINT:
         raise UsageError(
             f"tau: must be torques or 'hold', got {tau!r}",
-            hint="give torques, or 'hold' for the torques that give qdd",
+            hint="pass torques, or 'hold' for the torques that produce qdd",
         )
     arrays = joint_arrays(arm, inputs)
     batch = batch_of(arrays)

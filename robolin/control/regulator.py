@@ -317,7 +317,7 @@ def lqr_failure(model: StateSpace, weights: Weights, index: int) -> RobolinError
     if mode is not None:
         value, direction = mode
         return RobolinError(
-            f"{prefix}the weights have no stabilizing solution: "
+            f"{prefix}no stabilizing gains exist for these weights: "
             f"{_mode_text(model, value, direction)} is marginally stable and has no weight",
             where=model.arm.source,
             hint="give the positions of these joints a weight > 0",

@@ -166,7 +166,7 @@ def _points(arm: Arm, q: JointValues) -> tuple[Floats, Indices]:
     points = as_joint_array(arm, "q", q)
     if points.ndim != 2:
         raise UsageError(
-            f"a path has several rows of positions, got shape {points.shape}",
+            f"a path must have several rows of positions, got shape {points.shape}",
             where="q",
             hint="pass an array of shape (rows, n)",
         )
@@ -374,8 +374,10 @@ def _no_speed(problem: PathProblem, error: NoSpeedError) -> Exception:
     where = problem.arm.source
     if error.point is None:
         hint = "add --max-velocity, --max-acceleration or --max-effort"
-        return RobolinError("no limit of a moving joint bounds the speed", where=where, hint=hint)
-    text = f"no speed keeps the limits at point {problem.rows[error.point] + 1} of the path"
+        return RobolinError(
+            "the moving joints have no limit that bounds the speed", where=where, hint=hint
+        )
+    text = f"every speed exceeds a limit at point {problem.rows[error.point] + 1} of the path"
     hint = "change the path, or set --max-effort"
     return _NoMotionError(RobolinError(text, where=where, hint=hint))
 

@@ -344,7 +344,7 @@ def require_model(model: object) -> None:
     """Require a linear model; an arm is rejected with a hint."""
     if not isinstance(model, StateSpace):
         kind = type(model).__name__
-        hint = "give a model of robolin.state_space(arm, q)"
+        hint = "pass a model from robolin.state_space(arm, q)"
         raise UsageError(f"model: must be a StateSpace, got {kind}", hint=hint)
 
 
@@ -356,7 +356,7 @@ def require_mode(model: StateSpace, mode_index: tuple[int, ...]) -> None:
         for index, size in zip(mode_index, shape, strict=True)
     )
     if not inside:
-        hint = f"give {len(shape)} integers, each below its entry of {shape}"
+        hint = f"use {len(shape)} integers as the index, each below the size of its axis in {shape}"
         raise UsageError(f"mode {mode_index} not found", hint=hint)
 
 

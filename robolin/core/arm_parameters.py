@@ -110,7 +110,7 @@ def body_from_linear(values: ArrayLike, name: str = "") -> Inertia:
     s, J = np.array(rest[:3]), np.array(rest[3:])
     if m == 0.0 and s.any():
         message = "a link with mass 0 must have the first moments mx, my, mz 0"
-        raise UsageError(message, where=name, hint="give the mass as well")
+        raise UsageError(message, where=name, hint="also set the mass")
     c = s / m if m else np.zeros(3)
     x, y, z = c.tolist()
     xx, xy, xz, yy, yz, zz = (J - m * steiner(c, c)).tolist()
@@ -203,7 +203,7 @@ def _named_values(
         raise UsageError("parameters: must be numbers") from None
     if array.shape != (len(names),):
         message = f"parameters: must have shape ({len(names)},), got {array.shape}"
-        raise UsageError(message, hint="the order is that of robolin.regressor(arm, q).names")
+        raise UsageError(message, hint="use the order of robolin.regressor(arm, q).names")
     if (bad := np.flatnonzero(~np.isfinite(array))).size:
         raise UsageError(f"must be finite, got {array[bad[0]]}", where=names[int(bad[0])])
     return dict(zip(names, array.tolist(), strict=True))

@@ -100,7 +100,7 @@ def require_regressor_kernel(arm: Arm) -> None:
 def require_loops(arm: Arm) -> None:
     """Reject an arm without closed loops."""
     if not arm.loops:
-        hint = "load a robot with loops and without open_loops=True"
+        hint = "use a robot with loops, loaded without open_loops=True"
         raise RobolinError(f"the robot '{arm.name}' has no closed loops", hint=hint)
 
 
@@ -154,13 +154,13 @@ def reject_tensor(name: str, value: object) -> None:
     library = kind.__module__.partition(".")[0]
     if library == "torch" and hasattr(value, "requires_grad"):
         raise UsageError(
-            f"{name}: must be a NumPy array, got a tensor of PyTorch",
+            f"{name}: must be a NumPy array, got a PyTorch tensor",
             hint="use robolin.torch.function(arm, 'forward'), or pass tensor.detach().numpy()",
         )
     if library == "jax" and "Tracer" in kind.__name__:
         raise UsageError(
-            f"{name}: must be a NumPy array, got a traced array of JAX",
-            hint="use robolin.jax.function(arm, 'forward') inside of jit, grad and vmap",
+            f"{name}: must be a NumPy array, got a traced JAX array",
+            hint="use robolin.jax.function(arm, 'forward') inside jit, grad and vmap",
         )
 
 
@@ -413,7 +413,7 @@ def datetime_hint(text: str) -> str:
     """Hint for a text that is not a valid time stamp; '' if it does not start with a date."""
     if not _LIKE_A_DATE.match(text):
         return ""
-    return "write dates as 2026-05-01T12:30:00.125, all with a final Z or none"
+    return "write dates as 2026-05-01T12:30:00.125; either all or none end in Z"
 
 
 def unit_for(decimals: int) -> str:

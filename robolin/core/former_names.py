@@ -77,6 +77,12 @@ _PHRASES = {
         "states observable; least observable pole"
     ),
     r"^of (\d+ poles) ": r"\1: ",
+    r"\bbiases of velocities a little old\b": "bias terms of the previous velocities",
+    r"^Tables 1 and 2 backwards\b": "inverse of Tables 1 and 2",
+    r"^(elimination in the mass matrix) backwards\b": r"inverse transformation by \1",
+    r"^braking by (elimination in the mass matrix)": r"rate control by \1",
+    r"^one half by recursions outward": "one triangle by recursions outward",
+    r"\b(with|without) roots\b": r"\1 square roots",
     r"\bedge\b(?=$|, )": "marginal",
     r"neither decays nor grows within (\S+/s)": r"rate below \1",
     r"gone after one sample": "vanishes after one sample",

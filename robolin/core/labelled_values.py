@@ -14,8 +14,8 @@ from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import RobolinError
 
 _ROWS_BY_LABEL = (
-    "sort them in one order, as by qd.loc[q.index], or remove the labels with .to_numpy() if "
-    "the rows already correspond"
+    "put the rows in the same order, for example with qd.loc[q.index], or remove the labels with "
+    ".to_numpy() if the rows already correspond"
 )
 _BARE = "remove the labels with .to_numpy() if the values are in joint order"
 

@@ -57,7 +57,7 @@ class Array(DisplayMixin):
             message = (
                 f"array '{self.name}' has {len(self.labels)} axes, but {len(self.axes)} axis names"
             )
-            raise UsageError(message, hint="name all axes or none")
+            raise UsageError(message, hint="name all axes, or no axis")
 
     def __repr__(self) -> str:
         return f"<Array {self.summary}>"
@@ -249,7 +249,7 @@ class Result(DisplayMixin):
         """
         if self.batch is None:
             raise UsageError(
-                "the result has one state", hint="only results of trajectories have rows"
+                "the result has one state", hint="only results computed from a trajectory have rows"
             )
         arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
         time = None if self.time is None else self.time[first:stop]
@@ -390,7 +390,7 @@ def validate_result(result: Result) -> None:
         raise UsageError("the result has no rows", hint="give at least one row")
     if len(set(counts.values())) > 1:
         rows_by_name = ", ".join(f"{name}: {rows}" for name, rows in counts.items())
-        hint = "give every array one row per state, or none for a single state"
+        hint = "use one row per state in every array, or no row axis for a single state"
         raise UsageError(f"the arrays have different numbers of rows: {rows_by_name}", hint=hint)
 
 

@@ -210,8 +210,8 @@ def parse_per_joint(
         parsed = [entries.get(name, ParsedNumber(0.0)) for name in arm.joint_names]
     else:
         raise typed.wrong(
-            "some values have a joint name, and others do not",
-            "give one value per joint, or JOINT=VALUE for each",
+            "some values have a joint name and others do not",
+            "write one value per joint, or JOINT=VALUE for every value",
         )
     for joint, (_, angle) in zip(arm.joints, parsed, strict=True):
         if angle and not angular:
@@ -288,7 +288,7 @@ def _require_moving_joint(typed: FlagText, name: str, arm: Arm) -> None:
     followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     if rule := followers.get(name):
         hint = f"set joint '{rule.leader}' instead"
-        raise typed.wrong(f"joint '{name}' is a mimic joint and has no separate value", hint)
+        raise typed.wrong(f"joint '{name}' is a mimic joint and has no value of its own", hint)
     if name in arm.locked_joints:
         hint = "omit it: the joint is locked, or not on the chain from base to tip"
         raise typed.wrong(f"joint '{name}' is locked and has no value", hint)
@@ -351,7 +351,7 @@ def parse_pose(typed: FlagText) -> tuple[str, list[float], Vector3]:
     if len(parsed) != 6:
         raise typed.wrong(f"must have the form {form}", f"write for example {example}")
     if any(degrees for _, degrees in parsed[:3]):
-        raise typed.wrong("X,Y,Z are in m, not in degrees")
+        raise typed.wrong("X, Y and Z are in m, so they cannot be in degrees")
     x, y, z, roll, pitch, yaw = (value for value, _ in parsed)
     return frame.strip(), [x, y, z], (roll, pitch, yaw)
 

@@ -163,7 +163,7 @@ def require_extension(output: str, robot: RobotText) -> None:
         return
     hint = f"use -o {Path(output).stem or 'corrected'}{known[0]}"
     if robot.kind == "xacro":
-        hint += ": macros of a xacro file cannot be edited, so its expansion is corrected"
+        hint += ": robolin cannot edit xacro macros and corrects the expanded file instead"
     message = f"the extension must be {known[0]} for a {robot.kind} file, got '{suffix}'"
     raise UsageError(message, where=output, hint=hint)
 
@@ -206,7 +206,7 @@ def _moved(editor: RobotFileEditor, kind: str, robot: RobotText, output: Path) -
     if kind == "mjcf":
         hint = f"write the corrected file there: -o {home / output.name}"
         raise UsageError(message, where=str(output), hint=hint)
-    yield f"{message}: copy the corrected file there to keep it"
+    yield f"{message}: to keep the path valid, copy the corrected file to that folder"
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ class _Change:
         if heavy:
             mass, parts = f"{body.mass:.4g} kg", join_and(heavy)
             fault = (
-                f"{mass} and an inertia that is impossible: {parts} fixed to it have more inertia"
+                f"{mass} and an impossible inertia: {parts} fixed to it have more inertia"
                 if body.mass > 0.0
                 else f"{mass}, which is impossible: {parts} fixed to it have more mass"
             )
@@ -311,7 +311,9 @@ def _one_value(name: str, pairs: Sequence[tuple[Joint, Joint]]) -> tuple[Joint, 
     """The old and new values of a joint of the file, which has one value for all coordinates."""
     values = {(n.damping, n.friction_sides, n.friction_velocity, n.armature) for _, n in pairs}
     if len(values) > 1:
-        message = f"joint '{name}' has one damping and friction in the file, but the fit has "
+        message = (
+            f"joint '{name}' has one damping and one friction value in the file, but the fit has "
+        )
         raise RobolinError(
             f"{message}{len(values)} different values",
             hint="use --npz, or one joint per coordinate in the robot file",

@@ -9,11 +9,11 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "error",
         "A joint has an armature and also a rotor inertia with a gear ratio.",
     ),
-    "bad-text": ("error", "A name or text is blank or has unprintable characters."),
+    "bad-text": ("error", "A name or text is blank or contains unprintable characters."),
     "comment-hyphens": ("warning", "A comment contains two hyphens, which XML does not allow."),
     "cycle": (
         "error",
-        "Joints connect links in a closed loop; the joints of a robot file form a tree.",
+        "Joints form a closed loop, but the joints of a robot file must form a tree.",
     ),
     "damping-elsewhere": ("note", "Joints have damping; Pinocchio ignores it."),
     "duplicate-element": (
@@ -37,7 +37,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "inertia-diagonal": (
         "warning",
-        "An inertia has no products of inertia; they count as zero.",
+        "An inertia has no products of inertia; robolin assumes zero.",
     ),
     "inertia-urdfdom": (
         "warning",
@@ -47,7 +47,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "warning",
         "A link of a loaded urdfpy or urchin object has that library's default mass of 1 kg.",
     ),
-    "joint-to-itself": ("error", "A joint has the same link as parent and as child."),
+    "joint-to-itself": ("error", "The parent link and the child link of a joint are the same."),
     "joint-urdfdom": (
         "warning",
         "urdfdom, the parser of ROS and Pinocchio, rejects a number in a joint.",
@@ -55,11 +55,11 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "joints-and-dh": ("error", "A YAML file has both a list of joints and a DH table."),
     "limit-missing": ("note", "A revolute or prismatic joint has no limits."),
     "loop-to-itself": ("error", "Both ends of a loop are on the same link."),
-    "mimic-cycle": ("error", "Joints mimic each other in a cycle, so none is independent."),
+    "mimic-cycle": ("error", "Joints mimic each other in a cycle, so none of them is independent."),
     "mimic-elsewhere": ("note", "Joints mimic other joints; Pinocchio ignores this by default."),
     "mimic-fixed": (
         "error",
-        "A mimic joint or its leader does not have exactly one coordinate.",
+        "A mimic joint or the joint it mimics has more than one coordinate, or none.",
     ),
     "mimic-self": ("error", "A joint mimics itself."),
     "mimic-unknown": ("error", "A joint mimics a joint that is not in the file."),
@@ -72,7 +72,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "mjcf-equality": ("error", "A MuJoCo equality constraint is not supported."),
     "mjcf-from-outside": (
         "note",
-        "Actuators and contacts of a MuJoCo model are not part of the robot.",
+        "A MuJoCo model has actuators or contacts, which robolin ignores.",
     ),
     "mjcf-left-out": (
         "warning",
@@ -107,23 +107,23 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "robot-unnamed": ("warning", "The robot has an empty name."),
     "sdf-default-inertia": (
         "warning",
-        "A link of an SDF file has no mass or inertia; by default in SDF they are 1.",
+        "A link in an SDF file has no mass or inertia; the SDF default is 1.",
     ),
     "sdf-frame": (
         "error",
-        "A frame of an SDF file is unknown, has a duplicate name, or refers to itself.",
+        "A frame in an SDF file is unknown, has a duplicate name, or refers to itself.",
     ),
     "sdf-include": ("error", "A file that an SDF model includes cannot be read."),
-    "sdf-left-out": ("warning", "A part of an SDF file that changes the dynamics is ignored."),
+    "sdf-left-out": ("warning", "An ignored part of an SDF file would change the dynamics."),
     "sdf-loose-link": (
         "warning",
         "A link of an SDF model has no parent joint although the model has another root link.",
     ),
     "sdf-model": (
         "error",
-        "An SDF file contains no model, several models, or no model with the chosen name.",
+        "An SDF file contains no model, several models, or no model with the requested name.",
     ),
-    "sdf-quaternion": ("warning", "A quaternion of an SDF file is not of unit length."),
+    "sdf-quaternion": ("warning", "A quaternion in an SDF file does not have unit length."),
     "sdf-unsupported": ("error", "A part of an SDF model is not supported."),
     "sdf-world-include": (
         "warning",
@@ -132,7 +132,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "several-roots": ("error", "More than one link has no parent joint."),
     "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),
     "shape-size": ("error", "A shape has no size, or no volume for its density."),
-    "shape-twice": ("error", "The shape, mass or inertia of a link is given twice, or not at all."),
+    "shape-twice": (
+        "error",
+        "The shape, mass or inertia of a link is defined twice, or not at all.",
+    ),
     "space-before-xml": ("note", "White space precedes the XML declaration."),
     "srdf-other-joint": (
         "note",
@@ -147,7 +150,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "unknown-key": ("error", "A mapping has an unknown key."),
     "unknown-link": ("error", "A joint or a loop names a link that is not in the file."),
     "unknown-loop-kind": ("error", "The kind of a loop is neither point nor rigid."),
-    "urdf-left-out": ("warning", "A part that changes the dynamics is ignored."),
+    "urdf-left-out": ("warning", "An ignored part of the file would change the dynamics."),
     "wrong-count": ("error", "A vector has too few or too many numbers."),
     "wrong-kind": ("error", "A value has the wrong type: list, mapping or single value."),
     "xacro-unexpanded": ("error", "The file contains xacro macros or expressions."),
@@ -170,7 +173,8 @@ READING_IDS: dict[str, tuple[Level, str]] = {
 VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "axis-not-unit": (
         "warning",
-        "A joint's axis is not a unit vector (to 0.1 %); it is normalized.",
+        "The length of a joint's axis differs from 1 by more than 0.1 %; robolin normalizes the "
+        "axis.",
     ),
     "effort-limits-without-zero": (
         "warning",
@@ -186,7 +190,8 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "mass-without-inertia": ("note", "A link has mass but no moment of inertia: a point mass."),
     "massless-link": (
         "note",
-        "A moving link and its merged links have no mass, but its child links have mass.",
+        "A moving link has no mass, including the links fixed to it, but its child links have "
+        "mass.",
     ),
     "mimic-ratio-zero": (
         "warning",
@@ -216,14 +221,14 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "pose-outside-limits": ("note", "A named pose has joints outside their limits."),
     "radius-of-gyration": (
         "warning",
-        "The radius of gyration of a link is over 1.5 m, or over 0.1 m and 3 times the size "
-        "of the link.",
+        "The radius of gyration of a link exceeds 1.5 m, or it exceeds both 0.1 m and 3 times the "
+        "size of the link.",
     ),
-    "repeated-inertial": ("note", "Three or more links have exactly the same inertial."),
+    "repeated-inertial": ("note", "Three or more links have exactly the same inertial parameters."),
     "rest-outside-limits": (
         "warning",
-        "The rest position of a spring is outside the joint limits by more than one revolution, or "
-        "by 10 times their range.",
+        "The rest position of a spring is far outside the joint limits: by more than one "
+        "revolution, or by 10 times their range.",
     ),
     "triangle-inequality": (
         "warning",

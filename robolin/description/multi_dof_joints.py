@@ -127,5 +127,5 @@ def floating_problems(description: Description) -> Iterator[RobolinError]:
             yield UsageError(
                 f"floating base: the robot file has a joint '{joint.name}'",
                 where=str(joint.location),
-                hint="rename it in the robot file: the base joint uses this name",
+                hint="rename this joint in the robot file: the floating base uses the same name",
             )

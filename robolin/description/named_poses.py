@@ -116,7 +116,7 @@ def pose_findings(description: Description) -> Iterator[Finding]:
         ]
         if outside:
             message = f"pose '{pose.name}' is outside the joint limits: {'; '.join(outside)}"
-            hint = "correct the pose or the limits; --q accepts the pose as it is"
+            hint = "correct the pose or the limits; --q accepts the pose in any case"
             yield finding("pose-outside-limits", pose.location, message, hint)
 
 
@@ -252,8 +252,13 @@ def read_srdf(
     if robot is None:
         return (), notes.findings
     if robot.tag != "robot":
-        message = f"the outermost element is <{robot.tag}>, not <robot>"
-        notes.error("not-a-robot", robot, message, 'an SRDF file has <robot name="…"> outermost')
+        message = f"the root element is <{robot.tag}>, not <robot>"
+        notes.error(
+            "not-a-robot",
+            robot,
+            message,
+            'use <robot name="…"> as the root element of an SRDF file',
+        )
         return (), notes.findings
     if macros := [part for part in robot.children if part.tag.startswith("xacro:")]:
         message, hint = (
@@ -283,9 +288,9 @@ def _merged(
             element, f"pose {quote_value(pose.name)}", joints, notes
         ):
             if positions.setdefault(name, value) != value:
-                message = f"pose {quote_value(pose.name)} has two positions of joint '{name}'"
+                message = f"pose {quote_value(pose.name)} contains joint '{name}' twice"
                 message += f": {positions[name]:.6g} and {value:.6g}"
-                hint = "the first one is used; give one of the group states another name"
+                hint = "the first position is used; give one of the group states another name"
                 notes.add(IGNORED, "warning", element, message, hint)
     return positions
 

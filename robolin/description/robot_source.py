@@ -116,9 +116,11 @@ def _committed(name: str, revision: str, path: str) -> RobotText:
     text = _bounded(ended.stdout, name)
     kind = _format(Path(path), text)
     if kind in ("xacro", "mjcf"):
-        hint = "check the revision out: git worktree add FOLDER REVISION"
+        hint = "check out the revision: git worktree add FOLDER REVISION"
         raise RobolinError(
-            f"{kind} files may include other files, which git show omits", where=name, hint=hint
+            f"{kind} files may include other files, but git show returns only one file",
+            where=name,
+            hint=hint,
         )
     return RobotText(text, name, kind)
 
@@ -243,7 +245,7 @@ def _take(stream: BinaryIO, name: str) -> bytes:
 def _bounded(text: bytes, name: str) -> bytes:
     if len(text) > LARGEST_FILE:
         raise FileError(
-            f"is larger than {LARGEST_FILE >> 20} MiB, the limit of robot files", where=name
+            f"is larger than {LARGEST_FILE >> 20} MiB, the size limit of robot files", where=name
         )
     return text
 
@@ -366,7 +368,9 @@ def fetched_description(name: str) -> FoundDescription:
     for each in _PATHS:
         if path := getattr(description, each, None):
             return FoundDescription(Path(path), _origin(description))
-    raise RobolinError("robot_descriptions has neither URDF, xacro nor MJCF for it", where=name)
+    raise RobolinError(
+        "robot_descriptions has no URDF, xacro or MJCF file for this robot", where=name
+    )
 
 
 def _known() -> Iterator[str]:

@@ -115,7 +115,7 @@ def _misplaced_joints(
                 "joint-to-itself",
                 "error",
                 joint.at("child"),
-                f"joint '{joint.name}' has link '{joint.child}' as parent and as child",
+                f"joint '{joint.name}': parent and child are the same link, '{joint.child}'",
                 "give two different links",
             )
 
@@ -263,7 +263,7 @@ def _leader_findings(
         yield from _pair_findings(joint, by_name[leader])
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
         parts = quote_list([f"{leader}:{part.coordinate}" for part in JOINT_TYPES[kind].parts])
-        why = f"a {kind} joint, which has no single position"
+        why = f"a {kind} joint, and its position is not a single number"
         yield _nothing_to_follow(joint, why, f"mimic one of {parts}" if parts else "")
 
 
@@ -291,8 +291,8 @@ def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
         yield Finding("mimic-fixed", "error", location, message, hint)
     elif JOINT_TYPES[joint.kind].two_units and joint.mimic and joint.mimic.offset:
         message = (
-            f"joint '{joint.name}' translates and rotates; one mimic offset cannot be in m and "
-            "in rad"
+            f"joint '{joint.name}' translates and rotates, so a mimic offset would need two "
+            "units, m and rad"
         )
         yield Finding("mimic-fixed", "error", location, message, "omit the offset")
 

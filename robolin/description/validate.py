@@ -265,7 +265,7 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
     yield from _mass_findings(link.name, body, location)
     if body.rotary == PLACEHOLDER and "default" not in link.locations:
         message = f"link '{link.name}': the inertia 1, 1, 1 kg·m² is a placeholder"
-        hint = "give the inertia from CAD, or of a box or cylinder of the link's size"
+        hint = "use the inertia from CAD, or the inertia of a box or cylinder with the link's size"
         yield finding("placeholder-inertia", location, message, hint)
     yield from _inertia_findings(link.name, body, location)
     yield from _radius_findings(link.name, body, location, size)
@@ -292,7 +292,9 @@ def _inertia_findings(name: str, body: Inertia, location: SourceLocation) -> Ite
     shown = ", ".join(f"{value:.4g}" for value in principal)
     if not positive(principal):
         message = f"link '{name}': the inertia must be ≥ 0; principal moments {shown} kg·m²"
-        hint = _repair(body, "check signs and decimal points: no moment of inertia is negative")
+        hint = _repair(
+            body, "check signs and decimal points: a moment of inertia cannot be negative"
+        )
         yield finding("inertia-not-positive", location, message, hint)
     elif short := triangle_shortfall(principal):
         a, b, c = principal
@@ -303,7 +305,9 @@ def _inertia_findings(name: str, body: Inertia, location: SourceLocation) -> Ite
         )
         if body.mass > 0.0:
             message += f"; radius of gyration {radius_of_gyration(body):.3g} m"
-        hint = _repair(body, "check the values: two principal moments sum to at least the third")
+        hint = _repair(
+            body, "check the values: no principal moment can exceed the sum of the other two"
+        )
         yield finding("triangle-inequality", location, message, hint)
 
 
@@ -341,10 +345,13 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
     for group in groups.values():
         if len(group) >= REPEATED_AT_LEAST:
             location = group[0].inertia_location or group[0].location
-            message = f"{len(group)} links have the same inertial: " + quote_list(
+            message = f"{len(group)} links have the same inertial parameters: " + quote_list(
                 [link.name for link in group]
             )
-            hint = "for equal parts, ignore this; otherwise give each link its own values"
+            hint = (
+                "if the links are identical parts, ignore this; otherwise give each link its "
+                "own values"
+            )
             yield finding("repeated-inertial", location, message, hint)
 
 

@@ -72,7 +72,7 @@ _CHANGES_DYNAMICS = {
     "quat_xyzw": "it is a rotation",
     **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it is a spring"),
 }
-_LEFT_OUT_HINT = "model it in YAML or MJCF, or add its effect to the result"
+_LEFT_OUT_HINT = "model this effect in YAML or MJCF, or add it to the result yourself"
 MOST_NUMBERS_IN_FIELD = 100
 XACRO_HINT = "expand the file first: xacro file.xacro > file.urdf"
 
@@ -127,7 +127,7 @@ class _Builder:
         self.count += 1
         if len(self.open) > DEEPEST_ELEMENT:
             message = f"elements are nested deeper than the limit of {DEEPEST_ELEMENT} levels"
-            self.refuse("xml-too-deep", message, "check for a tag that is not closed")
+            self.refuse("xml-too-deep", message, "look for a tag that is not closed")
         if self.count > MOST_ELEMENTS:
             message = f"the file has more than the limit of {MOST_ELEMENTS} elements"
             self.refuse("file-too-large", message)
@@ -225,7 +225,7 @@ def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Findi
         hint = "remove the null bytes at the end of the file, or write the file again"
     if builder.open and not hint:
         inner = builder.open[-1]
-        hint = f"<{inner.tag}> of line {inner.line} is still open: close it with </{inner.tag}>"
+        hint = f"<{inner.tag}> on line {inner.line} is not closed: add </{inner.tag}>"
     return Finding("xml-malformed", "error", location, f"malformed XML: {what}", hint)
 
 
@@ -320,7 +320,7 @@ def note_unknown(
         hint = f"move it directly into <{_BELONGS[name]}>"
         notes.add("misplaced-element", "warning", element, f"{what} is ignored", hint)
     elif effect := _CHANGES_DYNAMICS.get(name):
-        message = f"{what} is ignored, and it changes the dynamics: {effect}"
+        message = f"{what} is ignored, although it changes the dynamics: {effect}"
         notes.add("urdf-left-out", "warning", element, message, _LEFT_OUT_HINT)
     elif name == "gazebo":
         _check_simulator(element, notes)
@@ -331,7 +331,7 @@ def _check_simulator(gazebo: Element, notes: Notes) -> None:
     for part in _descendants(gazebo):
         spring = part.tag in ("springStiffness", "spring_stiffness") and not _is_zero(part.text)
         if spring or (part.tag == "joint" and part.children):
-            what = f"<{part.tag}> in <gazebo> is ignored, and it changes the dynamics"
+            what = f"<{part.tag}> in <gazebo> is ignored, although it changes the dynamics"
             effect = "it is a spring" if spring else "it is a joint"
             notes.add("urdf-left-out", "warning", part, f"{what}: {effect}", _LEFT_OUT_HINT)
 
@@ -438,7 +438,7 @@ def finite_number(text: str, what: str, element: Element, notes: Notes) -> float
             return value
         notes.error("number-not-finite", element, f"{what} is too large", "check the exponent")
     elif _NOT_FINITE.fullmatch(text):
-        hint = "write a finite number; omit a limit that is unknown"
+        hint = "write a finite number; if a limit is unknown, omit it"
         notes.error("number-not-finite", element, f"{what} is not finite", hint)
     elif _XACRO.search(text):
         notes.unexpanded(element, what)

@@ -102,7 +102,7 @@ def no_inertia(pivot: SingularPivot, where: str = "") -> RobolinError:
     return RobolinError(
         f"joint '{joint}' moves no inertia (D = {D:.3g}), so forward dynamics is undefined",
         where=where,
-        hint=f"give its child links a mass and inertia, or add --armature {joint}=VALUE{lock}",
+        hint=f"add mass and inertia to its child links, or add --armature {joint}=VALUE{lock}",
     )
 
 

@@ -84,7 +84,7 @@ def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
 
 def joints_to_frame(arm: Arm) -> int:
     """Number of joints between the base and the tip frame."""
-    assert arm.tip is not None, "there is a frame in question"
+    assert arm.tip is not None, "the robot has a default frame"
     count, k = 0, arm.tip.link
     while k != arm.base:
         count, k = count + 1, arm.link(k).parent
@@ -110,7 +110,7 @@ def _known_frame(arm: Arm, name: str) -> Frame:
         moved = [link.name for link in arm.links if link.joint.name == name]
         hint = did_you_mean(name, arm.frames)
         if moved:
-            hint = f"'{name}' is a joint; it moves link '{moved[0]}'"
+            hint = f"'{name}' is a joint, not a link; it moves link '{moved[0]}'"
         raise UsageError(f"frame: link '{name}' not found", where=arm.source, hint=hint)
     return frame
 

@@ -211,8 +211,8 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], options: R
 # fixed message and hint of a failure, and whether the error names the source of the arm
 EXPLAINED = {
     LoopFailure.NO_INERTIA: (
-        "the constraints leave a motion without inertia",
-        "give the links mass or the joints armature",
+        "the constraints allow a motion that has no inertia",
+        "add mass to the links, or armature to the joints",
         True,
     ),
     LoopFailure.DEAD_POINT: (

@@ -189,7 +189,7 @@ class LoopMotion:
         if dead_point.any():
             raise RobolinError(
                 "the constraints are singular: the linkage has reached a dead point",
-                hint="start at another state, or end the simulation before",
+                hint="start at another state, or end the simulation earlier",
             )
         return qdd.reshape((*batch, n))
 

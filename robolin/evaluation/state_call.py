@@ -206,14 +206,17 @@ def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
     """Name of the algorithm whose kernel alone computes the verb; raise if there is none."""
     if arm.loops and not independent_of_loops(verb):
         raise RobolinError(
-            f"{verb} of a robot with closed loops has no kernel",
+            f"{verb} has no kernel for robots with closed loops",
             where=arm.source,
             hint="use robolin.forward, or add open_loops=True to ignore the loop constraints",
         )
     name = select_algorithm(arm, verb, method)
     if arm.groups and any("link" in shape for shape in ALGORITHMS[name].gives.values()):
         group = arm.groups[0].name
-        message = f"{verb} returns results by link, and '{group}' is several links in a kernel"
+        message = (
+            f"{verb} returns one result per link, but a kernel represents '{group}' by "
+            "several links"
+        )
         raise RobolinError(message, where=arm.source, hint="call the function of this name instead")
     return name
 

@@ -341,7 +341,7 @@ def require_utf8_name(name: str) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        hint = "rename the file: results store its name as UTF-8"
+        hint = "rename the file: results store file names as UTF-8"
         raise UsageError("the file name must be valid UTF-8", where=name, hint=hint) from None
 
 

@@ -252,7 +252,7 @@ def provenance(text: str | bytes, where: str, what: str = "'meta'") -> dict[str,
 def require_intact(meta: Any, where: str, what: str = "'meta'") -> dict[str, Any]:
     """Return the provenance if its format version is known and its checksum is correct."""
     if not isinstance(meta, dict) or not isinstance(meta.get("arrays"), dict):
-        raise corrupt_file_error(where, f"{what} has no description of the arrays")
+        raise corrupt_file_error(where, f"{what} does not describe the arrays")
     if meta.get("format") not in (FORMAT, EXTENDED_FORMAT):
         version, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
         message = f"format {version!r} is not supported; this robolin reads {known}"
@@ -310,7 +310,7 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
         rows += 0 if meta["rows"] is None else len(next(iter(block.values())))
         yield block
     if meta["rows"] not in (None, rows):
-        message = f"must have {meta['rows']} rows as stored, got {rows}"
+        message = f"must have {meta['rows']} rows, as when it was stored, got {rows}"
         raise corrupt_file_error(where, message + companion(where))
     changed = [e.name for e in entries if digests[e.name].hexdigest() != e.sha256]
     if changed:

@@ -142,7 +142,7 @@ class TableSource:
             return self.known.digest
         digest = digest_of(self.stream)
         if self.opened and self.opened != self._stamp(by_path):
-            hint = "run the command again when nothing writes to the file"
+            hint = "run the command again when no other program writes to the file"
             raise RobolinError("the file was changed while it was read", where=self.file, hint=hint)
         return digest
 

@@ -125,7 +125,7 @@ def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:
     if array.ndim not in (1, 2) or array.shape[0] != space.size:
         raise RobolinError(
             f"{formula} applies to {space.size} numbers ({space}), not to shape {array.shape}",
-            hint="give a matrix with one column per right-hand side",
+            hint="pass a matrix with one column per right-hand side",
         )
     return array
 

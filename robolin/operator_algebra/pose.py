@@ -150,12 +150,12 @@ class PoseOperators(Foundation):
     @cached_property
     def H(self) -> Block:
         """H(k), the rows that project forces on the joint axes."""
-        return self._to_joints("H", self._links.H, ROW, "projects forces on the joints' axes")
+        return self._to_joints("H", self._links.H, ROW, "projects forces onto the joint axes")
 
     @cached_property
     def M(self) -> Block:
         """M(k), rigid inertias about the inertial frame."""
-        return self._on_links("M", self._links.M, RIGID, "holds the inertias of the links")
+        return self._on_links("M", self._links.M, RIGID, "contains the inertias of the links")
 
     @cached_property
     def E_phi(self) -> Shift:
@@ -184,13 +184,13 @@ class PoseOperators(Foundation):
     @cached_property
     def P(self) -> Block:
         """P(k), articulated inertias: the hinges outboard are free."""
-        meaning = "holds the inertias of articulated bodies"
+        meaning = "contains the articulated-body inertias"
         return self._on_links("P", self._articulated.P, ARTICULATED, meaning)
 
     @cached_property
     def rotors(self) -> Block:
         """Reflected inertias of the drives, an addition to the papers."""
-        return self._on_joints("A", self._chain.armature, "holds the inertias of the drives")
+        return self._on_joints("A", self._chain.armature, "contains the armature of the joints")
 
     @cached_property
     def D(self) -> Block:

@@ -416,7 +416,7 @@ def _by_array(texts: Mapping[str, str], algorithms: int) -> str:
 
 # what the sign of a residual means, in the model assumptions
 RESIDUAL_LINE = "measured in the recording; tau_residual = tau_measured - tau"
-NOT_UNIQUE = "torques of closed loops are not unique, so they have no residual"
+NOT_UNIQUE = "with closed loops, joint torques are not unique, so a residual is not defined"
 
 
 @dataclass

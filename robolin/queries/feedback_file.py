@@ -121,7 +121,7 @@ def _require_rows(result: Result, name: str) -> None:
     if (absent := np.flatnonzero(np.isnan(result["K"]).reshape(result.batch or 1, -1)[:, 0])).size:
         more = f", and {len(absent) - 1} other rows" if len(absent) > 1 else ""
         message = f"gains are missing in row {int(absent[0]) + 1}{more}"
-        hint = "compute gains for rows that all have a result"
+        hint = "compute the gains from rows that all have a result"
         raise RobolinError(message, where=name, hint=hint)
     if result.batch is not None and result.time is None:
         hint = "compute gains along a trajectory with a column 'time'"

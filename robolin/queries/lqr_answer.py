@@ -211,7 +211,7 @@ def parse_efforts(question: Question) -> tuple[float | None, dict[str, float]]:
     texts = question.texts("effort")
     common = [FlagText("--effort", text) for text in texts if "=" not in text]
     if len(common) > 1:
-        raise common[1].wrong("a weight for all joints is already given", KEEP_ONE)
+        raise common[1].wrong("a weight for all joints is already set", KEEP_ONE)
     named = _parse_weights("--effort", [text for text in texts if "=" in text])
     return (number(common[0]) if common else None), named
 

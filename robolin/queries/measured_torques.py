@@ -31,7 +31,9 @@ from robolin.queries.request import QueryContext, display_name
 from robolin.queries.states import read_options_from
 from robolin.queries.values import StateInputs
 
-_NOT_UNIQUE = "torques of closed loops are not unique, so they have no external part"
+_NOT_UNIQUE = (
+    "with closed loops, joint torques are not unique, so external torques cannot be computed"
+)
 
 
 def external_query(context: QueryContext) -> ExternalQuery:
@@ -167,7 +169,7 @@ def read_recording(
         raise RobolinError(
             "all velocities are 0",
             where=file,
-            hint="remove the column of velocities to differentiate positions",
+            hint="to differentiate positions, remove the velocity columns",
         )
     return StoredRecording(file, store, names, arm.n, 0, store.rows)
 

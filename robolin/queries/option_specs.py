@@ -170,13 +170,13 @@ def read_options(files: str = "trajectory") -> dict[str, OptionSpec]:
         COLUMNS: text._replace(multiple=True),
         "time": text,
         "sample-time": text._replace(
-            excludes={"time time-unit": "a sample time is for files without a time column"}
+            excludes={"time time-unit": "a sample time is only for files without a time column"}
         ),
         "time-unit": text._replace(kind="choice", choices=TIME_UNITS),
         "degrees": text._replace(
             kind="switch",
             modifies={files: "write angles on the command line as 30deg; --degrees is for files"},
-            excludes={"radians": "keep only one of the two"},
+            excludes={"radians": "keep only one of these options"},
         ),
         "radians": text._replace(kind="switch"),
         "no-header": text._replace(kind="switch"),
@@ -213,7 +213,8 @@ TRAJECTORY: Mapping[str, OptionSpec] = {
 }
 SAMPLES: Mapping[str, OptionSpec] = {
     "samples": OptionSpec(
-        "count", excludes={f"{ANY_QUANTITY} trajectory": "use random states or given states"}
+        "count",
+        excludes={f"{ANY_QUANTITY} trajectory": "use either random states or a given state"},
     ),
     "seed": OptionSpec("count", minimum=0, modifies={"samples": "add, for example, --samples 100"}),
 }
@@ -227,7 +228,7 @@ def samples_with(option: str) -> dict[str, OptionSpec]:
 
 # options of a linear model
 LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
-    "actuated": OptionSpec(excludes={"passive": "name the actuated or the passive joints"}),
+    "actuated": OptionSpec(excludes={"passive": "set either the actuated or the passive joints"}),
     **dict.fromkeys(("passive", "outputs"), TEXT),
     "keep": OptionSpec(modifies={"trim": "add --trim"}),
     **dict.fromkeys(("dt", "close"), TEXT),
@@ -238,7 +239,7 @@ LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     "trim": OptionSpec(
         "switch",
         excludes={
-            "qd qdd tau": "remove them: velocities are 0 and torques are computed",
+            "qd qdd tau": "remove these options: velocities are 0 and torques are computed",
             MANY_STATES: "set one initial guess with --q",
         },
     ),
@@ -248,7 +249,7 @@ LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
 SLOTINE_LI = OptionSpec(
     "switch",
     excludes={
-        "rank parameters geometry": "run the command once for each",
+        "rank parameters geometry": "run the command once for each of them",
         "qdd": "set the reference acceleration with --qddr",
     },
 )
@@ -258,7 +259,7 @@ EXTERNAL_OPTIONS: Mapping[str, OptionSpec] = {
     "external": OptionSpec(
         "switch",
         requires={"trajectory": "add --trajectory FILE with measured efforts"},
-        excludes={"residual": "run the command once for each"},
+        excludes={"residual": "run the command once for each of them"},
     ),
     **dict.fromkeys(("settling-time", "threshold", "dt"), _OF_EXTERNAL),
 }
@@ -295,7 +296,7 @@ IK_OPTIONS: Mapping[str, OptionSpec] = {
 }
 OPTIMIZE_OPTIONS: Mapping[str, OptionSpec] = {
     **read_options("follow from"),
-    "goal": OptionSpec(excludes={"hold": "keep only one of the two"}),
+    "goal": OptionSpec(excludes={"hold": "keep only one of these options"}),
     "hold": SWITCH,
     "follow": FILE,
     "duration": TEXT,

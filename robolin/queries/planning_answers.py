@@ -356,7 +356,7 @@ def parse_pose_goal(typed: FlagText) -> PoseGoal:
     if len(parsed) not in (3, 6):
         raise typed.wrong(f"must have the form {_FORM}", f"write for example {_EXAMPLE}")
     if any(degrees for _, degrees in parsed[:3]):
-        raise typed.wrong("X,Y,Z are in m, not in degrees")
+        raise typed.wrong("X, Y and Z are in m, so they cannot be in degrees")
     values = [value for value, _ in parsed]
     rotation = None
     if len(values) == 6:
@@ -387,7 +387,9 @@ def answer_excite(context: QueryContext) -> Result:
     used = _tightest(context, motion)
     context.settings.notify("summary", f"{determined}; used limits: {used}")
     if identifiable.rank < motion.possible:
-        context.warn("not all parameters are determined: use more --iterations or --harmonics")
+        context.warn(
+            "the motion does not determine all parameters: use more --iterations or --harmonics"
+        )
     elif identifiable.condition > _POOR_CONDITION:
         context.warn(
             f"condition number {identifiable.condition:.3g} is poor (good: below "

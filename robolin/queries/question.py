@@ -228,7 +228,7 @@ def _unknown_verb_error(verb: str) -> UsageError:
         hint = f"use robolin.sweep(arm, {base_verb(verb)!r}, states, payload='tool0:0,1,2')"
         return UsageError("this function does not support sweeps", where=verb, hint=hint)
     if verb in VERBS:
-        return UsageError(f"the command {verb} returns no result")
+        return UsageError(f"the command {verb} does not return a result")
     return unknown_verb(verb, "", "run `robolin --help` for the list of commands")
 
 

@@ -167,7 +167,7 @@ def request_from_options(verb: str, path: str, options: Mapping[str, Any]) -> Re
     """Create a request from options by flag name without dashes."""
     command = answering_verb(verb)
     if command is None:
-        raise UsageError("the command returns no result", where=f"robolin {verb}")
+        raise UsageError("the command does not return a result", where=f"robolin {verb}")
     options = {FORMER_OPTIONS.get(label, label): value for label, value in options.items()}
     for label in options:
         if label not in command.options:
@@ -243,7 +243,7 @@ def _require_one_stdin(files: Mapping[str, str]) -> None:
     names = {ARM_OPTION: "ARM"}
     piped = [names.get(name, f"--{name}") for name in files if files[name] == "-"]
     if len(piped) > 1:
-        message = f"{piped[0]} is already read from standard input"
+        message = f"standard input is already used for {piped[0]}"
         raise UsageError(message, where=f"{piped[1]} -")
 
 

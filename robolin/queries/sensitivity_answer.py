@@ -159,7 +159,9 @@ def _gradient(
         )
         raise RobolinError("the cost gradient is missing", where=file, hint=hint)
     if slopes.rows != len(along["time"]):
-        message = f"must have {len(along['time'])} rows like the trajectory, got {slopes.rows}"
+        message = (
+            f"must have {len(along['time'])} rows, as many as the trajectory, got {slopes.rows}"
+        )
         raise RobolinError(message, where=file, hint="write one row for each row of the trajectory")
     gradient = cost_gradient(arm, **along, **gradients)
     kinds = [joint.kind for joint in arm.joints]

@@ -321,7 +321,7 @@ def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | N
         for label in ("position-gain", "orientation-gain")
         if (
             values := parsed_option(
-                question, label, numbers, "one number for all axes, or X,Y,Z", 1, 3
+                question, label, numbers, "write one number for all axes, or X,Y,Z", 1, 3
             )
         )
     }

@@ -194,8 +194,8 @@ def _with_prescribed_start(
         offset = np.array(parse_per_joint(FlagText("--offset", text), context.arm, True))
         for j in np.flatnonzero(offset * prescribed.is_prescribed):
             message = (
-                f"the initial position of joint '{context.arm.joint_names[j]}' is set by "
-                f"{prescribed.name}"
+                f"{prescribed.name} already sets the initial position of joint "
+                f"'{context.arm.joint_names[j]}'"
             )
             hint = "remove the joint from --offset, or its positions from the file"
             raise UsageError(message, where=f"--offset={text}", hint=hint)

@@ -289,7 +289,7 @@ class JointRangeMonitor:
             joint, low, high = away[0]
             yield (
                 f"positions look like degrees, but are read as rad: {_names(away)}; range "
-                f"of '{joint.name}': {low:.6g} to {high:.6g} rad, more than one rotation from 0; "
+                f"of '{joint.name}': {low:.6g} to {high:.6g} rad, more than one revolution from 0; "
                 "--degrees reads them in degrees"
             )
         for joint, low, high in (each for each in far if each not in in_degrees):

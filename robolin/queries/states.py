@@ -205,7 +205,9 @@ class States:
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "pass every quantity as an array of shape (rows, n)"
-            raise UsageError(f"{mixed[0]} is one state, but other quantities have rows", hint=hint)
+            raise UsageError(
+                f"{mixed[0]} has one state, but other quantities have several rows", hint=hint
+            )
         assert self.row_slice, "raises for invalid rows"
         if self.differentiate is not None:
             parse_differentiation(self.differentiate)
@@ -390,6 +392,6 @@ def _torque_constants(arm: Arm, text: str | None) -> tuple[float, ...] | None:
     constants = parse_per_joint(typed, arm, angular=False)
     if 0.0 in constants:
         joint = arm.joint_names[constants.index(0.0)]
-        hint = "set one number per joint, effort per current in N·m/A or N/A"
+        hint = "set one torque constant per joint: effort per current in N·m/A or N/A"
         raise typed.wrong(f"joint '{joint}' has no torque constant", hint)
     return tuple(constants)

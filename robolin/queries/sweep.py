@@ -266,7 +266,9 @@ def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
     swept = list(_swept(texts))
     if len(swept) != 1:
         what = (
-            "no option has several values" if not swept else "several options have several values"
+            "no option has more than one value"
+            if not swept
+            else "more than one option has several values"
         )
         hint = "use, for example, --payload LINK:0,1,2,3; options: " + ", ".join(
             f"--{name}" for name in SWEPT

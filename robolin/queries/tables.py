@@ -80,7 +80,7 @@ def compute(
     """
     query = Question(question) if isinstance(question, str) else question
     if query.needs_all_rows:
-        hint = f"--{query.needs_all_rows} computes one result of all rows"
+        hint = f"--{query.needs_all_rows} computes one result from all rows"
         raise UsageError("does not return one result per row", where=query.verb, hint=hint)
     names, read, make = _kind(frame)
     states = States(

@@ -54,9 +54,9 @@ def _adapts_steps(options: Mapping[str, Any]) -> bool:
     return adaptive or bool({"rtol", "atol"} & set(options))
 
 
-_ONE_OF_THEM = "run the command once for each"
+_ONE_OF_THEM = "run the command once for each of them"
 _CHANGES = "perturb perturb-torque parameter payload-change"
-_ALL_CHANGES = "the option includes all perturbations; remove the other options"
+_ALL_CHANGES = "this option already includes all perturbations; remove the other options"
 
 _ROBOT_FILES, _CONTROLLED = "Robot files", "Control and simulation"
 _RESULTS = "Results and deployment"
@@ -358,11 +358,13 @@ _MOTION = (
                     "q qd initial": "set the initial state, or the offset from the reference"
                 },
             ),
-            "goal": OptionSpec(modifies=_TRACKING, excludes={"follow": "keep only one of the two"}),
+            "goal": OptionSpec(
+                modifies=_TRACKING, excludes={"follow": "keep only one of these options"}
+            ),
             **dict.fromkeys(("kp", "kd"), OptionSpec(modifies=_TRACKING)),
             **dict.fromkeys(("disturb", "prescribe"), TEXT),
             "qdd": OptionSpec(
-                modifies=_PRESCRIBED, excludes={"prescribe-from": "keep only one of the two"}
+                modifies=_PRESCRIBED, excludes={"prescribe-from": "keep only one of these options"}
             ),
             "prescribe-from": OptionSpec("file", modifies=_PRESCRIBED),
             "gain": OptionSpec(modifies={"control=rate|pose": "use --kp and --kd with other laws"}),

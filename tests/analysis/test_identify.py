@@ -351,7 +351,7 @@ def test_a_joint_that_never_moves_keeps_the_file() -> None:
         ({"fix": {"forearm_link/weight": 1.0}}, "parameter not found"),
         ({"free": ["forearm"]}, "moving link 'forearm' not found"),
         ({"prior": -0.1}, "prior: must be > 0"),
-        ({"unloaded": [SHORT]}, "require the link of the payload"),
+        ({"unloaded": [SHORT]}, "require the payload link"),
     ],
 )
 def test_invalid_options_are_rejected(options: dict[str, object], message: str) -> None:
@@ -511,7 +511,9 @@ def test_joints_with_efforts_of_others_are_named() -> None:
     score = Score(np.array([0.05, 1.09, np.nan]), np.array([0.05, 1.1, 1.0]))
     arm = robolin.load("xarm7", tip="link3")
     (note,) = unexplained_joints(arm, score)
-    assert note.startswith("no parameters explain the efforts of 'joint2': check the order")
+    assert note.startswith(
+        "the model cannot explain the efforts of 'joint2' with any parameters: check"
+    )
     assert not [*unexplained_joints(arm, score._replace(moving=np.array([0.1, 0.2, np.nan])))]
 
 

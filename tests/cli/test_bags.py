@@ -122,7 +122,7 @@ def test_a_planned_motion_is_its_points(ros1):
     expected = run(native(replace(MOTION, time=MOTION.time - MOTION.time[0])))
     ran = run(file)
     assert (ran.code, ran.out) == (0, expected.out), ran.err
-    assert "points of the trajectory in '/plan'" in ran.err
+    assert "each row is a point of the trajectory in '/plan'" in ran.err
 
 
 @ros
@@ -131,7 +131,7 @@ def test_notes_describe_what_was_read():
     assert "ignored: 'finger1', 'finger2'" in run(bag2("g", ".mcap", topics=_with_gripper())).err
     notes = run(bag2("s", ".mcap", topics=_without_stamps())).err
     assert "the recording time is used" in notes
-    assert "messages of '/joint_states'" in notes
+    assert "each row is a message of topic '/joint_states'" in notes
 
 
 @ros

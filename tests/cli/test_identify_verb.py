@@ -127,7 +127,7 @@ def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
         (["--holdout", "-.5"], "between 0 and 0.9, got -0.5"),
         (["--holdout", "3e1 %", "--what", "payload", "--payload-link", "x"], "link 'x' not found"),
         (["--clock", "slow"], "must be auto, stamps or a period in s"),
-        (["--effort-scale", "1,2"], "must be one number or 6, got 2"),
+        (["--effort-scale", "1,2"], "must have one number or 6, got 2"),
         (["--effort-scale", "elbow=2"], "joint 'elbow' not found"),
         (["--effort-scale", "0.001"], "times the model torques"),
         (["--payload-link", "tool1"], "moving link 'tool1' not found"),

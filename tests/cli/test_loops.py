@@ -147,7 +147,7 @@ REFUSED = [
     (
         ("forward", "four-bar", "--q", "0.1,0,0", "--close", "drive,knee"),
         3,
-        "loop 'pin' cannot be closed from this position: the violation is 0.115 m",
+        "loop 'pin' cannot be closed from this position: the constraint violation is 0.115 m",
         "hold other joints",
     ),
     (

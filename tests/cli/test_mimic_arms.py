@@ -23,7 +23,7 @@ ANSWERED = [
     ("forward", "mass matrix and elimination"),
     ("linearize-forward", "Algorithm 4"),
     ("diagonalize", "elimination in the mass matrix"),
-    ("diagonalize --unnormalized", "elimination in the mass matrix without roots"),
+    ("diagonalize --unnormalized", "elimination in the mass matrix without square roots"),
     ("jacobian --frame panda_hand --operational-space", "J 𝓜⁻¹ J* by elimination"),
 ]
 

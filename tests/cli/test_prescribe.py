@@ -198,7 +198,7 @@ def test_an_offset_of_a_prescribed_joint_is_rejected(tmp_path: Path) -> None:
     command = (*ELBOW, "--prescribe-from", path, "--follow", way, "--control", "pd")
     command = (*command, "--kp", "10", "--kd", "1", "--format", "json", "--offset")
     ran = robolin(*command, "elbow=0.3")
-    assert (ran.code, "the initial position of joint 'elbow' is set by full.csv" in ran.err) == (
+    assert (ran.code, "full.csv already sets the initial position of joint 'elbow'" in ran.err) == (
         2,
         True,
     )

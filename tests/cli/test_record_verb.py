@@ -63,11 +63,11 @@ def test_recording_twice_gives_the_same_bytes() -> None:
         ((), "robolin record: requires a COMMAND"),
         (
             ("inspect", "two-link"),
-            "robolin record: 'inspect' is not a command with results to store",
+            "robolin record: 'inspect' has no result to store",
         ),
         (
             ("inverze", "two-link"),
-            "robolin record: 'inverze' is not a command with results to store",
+            "robolin record: the command 'inverze' has no result to store",
         ),
         (("inverse", "two-link"), "robolin record: requires an output file"),
         (

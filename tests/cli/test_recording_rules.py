@@ -139,7 +139,7 @@ def test_a_last_line_that_is_cut_off_is_one_bad_row(cells, rest):
     Path("cut.csv").write_text("\n".join([*before, ",".join(last.split(",")[:cells]) + rest]))
     line = ["inverse", "two-link", "--trajectory", "cut.csv", "--format", "csv"]
     ran = robolin(*line)
-    assert (ran.code, "the last line is cut off" in ran.err) == (3, True), ran.err
+    assert (ran.code, "the last line is incomplete" in ran.err) == (3, True), ran.err
     ran = robolin(*line, "--on-bad-row", "nan")
     expected = stdout_of("inverse", "two-link", "--trajectory", "n.csv", "--format", "csv")
     assert ran.out.splitlines()[:-1] == expected.splitlines()[:-1]

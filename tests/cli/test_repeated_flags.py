@@ -33,7 +33,7 @@ def test_a_flag_with_one_value_rejects_a_second(verb: str) -> None:
         twice = (option.opts[-1], "1") * 2
         ran = robolin(verb, "two-link", *twice)
         assert (ran.code, ran.out) == (2, ""), (twice, ran)
-        message = f"error: {option.opts[0]}: set 2 times\nhint: set the option only once"
+        message = f"error: {option.opts[0]}: set 2 times\nhint: use this option only once"
         assert ran.err.startswith(message), (twice, ran.err)
 
 

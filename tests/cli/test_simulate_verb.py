@@ -258,7 +258,7 @@ def test_the_table_shows_times_from_first_to_last() -> None:
     """A terminal shows ten rows of all, and the contract states the energy error."""
     ran = run_ok(*FALL, "--format", "table")
 
-    assert "10 of 101 rows; min and max are of all rows; -o FILE keeps them all" in ran.out
+    assert "10 of 101 rows; min and max are over all rows; -o FILE keeps them all" in ran.out
     assert "Runge–Kutta of order 4, dt = 0.001 s, 100 steps" in ran.out
     assert "energy error" in ran.out
     assert "\n0.1 " in ran.out

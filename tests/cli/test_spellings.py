@@ -32,7 +32,7 @@ def native(tmp_path, monkeypatch) -> str:
 @pytest.mark.parametrize(
     "names, note",
     [
-        (["q0", "q1", "qd0", "qd1"], "numbered from 0; order of the joints: shoulder, elbow"),
+        (["q0", "q1", "qd0", "qd1"], "numbered from 0; joint order: shoulder, elbow"),
         (["q_0", "q_1", "qd_0", "qd_1"], "numbered from 0"),
         (["q0", "q1", "qd1", "qd2"], "numbered from 0"),
         (["Shoulder/position", "Elbow/position", "Shoulder/velocity", "Elbow/velocity"], "case"),

@@ -37,7 +37,7 @@ TWO_LINK = [
     (
         "inverse",
         "--q elbow=1,2",
-        "--q=elbow=1,2: some values have a joint name, and others do not",
+        "--q=elbow=1,2: some values have a joint name and others do not",
         "",
     ),
     ("inverse", "--q elbow=", "--q=elbow=: a number is missing", ""),
@@ -69,7 +69,7 @@ TWO_LINK = [
     (
         "inverse",
         "--armature elbow=-1",
-        "--armature: joint 'elbow' must have a value ≥ 0, got -1.0",
+        "--armature: the value of joint 'elbow' must be ≥ 0, got -1.0",
         "",
     ),
     (
@@ -182,7 +182,7 @@ def test_a_follower_has_no_value_of_its_own() -> None:
     ran = robolin("inverse", "panda-fingers", "--q", "panda_finger_joint2=0.01")
 
     assert ran.code == 2
-    assert "joint 'panda_finger_joint2' is a mimic joint and has no separate value" in ran.err
+    assert "joint 'panda_finger_joint2' is a mimic joint and has no value of its own" in ran.err
     assert "panda_finger_joint1" in ran.err
 
 
@@ -191,7 +191,7 @@ def test_one_stdin_cannot_be_arm_and_trajectory() -> None:
     ran = robolin("inverse", "-", "--trajectory", "-", stdin=SLIDER.encode())
 
     assert (ran.code, ran.out) == (2, "")
-    assert "already read from standard input" in ran.err
+    assert "standard input is already used for ARM" in ran.err
 
 
 def test_a_file_name_that_is_not_text_is_rejected() -> None:
@@ -218,7 +218,11 @@ def test_several_wrong_options_are_still_wrong_usage() -> None:
         ("--wrench tp=1,2,3,4,5,6", "wrench: link 'tp' not found", "did you mean 'tip'?"),
         ("--tip tp", "tip: link 'tp' not found", "did you mean 'tip'?"),
         ("--base bas", "base: link 'bas' not found", "did you mean 'base'?"),
-        ("--armature elbo=1", "armature: joint 'elbo' not found", "did you mean 'elbow'?"),
+        (
+            "--armature elbo=1",
+            "armature: joint 'elbo' not found",
+            "did you mean 'elbow'?",
+        ),
         ("--joints elbo,shoulder", "joints: joint 'elbo' not found", "did you mean 'elbow'?"),
         (
             "--joints elbow",

@@ -71,7 +71,7 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_files_of_others_are_never_replaced(arm: Arm, tmp_path: Path) -> None:
-    """A file that robolin did not write, or that was changed since, stops everything."""
+    """A file that robolin did not write, or that was changed afterwards, stops everything."""
     folder = tmp_path / "made"
     robolin.generate(arm, ["inverse"], folder)
     (folder / "notes.txt").write_text("mine")
@@ -82,7 +82,7 @@ def test_files_of_others_are_never_replaced(arm: Arm, tmp_path: Path) -> None:
     with open(folder / "Makefile", "a") as file:
         file.write("\nmine: all\n")
     before = contents(folder)
-    with pytest.raises(FileError, match="changed since"):
+    with pytest.raises(FileError, match="changed afterwards"):
         robolin.generate(arm, ["inverse"], folder)
     assert contents(folder) == before
 
@@ -278,7 +278,7 @@ def test_a_folder_has_one_program(arm: Arm, tmp_path: Path) -> None:
     """A second program would overwrite the Makefile and is rejected; generating again is fine."""
     robolin.generate(arm, ["inverse"], tmp_path / "made")
     before = contents(tmp_path / "made")
-    with pytest.raises(FileError, match="the folder already has another program, 'two_link'"):
+    with pytest.raises(FileError, match="the folder already contains another program, 'two_link'"):
         robolin.generate(arm, ["inverse"], tmp_path / "made", prefix="other")
     assert contents(tmp_path / "made") == before
     robolin.generate(arm, ["inverse"], tmp_path / "made")

@@ -202,7 +202,7 @@ def test_files_of_others_are_never_replaced(tmp_path: Path) -> None:
     assert is_marked(content)
     made(robolin.load("two-link"), ["forward"], folder)
     (folder / "arm.wasm").write_bytes(content[:100] + b"\0" + content[101:])
-    with pytest.raises(FileError, match="changed since"):
+    with pytest.raises(FileError, match="changed afterwards"):
         made(robolin.load("two-link"), ["forward"], folder)
 
 

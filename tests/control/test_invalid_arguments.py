@@ -142,7 +142,7 @@ WRONG = [
         "poles two-link --actuated elbow --passive elbow",
         USAGE,
         "--actuated: cannot be used with --passive",
-        "name the actuated or the passive joints",
+        "set either the actuated or the passive joints",
     ),
     (
         "state-space two-link --only E",

@@ -328,11 +328,11 @@ def test_a_mode_that_no_weight_sees_is_named() -> None:
     arm = robolin.load("cart-pole", damping=False)
     model = robolin.state_space(arm, 0.0)
     with pytest.raises(
-        robolin.RobolinError, match="the weights have no stabilizing solution:"
+        robolin.RobolinError, match="no stabilizing gains exist for these weights:"
     ) as caught:
         robolin.lqr(model, {"slide/q": 0.0})
     assert (
-        "solution: the mode at 0 (joint 'slide') is marginally stable and has no weight"
+        "these weights: the mode at 0 (joint 'slide') is marginally stable and has no weight"
         in caught.value.message
     )
 

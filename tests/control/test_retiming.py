@@ -166,7 +166,10 @@ def test_paths_without_a_motion_are_rejected() -> None:
     panda, arm = robolin.load("panda"), robolin.load("two-link")
     path = np.linspace([0.0, 0.0], [1.0, 0.5], 11)
     for call, what in (
-        (lambda: robolin.retime(arm, path), "no limit of a moving joint bounds the speed"),
+        (
+            lambda: robolin.retime(arm, path),
+            "the moving joints have no limit that bounds the speed",
+        ),
         (lambda: robolin.retime(arm, path[:1], **FREE), "the path does not move"),
         (lambda: robolin.retime(arm, path, limit_scale="1", **FREE), "limit_scale: must be a num"),
         (lambda: robolin.retime(arm, path, dt="1", **FREE), "dt: must be a num"),

@@ -143,7 +143,7 @@ WRONG = [
     (
         {"tau": "rest"},
         "tau: must be torques or 'hold', got 'rest'",
-        "give torques, or 'hold' for the torques that give qdd",
+        "pass torques, or 'hold' for the torques that produce qdd",
     ),
     ({"tau": 0.0, "qdd": 1.0}, "tau and qdd cannot be combined", ""),
     (

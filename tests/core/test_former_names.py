@@ -119,6 +119,19 @@ PHRASES = {
     "mechanicalReduction noted, drake:gear_ratio is applied instead: 10 on 'j'": (
         "mechanicalReduction is ignored, drake:gear_ratio is applied instead: 10 on 'j'"
     ),
+    "biases of velocities a little old, two sweeps, O(n)": (
+        "bias terms of the previous velocities, two sweeps, O(n)"
+    ),
+    "Tables 1 and 2 backwards without roots, O(n)": (
+        "inverse of Tables 1 and 2 without square roots, O(n)"
+    ),
+    "elimination in the mass matrix backwards, O(n³)": (
+        "inverse transformation by elimination in the mass matrix, O(n³)"
+    ),
+    "braking by elimination in the mass matrix, O(n³)": (
+        "rate control by elimination in the mass matrix, O(n³)"
+    ),
+    "one half by recursions outward, O(n²)": "one triangle by recursions outward, O(n²)",
     "of 4 poles 2 stable, 2 edge": "4 poles: 2 stable, 2 marginal",
     "1 edge, neither decays nor grows within 3e-05/s: a; 2 stable, gone after one sample: b": (
         "1 marginal, rate below 3e-05/s: a; 2 stable, vanishes after one sample: b"

@@ -107,7 +107,7 @@ INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
     (parse_payload, "tool0:1@0,0", "must have 3 numbers, got 2"),
     (parse_wrench, "tool0=1,2", "must have 6 numbers, got 2"),
     (parse_pose, "0,0,0,0,0,0", "must have the form FRAME=X,Y,Z,ROLL,PITCH,YAW"),
-    (parse_pose, "tip=1deg,0,0,0,0,0", "X,Y,Z are in m, not in degrees"),
+    (parse_pose, "tip=1deg,0,0,0,0,0", "X, Y and Z are in m, so they cannot be in degrees"),
     (parse_time_window, "1,2@3", "the time must have the form FROM:TO"),
     (parse_time_window, "1,2@3:1", "the end time must be after the start time, both ≥ 0"),
     (parse_rows, "5", "must have the form FIRST:STOP"),

@@ -29,7 +29,7 @@ BAD = [
     (model(A, about=""), "name-missing", 2, "a model has no name"),
     (model("<link>x</link>"), "name-missing", 3, "a link has no name"),
     (model(A, B, joint("j", "a", "c")), "unknown-link", 5, "unknown child link 'c'"),
-    (model(A, B, joint("j", "a", "world")), "unknown-link", 5, "the world as its child"),
+    (model(A, B, joint("j", "a", "world")), "unknown-link", 5, "cannot be the world"),
     (model(A, B, J.replace("<child>b</child>", "")), "missing-element", 5, "no <child>"),
     (model(A, B, J, joint("k", "a", "b")), "two-parents", 6, "'j'"),
     (model(A, link("a"), B, J), "duplicate-link", 4, "defined twice"),
@@ -105,7 +105,7 @@ BAD = [
         ),
         "sdf-unsupported",
         4,
-        "static inside",
+        "is static, but the model",
     ),
 ]
 

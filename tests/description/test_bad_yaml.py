@@ -126,18 +126,15 @@ def test_a_finding_has_a_column() -> None:
         (table("d: 0", "d: 0, link: lnk1"), "did you mean 'link1'?"),
         (
             damping("180deg"),
-            "write a plain number: this value is not an angle "
-            "(as an angle it would be 3.141592653589793)",
+            "write a number without an angle unit (as an angle it would be 3.141592653589793)",
         ),
         (
             damping("-pi/2"),
-            "write a plain number: this value is not an angle "
-            "(as an angle it would be -1.5707963267948966)",
+            "write a number without an angle unit (as an angle it would be -1.5707963267948966)",
         ),
         (
             damping("2*pi"),
-            "write a plain number: this value is not an angle "
-            "(as an angle it would be 6.283185307179586)",
+            "write a number without an angle unit (as an angle it would be 6.283185307179586)",
         ),
         (damping("1_000"), "write it without underscores: 1000"),
         (

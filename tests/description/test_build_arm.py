@@ -372,7 +372,7 @@ BAD_OPTIONS = [
     (
         "lock follower",
         {"lock": {"twin": 0.0}},
-        "arm.urdf:100: lock: joint 'twin' mimics 'side' and has no separate position",
+        "arm.urdf:100: lock: joint 'twin' mimics 'side' and has no position of its own",
         "lock 'side' instead",
     ),
     (
@@ -391,7 +391,7 @@ BAD_OPTIONS = [
         "tip a joint",
         {"tip": "elbow"},
         "arm.urdf: tip: link 'elbow' not found",
-        "is a joint; it moves link 'lower'",
+        "is a joint, not a link; it moves link 'lower'",
     ),
     (
         "tip inboard",
@@ -458,13 +458,13 @@ BAD_OPTIONS = [
     (
         "armature name",
         {"armature": {"elbows": 1.0}},
-        "arm.urdf: armature: joint 'elbows' not found",
+        "arm.urdf: armature: the value of joint 'elbows' not found",
         "mean 'elbow'?",
     ),
     (
         "armature sign",
         {"armature": {"elbow": -1.0}},
-        "armature: joint 'elbow' must have a value ≥ 0, got -1.0",
+        "armature: the value of joint 'elbow' must be ≥ 0, got -1.0",
         "rotor",
     ),
     (
@@ -475,7 +475,7 @@ BAD_OPTIONS = [
     ),
     ("gravity", {"gravity": (0.0, 0.0, math.inf)}, "must be finite", ""),
     (
-        "give the inertia from CAD, or of a box or cylinder of the link's size",
+        "use the inertia from CAD, or the inertia of a box or cylinder with the link's size",
         {"gravity": math.inf},
         "must be finite",
         "",

@@ -193,7 +193,7 @@ def test_diff_compares_end_with_end(here):
         (
             "[4, -3]",
             "effort-limits-inverted",
-            "joint 'pivot': limits.effort has the lower limit 4 above the upper limit -3",
+            "joint 'pivot': limits.effort: the lower limit 4 is above the upper limit -3",
         ),
         ("[1, 2, 3]", "wrong-count", "joint 'pivot': limits.effort must have 2 values, got 3"),
         (

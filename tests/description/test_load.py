@@ -251,7 +251,7 @@ def test_an_endless_file_is_refused(here):
     with open("a.urdf", "wb") as stream:
         stream.truncate(LARGEST_FILE + 1)
     with pytest.raises(
-        FileError, match=r"a\.urdf: is larger than 64 MiB, the limit of robot files"
+        FileError, match=r"a\.urdf: is larger than 64 MiB, the size limit of robot files"
     ):
         read("a.urdf")
 
@@ -332,7 +332,7 @@ def test_arrays_are_taken():
 
 
 BAD_KEYWORDS = [
-    ({"gravity": -9.81}, "gravity: a single number must be ≥ 0, got -9.81"),
+    ({"gravity": -9.81}, "gravity: a single number is a magnitude and must be ≥ 0, got -9.81"),
     ({"gravity": [1, 2]}, "gravity: must have 3 numbers, got 2 in [1, 2]"),
     ({"gravity": "down"}, "gravity: must be a number, got 'down'"),
     ({"payload": ("tool",)}, "payload: must be (link, mass[, position]), got"),

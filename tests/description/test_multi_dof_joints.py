@@ -197,7 +197,7 @@ PAIRS_TOLD = [
     ("type: spherical, mimic: {joint: u}", "is spherical and mimics 'u'"),
     (
         "type: cylindrical, axis: [1, 0, 0], mimic: {joint: c, offset: 0.1}",
-        "translates and rotates; one mimic offset cannot be in m and in rad",
+        "translates and rotates, so a mimic offset would need two units, m and rad",
     ),
 ]
 

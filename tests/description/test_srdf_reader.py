@@ -79,7 +79,7 @@ def test_an_option_names_the_file(here: Path) -> None:
         ('<group_state name="a=b"/>', "contains ','"),
         (
             '<group_state name="ready"><joint name="elbow" value="0.6"/></group_state>',
-            "two positions of joint 'elbow': 0.7 and 0.6",
+            "contains joint 'elbow' twice: 0.7 and 0.6",
         ),
         (
             '<group_state name="up"><joint name="elbow" value="1 2"/></group_state>',

@@ -321,7 +321,7 @@ FINDINGS = [
             {"a": BOX, "b": BOX, "c": BOX},
         ),
         11,
-        "3 links have the same inertial: 'a', 'b', 'c'",
+        "3 links have the same inertial parameters: 'a', 'b', 'c'",
         "its own values",
     ),
 ]

@@ -154,7 +154,7 @@ WRONG = [
     ("<link name='a'/>", "the expanded file has no joints"),
     (
         "<xacro:macro name='m'><xacro:m/></xacro:macro><xacro:m/>",
-        "macros or includes are recursive without end",
+        "macros or includes are infinitely recursive",
     ),
     ("<xacro:m/>", "m"),
     ("<link name='${1/0}'/>", "division by zero when evaluating expression '1/0'"),

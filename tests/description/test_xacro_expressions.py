@@ -310,7 +310,7 @@ def test_deep_expressions_and_macro_cycles_are_distinguished(tmp_path: Path) -> 
         robolin.load(file)
     macro = '<xacro:macro name="m"><xacro:m/><a b="${1 + 2 * 3}"/></xacro:macro>'
     file.write_text(f"{HEAD}{macro}<xacro:m/></robot>")
-    with pytest.raises(RobolinError, match="macros or includes are recursive without end"):
+    with pytest.raises(RobolinError, match="macros or includes are infinitely recursive"):
         robolin.load(file)
 
 

@@ -108,7 +108,7 @@ def test_an_unsupported_interpreter_uses_the_fallback(monkeypatch: pytest.Monkey
     for name, value, why in (
         ("SUPPORTED_MINORS", (), "was not tested"),
         ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "does not export the required functions"),
-        ("_arrays_are_as_expected", lambda: False, "another memory layout"),
+        ("_arrays_are_as_expected", lambda: False, "a different memory layout"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(call_table, name, value)
@@ -236,13 +236,14 @@ def test_unsupported_calls_are_rejected() -> None:
     with pytest.raises(UsageError, match="arm: must be a loaded robot, got 'panda'"):
         robolin.compile("panda", "inverse")  # type: ignore[arg-type]
     with pytest.raises(
-        RobolinError, match="four-bar: forward of a robot with closed loops has no kernel"
+        RobolinError, match="four-bar: forward has no kernel for robots with closed loops"
     ):
         robolin.compile(robolin.load("four-bar"), "forward")
     floating = robolin.load("two-link", floating_base=True)
     with pytest.raises(
         RobolinError,
-        match="link-accelerations returns results by link, and 'base' is several links in a kernel",
+        match="link-accelerations returns one result per link, but a kernel represents 'base' by "
+        "several links",
     ):
         robolin.compile(floating, "link-accelerations")
 

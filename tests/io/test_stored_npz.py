@@ -82,7 +82,7 @@ CHANGES = [
     ("no meta", lambda a: a.pop("meta"), "not a robolin result"),
     ("meta no text", _set("meta", np.zeros(3)), "not a robolin result"),
     ("meta no JSON", _set("meta", np.array("{")), "'meta' is not JSON"),
-    ("meta empty", _set("meta", np.array("{}")), "'meta' has no description of the arrays"),
+    ("meta empty", _set("meta", np.array("{}")), "'meta' does not describe the arrays"),
 ]
 
 

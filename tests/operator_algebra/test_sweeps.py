@@ -142,7 +142,7 @@ def test_the_inverse_runs_as_the_forward_dynamics() -> None:
         op.mass_matrix_inverse.explain()
         == """\
 y = (I - H ψ K)* D⁻¹ (I - H ψ K) x
-    H projects forces on the joints' axes
+    H projects forces onto the joint axes
     ψ = (I - E_ψ)⁻¹
     K = E_φ G
     E_ψ = E_φ τ̄

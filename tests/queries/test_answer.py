@@ -184,7 +184,7 @@ def test_questions_and_states_can_be_pickled():
 WRONG = [
     (lambda: Question("mass-matrx"), "did you mean 'mass-matrix'"),
     (lambda: Question("mass-matrix", invers=True), "did you mean 'inverse'"),
-    (lambda: Question("inspect"), "returns no result"),
+    (lambda: Question("inspect"), "does not return a result"),
     (lambda: Question("forward", method="fast"), "'fast' is not one of"),
     (lambda: Question("simulate"), "missing option '--duration'"),
     (lambda: Question("simulate", duration=1, every=0), "must be at least 1, got 0"),
@@ -236,8 +236,8 @@ def test_results_that_cannot_be_repeated_are_not_recorded():
     for result, message, refusal in (
         (
             rows,
-            "states given as arrays are not stored and cannot be used again",
-            "written.npz: the states were given as arrays and are not stored",
+            "states passed as arrays are not stored, so the result cannot be computed again",
+            "written.npz: the states were passed as arrays and are not stored",
         ),
         (
             by_hand,

@@ -44,7 +44,7 @@ def require_torques(arm: Arm, recording: Recording | StoredRecording) -> None:
         raise RobolinError(
             "all measured torques are 0",
             where=recording.name,
-            hint="check the column of the efforts: --columns effort=PATTERN",
+            hint="check the effort columns: --columns effort=PATTERN",
         )
     if idle.any():
         joints = join_and([n for n, z in zip(arm.joint_names, idle, strict=True) if z])
@@ -70,7 +70,7 @@ def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecordi
                 f"positions of joint '{joint.name}' are far outside its limits: "
                 f"{low:.4g} to {high:.4g}",
                 where=recording.name,
-                hint="if they are in degrees, add --degrees",
+                hint="if the positions are in degrees, add --degrees",
             )
 
 
@@ -151,12 +151,15 @@ def payload_change(
     digits = int(np.clip(np.ceil(-np.log10(max(deviation, 1e-9))), 2, 6))
     amount = f"link '{link.name}' is {abs(change):.{digits}f} ± {deviation:.{digits}f} kg"
     if change > 0.0:
-        yield f"{amount} heavier than in the file: the file lacks a load, or has wrong masses"
+        yield (
+            f"{amount} heavier than in the file: a load is missing in the file, or its masses "
+            "are wrong"
+        )
     else:
         part = f"a part fixed to it ({', '.join(link.merged)})" if link.merged else "a part of it"
         yield (
             f"{amount} lighter than in the file: {part} was not mounted during the recording, or "
-            "the file has wrong masses"
+            "the masses in the file are wrong"
         )
 
 
@@ -177,8 +180,8 @@ def unexplained_joints(arm: Arm, score: Score) -> Iterator[str]:
     ]
     if names:
         yield (
-            f"no parameters explain the efforts of {join_and(names)}: check the order, signs and "
-            "units of the effort columns"
+            f"the model cannot explain the efforts of {join_and(names)} with any parameters: "
+            "check the order, signs and units of the effort columns"
         )
 
 

@@ -105,7 +105,7 @@ class Uncertainty(NamedTuple):
         if alone:
             yield (
                 f"only one short part of the recordings determines {join_and(alone)}: their "
-                "standard deviations assume the same errors as for the other parameters"
+                "standard deviations are computed with the errors of the other parameters"
             )
 
     @property

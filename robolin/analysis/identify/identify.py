@@ -216,7 +216,7 @@ def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:
             raise UsageError(f"moving link '{link}' not found", hint=did_you_mean(link, moving))
     if options.unloaded and not options.payload_link:
         hint = "name the link that carries the load, for example --payload-link tool0"
-        raise UsageError("unloaded recordings require the link of the payload", hint=hint)
+        raise UsageError("unloaded recordings require the payload link", hint=hint)
     return options
 
 

@@ -31,14 +31,16 @@ OF_ACCELERATIONS = 10.0
 OF_TERMS = 1e-15
 
 WHY = {
-    "sum": "1e-12 of the largest entry: a few hundred rounded products",
-    "division": "1e-12 + 1e-15 cond(M): divided by the mass matrix",
-    "acceleration": "10 (1e-12 + 1e-15 cond(M)): rounded torques, divided by the mass matrix",
-    "task": "(1e-12 + 1e-15 cond(M)) cond(Λ⁻¹): also divided by the task inertia",
+    "sum": "1e-12 of the largest entry: the result is a sum of a few hundred rounded products",
+    "division": "1e-12 + 1e-15 cond(M): the result is divided by the mass matrix",
+    "acceleration": "10 (1e-12 + 1e-15 cond(M)): rounded torques are divided by the mass matrix",
+    "task": "(1e-12 + 1e-15 cond(M)) cond(Λ⁻¹): also divided by the operational-space inertia",
     "bodies": "10 (1e-12 + 1e-15 (cond(M) + bodies)): also divided by the inertia of every body",
-    "loops": "10 (1e-12 + 1e-15 cond([M L*; L 0])): divided by the mass matrix with constraints",
+    "loops": "10 (1e-12 + 1e-15 cond([M L*; L 0])): solved with the mass matrix and the "
+    "constraints",
     "bits": "0: bit-identical",
-    "single": "2^29 times the bound of double precision: the ratio of their rounding errors",
+    "single": "2^29 times the bound of double precision, because rounding errors are 2^29 times "
+    "larger",
     "differences": "1e-5: the reference implementation uses finite differences",
 }
 

@@ -73,7 +73,7 @@ def _energies(on: CheckContext) -> Iterator[Check]:
     power = (tau * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, on.qdd)
     terms = on.speed * on.motion_terms * on.arm.n
-    yield compared(FAMILY, "q̇ᵀτ = rate of the bodies' energy", power, rate, SUM, terms)
+    yield compared(FAMILY, "q̇ᵀτ = rate of the total energy of the bodies", power, rate, SUM, terms)
 
 
 def _torques(on: CheckContext) -> Iterator[Check]:
@@ -82,7 +82,9 @@ def _torques(on: CheckContext) -> Iterator[Check]:
         on.without_extras, "inverse", {"q": on.q, "qd": still, "qdd": still}
     ).arrays["tau"]
     weight = weight_torque(on.arm, on.q)
-    yield compared(FAMILY, "τ at rest = gradient of height", hold, weight, SUM, on.weight)
+    yield compared(
+        FAMILY, "τ at rest = gradient of the potential energy", hold, weight, SUM, on.weight
+    )
 
     extra, tau = dissipation_and_load_torques(on.arm, on.q, on.qd), on.result("inverse", "tau")
     title = "τ = M q̈ + C q̇ + gravity + dissipation + loads"
@@ -359,7 +361,7 @@ def _motion(on: CheckContext) -> Iterator[Check]:
     rate = energy_rate(on.arm, on.q, on.qd, qdd)
     terms = on.speed * on.arm.n * (on.motion_terms + np.abs(tau).max(axis=-1))
     yield compared(
-        CLOSED_LOOPS, "energy changes by τ and dissipation only", rate, lost, bound, terms
+        CLOSED_LOOPS, "only τ and dissipation change the energy", rate, lost, bound, terms
     )
     yield from (_method(on, method, bound) for method in CHECKED_LOOP_METHODS)
 

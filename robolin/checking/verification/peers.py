@@ -95,7 +95,7 @@ def compared_with(name: str, on: CheckContext) -> tuple[PeerComparison, list[Che
     family = f"against {name}"
     if on.arm.groups:
         joint = on.arm.groups[0].name
-        reason = f"multi-DoF joint '{joint}': programs use different coordinates"
+        reason = f"multi-DoF joint '{joint}': the programs use different coordinates"
         return PeerComparison(name, "", {}), [not_applicable(family, "all results", reason)]
     try:
         peer = _makers()[name](on.arm)

@@ -159,7 +159,7 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
     why = document["one_state"]["fallback_reason"]
     calls = f"the generic path, because {why}" if why else "built-in functions"
-    entry = f"one state from Python is computed by {calls}"
+    entry = f"a call from Python with one state is computed by {calls}"
     lines = [head, entry]
     if not document["kernels"]["optimized"]:
         lines.append("kernels are not optimized: ROBOLIN_OPTIMIZE is 0")
@@ -178,7 +178,7 @@ VERB = click.Argument(["verb"], metavar="COMMAND")
 JOINTS_FLAG = flag(
     "--joints N",
     METHOD,
-    "Count for a serial chain of N joints instead of ARM",
+    "Count operations for a serial chain of N joints instead of ARM",
     type=click.IntRange(1, 200),
     excludes={"arm": "name either ARM or --joints N"},
 )
@@ -188,9 +188,8 @@ FOLD = flag(
     "--fold",
     METHOD,
     "Also count with the parameters of ARM as constants\n"
-    "Constants are folded and common subexpressions computed once, as in generated C "
-    "code.",
-    modifies={"arm": "name an ARM: its parameters are the constants"},
+    "Constants are folded, and common subexpressions are computed once, as in generated C code.",
+    modifies={"arm": "add an ARM: its parameters become the constants"},
 )
 
 
@@ -277,11 +276,11 @@ def count_sections(
         if row.published and row.published.remark
     ]
     below = [
-        "kinematics of the links, not included above: "
+        "forward kinematics, not included above: "
         f"{pluralize(placing['multiplication'], 'multiplication')}, "
         f"{pluralize(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}",
         *_folded_kinematics(rows),
-        "the papers do not state whether their formulas include the kinematics",
+        "the papers do not state whether their operation counts include forward kinematics",
     ]
     return [TextLines([f"{verb} on {whose}"]), table, TextLines([*below, *remarks])]
 

@@ -79,21 +79,20 @@ _PARAMS = [
         "--against FILE",
         METHOD,
         "Compare with this stored result; compute nothing",
-        excludes={
-            "update model root": "remove it: --against compares two files and computes nothing"
-        },
+        excludes={"update model root": "remove it: --against only compares two stored files"},
     ),
     flag(
         "--rtol R",
         METHOD,
-        "Relative tolerance (default: as stored, else 0)\nAccepts |now - stored| up to R |stored|.",
+        "Relative tolerance (default: the stored tolerance, else 0)\nAccepts |recomputed - "
+        "stored| up to R |stored|.",
         type=float,
     ),
     flag(
         "--atol A",
         METHOD,
-        "Absolute tolerance (default: as stored, else 0)\n"
-        "Accepts |now - stored| up to A, in the unit of the array.",
+        "Absolute tolerance (default: the stored tolerance, else 0)\n"
+        "Accepts |recomputed - stored| up to A, in the unit of the array.",
         type=float,
     ),
     flag("--update", METHOD, "Replace stored results that differ; exit code 1 if any was replaced"),
@@ -101,7 +100,7 @@ _PARAMS = [
         "--suite FILE",
         METHOD,
         "Suite to check without STORED (default: nearest robolin.toml or pyproject.toml)",
-        excludes={"stored": "name either stored results or a suite"},
+        excludes={"stored": "pass either stored results or a suite"},
     ),
     flag("--model ARM", METHOD, "Use this robot instead of the recorded robot"),
     flag(

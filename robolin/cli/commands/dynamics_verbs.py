@@ -39,7 +39,7 @@ _RESIDUAL = flag(
     "--residual",
     METHOD,
     "Compare measured efforts with the model\n"
-    "Also returns tau_measured and tau_residual = tau_measured - tau of every row. Shows RMS, "
+    "Also returns tau_measured and tau_residual = tau_measured - tau for every row. Shows RMS, "
     "bias, largest residual, correlation and explained variance of each joint; rows are written "
     "only with -o.",
 )
@@ -48,8 +48,9 @@ _EXTERNAL = [
     flag(
         "--external",
         METHOD,
-        "Estimate external torques of contacts (momentum observer)\n"
-        "Returns tau_external, and contact = 1 in rows where a joint exceeds its threshold. Needs "
+        "Estimate external contact torques (momentum observer)\n"
+        "Returns tau_external, and contact = 1 for rows in which a joint exceeds its threshold. "
+        "Needs "
         "velocities and measured efforts, no accelerations. Shows RMS, largest torque and contact "
         "of each joint; rows are written only with -o.",
     ),
@@ -57,19 +58,20 @@ _EXTERNAL = [
         "--settling-time S",
         METHOD,
         "Time until --external has 1 % error [s] (default 0.1)\n"
-        "Settling time for a constant torque; the gain of the observer is 4.6 / S.",
+        "This is the settling time for a constant torque; the observer gain is 4.6 / S.",
     ),
     flag(
         "--threshold VALUES",
         METHOD,
-        "Torques that count as contact (default Coulomb friction)\n"
+        "Torque above which a contact is reported (default Coulomb friction)\n"
         "One value per joint [N m or N], or JOINT=VALUE for some joints.",
     ),
     flag(
         "--dt S",
         METHOD,
         "Time between rows for --external [s] (default: the time column)\n"
-        "Use it if time stamps jitter; results then equal the results of generated C code.",
+        "Use this option if time stamps jitter; the results then equal the results of generated C "
+        "code.",
     ),
 ]
 
@@ -102,7 +104,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """
     for option in ("residual", "external"):
         if limits and inquiry.question.flag(option):
-            raise conflict(option, EXCLUDES, ["limits"], "run the command once for each")
+            raise conflict(option, EXCLUDES, ["limits"], "run the command once for each of them")
     if inquiry.question.flag("residual"):
         from robolin.cli.residual_report import run_with_residuals
 
@@ -151,8 +153,8 @@ _FORWARD_FLAGS = flags(
     VERBS["forward"].own_options,
     {
         "--links": "Also return the accelerations of all links\n"
-        "link_acceleration and link_classical_acceleration of the link origins in world axes, "
-        "without gravity.",
+        "Returns link_acceleration and link_classical_acceleration of the link origins in world "
+        "axes, without gravity.",
         "--tip-acceleration [FRAME]": "Also return the acceleration of a link (default: the tip)\n"
         "tip_acceleration and tip_classical_acceleration. Without a tip, the robot must have "
         "a single end.",

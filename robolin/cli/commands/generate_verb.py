@@ -50,8 +50,8 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--layout",
         METHOD,
-        "Straight-line code, or loops over the links\n"
-        "auto: loops above 12 joints; with --target wasm also above 10000 operations.",
+        "Generate straight-line code, or loops over the links\n"
+        "auto selects loops above 12 joints, and with --target wasm also above 10000 operations.",
         choices=LAYOUTS,
         default="auto",
     ),
@@ -72,20 +72,25 @@ _FLAGS: list[click.Parameter] = [
         type=click.IntRange(1, 100_000),
         default=5,
     ),
-    flag("--frame LINK", METHOD, "Link of kinematic functions (default: the tip, or the only end)"),
+    flag(
+        "--frame LINK",
+        METHOD,
+        "Link of kinematic functions (default: the tip, or the only end link)",
+    ),
     flag("--point X,Y,Z", METHOD, "Point in the frame [m] (default 0,0,0)"),
     flag(
         "--prescribe JOINTS",
         METHOD,
         "Joints with prescribed motion\n"
-        "forward and linearize-forward take their accelerations and return their torques. For "
+        "forward and linearize-forward then take the accelerations of these joints and return "
+        "their torques. For "
         "example 'base' with --floating-base.",
         by_name=True,
     ),
     flag(
         "--dt S",
         METHOD,
-        "Period of the observer or of mpc [s]\n"
+        "Sample period of the observer or of mpc [s]\n"
         "With this option, the period and gain of the observer are constants; otherwise they are "
         "arguments. The default for mpc is 0.01.",
         type=float,

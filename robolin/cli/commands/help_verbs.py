@@ -15,13 +15,13 @@ from robolin.queries.verbs import TOPICS, TWO_WORDS, VERBS, sections
 TOPIC_TEXTS = {
     "model": "ARM is a URDF, Xacro, SDF, MJCF or YAML file, - for standard input, the name of a "
     "bundled robot (`robolin models`) or robot_descriptions:NAME. These options change the model; "
-    "`robolin inspect ARM` shows it.",
-    "input": f"A state, or a file with one state per row. {VALUES_HELP}",
-    "output": "A terminal shows tables, a pipe receives CSV, and -o FILE stores all arrays with "
-    "all digits and the model assumptions.",
-    "loops": "Robots with closed loops: states must satisfy the loop-closure constraints. "
-    "Commands also return lam, the constraint forces.",
-    "batch": "Many recordings: --trajectory is repeatable and accepts patterns and folders. With "
+    "`robolin inspect ARM` shows the resulting model.",
+    "input": f"Set one state, or read a file with one state per row. {VALUES_HELP}",
+    "output": "robolin prints tables to a terminal and CSV to a pipe; -o FILE stores all arrays "
+    "with all digits and the model assumptions.",
+    "loops": "For robots with closed loops, states must satisfy the loop-closure constraints. "
+    "Commands also return the constraint forces lam.",
+    "batch": "To process many recordings, repeat --trajectory, or pass patterns and folders. With "
     "-o FOLDER/ a command writes one file per recording or part. Related commands: batch plan, "
     "batch status, batch merge.",
 }

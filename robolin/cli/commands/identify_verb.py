@@ -66,7 +66,7 @@ _OWN = [
     flag(
         "--holdout FILE",
         STATE,
-        "Held-out recordings, or the held-out fraction of each (default spread)\n"
+        "Recordings to hold out, or the fraction of each recording to hold out (default spread)\n"
         "Repeatable. spread: 30% of each recording in up to four blocks; 0.3 or 30%: its end.",
         **_TEXTS,
     ),
@@ -75,7 +75,7 @@ _OWN = [
         "--effort-scale FACTORS",
         STATE,
         "Factors for efforts: 0.001 or elbow=10.8\n"
-        "One number, one per joint, or by name. 0.001 converts N mm.",
+        "Write one number for all joints, one per joint, or JOINT=VALUE. 0.001 converts N mm.",
     ),
     *[each for each in READING_FLAGS if each.name != "differentiate"],
     flag(
@@ -93,8 +93,8 @@ _OWN = [
     flag(
         "--clock CLOCK",
         METHOD,
-        "Times of the rows: auto, stamps, or the period [s]\n"
-        "auto uses the time stamps, or times computed from the motion if these fit better.",
+        "Times of the rows: auto, stamps, or the sample period [s]\n"
+        "auto uses the time stamps, or times computed from the motion if they fit better.",
         default="auto",
     ),
     flag("--prior PART", METHOD, "Assumed error of the robot file: 0.1 or 10%", default="0.1"),
@@ -376,7 +376,7 @@ def _factors(arm: Arm, text: str | None) -> Floats:
     except ValueError:
         raise UsageError(f"must be numbers, got {text!r}", where=option) from None
     if len(numbers) not in (1, arm.n):
-        message = f"must be one number or {arm.n}, got {len(numbers)}"
+        message = f"must have one number or {arm.n}, got {len(numbers)}"
         raise UsageError(message, where=option)
     return np.broadcast_to(numbers, (arm.n,)).copy()
 
@@ -410,7 +410,9 @@ def _no_improvement(result: Identification, written: bool) -> RobolinError:
     else:
         hint = f"add --what {best.name}"
     kept = "no robot file is written" if written else "nothing is written"
-    return RobolinError(f"the error on held-out rows does not fall: {errors}; {kept}", hint=hint)
+    return RobolinError(
+        f"the error on held-out rows does not decrease: {errors}; {kept}", hint=hint
+    )
 
 
 def _write(contents: Mapping[str, bytes]) -> None:

@@ -139,7 +139,8 @@ _LQR_FLAGS = flags(
         "--effort WEIGHT": "Torque weights R, such as 0.1 (default 1)\n"
         "elbow=0.5 sets the weight of one joint. Repeatable.",
         "--bryson": "Weights 1/limit^2 (Bryson's rule)\n"
-        "The limits come from the robot file; --weight and --effort override these weights.",
+        "Bryson's rule uses the limits in the robot file; --weight and --effort override its "
+        "weights.",
         "--integral NAMES": "Joints or outputs with integral action",
         "--time-varying": "Time-varying gains along the trajectory (TVLQR)\n"
         "Requires --trajectory and --dt. Without this option, each row has its own constant gains.",

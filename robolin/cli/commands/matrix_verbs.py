@@ -64,12 +64,12 @@ _DIAGONALIZE_FLAGS = flags(
     METHOD,
     VERBS["diagonalize"].own_options,
     {
-        "--unnormalized": "Use coordinates without square roots: xi and kappa\n"
-        "Returns xi, kappa, coriolis, factor and D.",
+        "--unnormalized": "Use the unnormalized quasi-velocities xi and forces kappa\n"
+        "These coordinates need no square roots. Returns xi, kappa, coriolis, factor and D.",
         "--inverse-transform": "Compute qd and tau from --nu and --epsilon\n"
         "With --unnormalized: from --xi and --kappa.",
         "--curvature": "Return the curvature of the mass matrix\n"
-        "It is zero only if coordinates exist in which the mass matrix is constant.",
+        "The curvature is zero only if there are coordinates in which the mass matrix is constant.",
         "--symbols": "With --curvature: also return all Riemann symbols",
     },
 )
@@ -115,7 +115,7 @@ _JACOBIAN_FLAGS = flags(
     METHOD,
     VERBS["jacobian"].own_options,
     {
-        "--frame LINK": "Link of the frame (default: the tip, or the only end)\n"
+        "--frame LINK": "Link of the frame (default: the tip, or the only end link)\n"
         "The option is required if several frames are on the last link.",
         "--point X,Y,Z": "Point in the frame [m] (default 0,0,0)",
         "--reference": "Axes in which vectors are expressed\nThe pose is always in world axes.",
@@ -123,8 +123,9 @@ _JACOBIAN_FLAGS = flags(
         "Derivatives with respect to q and qd: at the moving point (dtwist_..., dclassical_...), "
         "and at a point fixed in space (dspatial_...).",
         "--operational-space": "Also return the operational-space dynamics\n"
-        "operational_inertia, bias_wrench, operational_inertia_inverse and free_acceleration "
-        "for --tau: operational_inertia a + bias_wrench = F for a wrench F on the frame.",
+        "Returns operational_inertia, bias_wrench, operational_inertia_inverse and "
+        "free_acceleration for --tau. A wrench F on the frame gives operational_inertia a + "
+        "bias_wrench = F.",
         "--operational-space-inverse": "Return only the inverse inertia and free acceleration\n"
         "Both also exist at singular poses.",
     },
@@ -175,7 +176,7 @@ _IK_FLAGS = flags(
         "The pose is in the frame of the root link. Without angles, any orientation is accepted. "
         "Without FRAME=, the goal is for the tip.",
         "--starts N": "Number of starting points (default 32)\n"
-        "The first start is --q, the other starts are random. The solution nearest to --q is "
+        "The first starting point is --q; the others are random. The solution nearest to --q is "
         "returned.",
         "--seed N": "Random seed (default 0)",
         "--ignore-limits": "Ignore the position limits of the file",

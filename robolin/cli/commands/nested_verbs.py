@@ -125,7 +125,7 @@ _RECORD_FLAGS = [
         METHOD,
         "Store all missing results of the suite (default: nearest robolin.toml or pyproject.toml)",
         flag_value=_NEAREST,
-        excludes={"words rtol atol": "the suite contains the commands and tolerances"},
+        excludes={"words rtol atol": "the suite file contains the commands and tolerances"},
     ),
 ]
 _RECORD_WORDS = click.Argument(
@@ -204,7 +204,7 @@ def _parse_recorded(words: tuple[str, ...]) -> tuple[Request, Output]:
     if words[0] == SWEEP:
         return parse_sweep(words[1:])
     if answering_verb(words[0]) is None:
-        message = f"'{words[0]}' is not a command with results to store"
+        message = f"the command '{words[0]}' has no result to store"
         raise UsageError(message, where="robolin record", hint="run `robolin --help`")
     with parse_only(words) as ctx:
         return parse_request(ctx)

@@ -19,14 +19,15 @@ _FLAGS = [
         _OPTIONS,
         {
             "--goal JOINTS|FRAME=POSE": "Final positions, or the pose of a link\n"
-            "JOINTS has the same form as --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the "
-            "frame of the root link.",
+            "Write JOINTS like --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the frame of the "
+            "root link.",
             "--hold": "Stay at the initial positions",
             "--follow FILE": "Follow the motion of a file\n"
             f"Formats: {extensions(trajectory_formats())}. Columns are time, positions and, if "
             "available, velocities. Values are interpolated linearly.",
             "--from FILE": "Start from the motion of a file\n"
-            "Positions, and efforts for robots with passive joints, such as an earlier result.",
+            "The file contains positions and, for robots with passive joints, efforts; for "
+            "example, an earlier result.",
         },
     ),
     *flags(
@@ -60,7 +61,7 @@ _FLAGS = [
             "Weights are per second. elbow=0.5 sets the weight of one joint. Repeatable.",
             "--final WEIGHT": "Weight of the distance to the goal (default: reach it exactly)",
             "--method": "Unknowns of the problem\n"
-            "acceleration: inverse dynamics, for robots with motors on all joints. torque: RK4 "
+            "acceleration uses inverse dynamics and requires a motor at every joint. torque: RK4 "
             "steps, also for robots with passive joints.",
             "--starts N": "Number of starts (default 1; 4 for a pose, 24 with passive joints)",
             "--seed N": "Random seed (default 0)",
@@ -109,7 +110,7 @@ _RETIME_FLAGS = [
         STATE,
         VERBS["retime"].states_from,
         {
-            "--trajectory FILE": "Points of the path: positions of all joints\n"
+            "--trajectory FILE": "File with the points of the path: positions of all joints\n"
             f"Rows of a {extensions(trajectory_formats())} file. Their times are ignored.",
         },
     ),

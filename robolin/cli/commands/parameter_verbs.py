@@ -15,14 +15,14 @@ _REGRESSOR_FLAGS = flags(
     VERBS["regressor"].own_options,
     {
         "--rank": "Return the number of identifiable parameters\n"
-        "Also return the identifiability of each parameter: 1 if it is identifiable alone, 0 if it "
-        "has no effect.",
+        "Also returns the identifiability of each parameter: 1 if the parameter is identifiable "
+        "alone, 0 if it has no effect.",
         "--offsets": "Add a column JOINT/offset per joint: a constant torque",
         "--parameters": "Return the parameter values, one per column",
-        "--geometry": "Return derivatives for geometric parameters\n"
-        "dtau_dgeometry: by positions and orientations of the joints, axes and "
-        "Denavit-Hartenberg parameters.",
-        "--slotine-li": "Return the regressor of adaptive control\n"
+        "--geometry": "Return derivatives with respect to geometric parameters\n"
+        "dtau_dgeometry contains derivatives with respect to joint positions, orientations, axes "
+        "and Denavit-Hartenberg parameters.",
+        "--slotine-li": "Return the regressor for adaptive control\n"
         "Slotine-Li: regressor parameters = M qddr + C(q, qd) qdr + g, with damping at qdr, "
         "Coulomb friction at qd, and dM/dt - 2C skew-symmetric.",
     },
@@ -79,7 +79,7 @@ _SENSITIVITY_FLAGS = [
         {
             "--torques": "Interpolation of torques between rows\nstepwise: zero-order hold.",
             "--perturb KEY=VALUES": "Perturbation dq, dqd or dtau; repeatable\n"
-            "dq and dqd change the first row, dtau all torques.",
+            "dq and dqd perturb the first row; dtau perturbs the torques of all rows.",
             "--perturb-torque FILE": "Torque perturbations from a file (linear interpolation)",
             "--parameter NAME=CHANGE": "Perturb a parameter; repeatable\n"
             "Links: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. Joints: "
@@ -97,8 +97,9 @@ _SENSITIVITY_FLAGS = [
             "x contains positions and velocities.",
             "--geometry": "Include geometric parameters in dx_dparameters",
             "--cost-gradient FILE": "Return the gradient of a cost\n"
-            "FILE contains the derivatives of the cost in every row: columns JOINT/position and "
-            "JOINT/velocity. Returns dcost_dq, dcost_dqd, dcost_dtau and dcost_dparameters.",
+            "FILE contains the derivatives of the cost at every row, in the columns "
+            "JOINT/position and JOINT/velocity. Returns dcost_dq, dcost_dqd, dcost_dtau and "
+            "dcost_dparameters.",
         },
     ),
 ]
@@ -146,8 +147,8 @@ _FLAGS = flags(
         "--dt S": "Time between rows [s]",
         "--margin FRACTION": "Fraction of the limits that the motion uses",
         "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
-        "--max-acceleration VALUES": "Acceleration limits (default: only torque limits)\n"
-        "The option is required for joints without an effort limit.",
+        "--max-acceleration VALUES": "Acceleration limits (default: none; torque limits apply)\n"
+        "This option is required for joints without an effort limit.",
         "--iterations N": "Number of motions to try",
         "--seed S": "Random seed",
     },

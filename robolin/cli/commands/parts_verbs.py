@@ -100,7 +100,7 @@ def _sections(
     if unfit:
         cells = [(each.name, each.state, each.why) for each in unfit[:_SHOWN]]
         more = len(unfit) - _SHOWN
-        title = f"Not done, the first {_SHOWN} of {len(unfit)}" if more > 0 else "Not done"
+        title = f"Unfinished parts, the first {_SHOWN} of {len(unfit)}" if more > 0 else "Not done"
         sections.append(ReportTable(("part", "state", "why"), cells, title=title))
     if left:
         waits = [(f"{number}/{shards}", str(count)) for number, count in left.items()]

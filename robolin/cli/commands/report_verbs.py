@@ -98,7 +98,7 @@ def _request(
     from robolin.queries.states import States
 
     if len(subjects) > 2:
-        hint = "name one or two robots or stored results"
+        hint = "pass one or two robots or stored results"
         raise UsageError(
             f"accepts at most 2 ARM, got {len(subjects)}", where="robolin report", hint=hint
         )
@@ -125,7 +125,7 @@ def _request(
 def _only(recordings: tuple[str, ...]) -> str:
     """The single recording of a report."""
     if len(recordings) > 1:
-        hint = "write one report for each"
+        hint = "write one report for each of them"
         raise UsageError("accepts one recording only", where="--trajectory", hint=hint)
     return recordings[0]
 
@@ -136,7 +136,7 @@ def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
 
     stored = [format_named(validated_path(each)) in FORMATS for each in subjects]
     if any(stored) and not all(stored):
-        hint = "name two robots, or two stored results"
+        hint = "pass two robots, or two stored results"
         raise UsageError(
             "cannot combine a robot and a stored result", where="robolin report", hint=hint
         )

@@ -35,7 +35,8 @@ _FLAGS = [
     flag(
         "--schema",
         METHOD,
-        "Print the JSON schema of YAML robot files\nEditors use it for completion.",
+        "Print the JSON schema of YAML robot files\nEditors use the schema for completion and "
+        "checks.",
         excludes=_ALONE,
     ),
 ]
@@ -298,7 +299,8 @@ def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
         ("link", *_INERTIAS),
         [_inertia(row) for row in info["links"]],
         frozenset(_INERTIAS),
-        "Centres of mass [m] from the link's joint, and inertias [kg·m²] about them, in link axes",
+        "Centres of mass [m], measured from the link's joint, and inertias [kg·m²] about them, in "
+        "link axes",
     )
     if info["poses"]:
         yield ReportTable(

@@ -94,7 +94,7 @@ class ValidateOptions:
 
             matches = sorted(glob(name, recursive=True))
             if not matches:
-                hint = "quote the pattern, and check the folder it starts in"
+                hint = "quote the pattern, and check its first folder"
                 raise FileError("no file matches this pattern", where=name, hint=hint)
             yield from matches
 
@@ -117,7 +117,8 @@ _FLAGS = [
         "--write-baseline FILE",
         METHOD,
         "Store all findings as known and exit with 0\n"
-        "Set `baseline` in [validate] to this file; only new findings count afterwards.",
+        "Set `baseline` in [validate] to this file; afterwards, only new findings are reported as "
+        "failures.",
     ),
     *XACRO_FLAGS,
     *report_flags("Write to a .txt, .json, .xml (JUnit) or .sarif file", VALIDATE_FORMS),

@@ -156,7 +156,7 @@ def _report_table(checks: list[Check]) -> ReportTable:
 
 def _digits_title(states: int) -> str:
     every = f"all {states} states" if states > 1 else "the one state"
-    return f"fewest correct digits in {every}, by 50-digit arithmetic"
+    return f"fewest correct digits in {every}, compared with 50-digit arithmetic"
 
 
 def _digits(checks: list[Check], everything: bool) -> list[str]:
@@ -255,7 +255,9 @@ def _verdict(outcome: Verification) -> str:
     if outcome.passed:
         return f"{outcome.arm}: passed, {pluralize(done, 'check')}{used}"
     out = len(outcome.failed)
-    parts = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
+    parts = (
+        [f"{out} of {done} checks exceed their bounds"] if out else [f"{done} checks within bounds"]
+    )
     if outcome.defects:
         parts.append(f"{pluralize(len(outcome.defects), 'defect')} of the robot")
     return f"{outcome.arm}: {'FAILED' if out else 'DEFECT'}, {', '.join(parts)}"

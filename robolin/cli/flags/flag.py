@@ -121,7 +121,7 @@ class Flag(click.Option):
             return values[0]
         if self.by_name or (self.by_joint and all(map(_names_joints, values))):
             return ",".join(values)
-        hint = "set the option only once"
+        hint = "use this option only once"
         if self.by_joint:
             hint += "; only named values, such as elbow=1, may be repeated"
         raise UsageError(f"set {len(values)} times", where=self.opts[0], hint=hint)

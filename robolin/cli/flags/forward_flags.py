@@ -12,7 +12,7 @@ from robolin.queries.verbs import VERBS
 _FORWARD, _SIMULATE = VERBS["forward"].own_options, VERBS["simulate"].own_options
 
 _TEXT = (
-    "Algorithm\noperator: recursions over the links (ABA). conventional: mass matrix and LDL' "
+    "Algorithm\noperator uses recursions over the links (ABA). conventional: mass matrix and LDL' "
     "elimination. "
 )
 
@@ -38,8 +38,8 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     _FORWARD,
     {
         "--loop-method": "Solver for closed loops (default null-space)\n"
-        "kkt solves for accelerations and constraint forces together, schur for "
-        "constraint forces first, null-space for the free accelerations first.",
+        "kkt solves for accelerations and constraint forces together; schur solves for the "
+        "constraint forces first; null-space solves for the free accelerations first.",
         "--method METHOD": f"{_TEXT}auto selects the recursions unless joints mimic each other. "
         "Variants of the recursions: a = bias-free, b = bias-free-links, c = three-sweeps, "
         "d = operator, three-sweeps-links, two-sweeps.",
@@ -71,8 +71,9 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     TIMES,
     _SIMULATE,
     {
-        "--baumgarte ALPHA,BETA": "Use Baumgarte stabilisation of closed loops\n"
-        "e'' + 2 ALPHA e' + BETA^2 e = 0 in 1/s, instead of a projection after every step.",
+        "--baumgarte ALPHA,BETA": "Use Baumgarte stabilisation for closed loops\n"
+        "Errors e decay by e'' + 2 ALPHA e' + BETA^2 e = 0 (1/s), instead of a projection after "
+        "every step.",
     },
 )
 
@@ -89,7 +90,7 @@ LINEAR_MODEL_FLAGS = [
         {
             "--trim": "Find the nearest equilibrium to --q\n"
             "Changes q as little as possible, within the joint limits, so that the actuated "
-            "joints alone hold the arm.",
+            "joints alone can hold the arm.",
             "--keep JOINTS": "Joints that --trim does not move",
         },
     ),
@@ -154,8 +155,8 @@ CLOCK = flags(
         "rk4 and euler (semi-implicit) have fixed steps; dop853, rk45 and radau are adaptive. "
         "radau is for stiff systems, such as strongly damped light links.",
         "--every N": "Fixed steps per row (default 1)",
-        "--rows N": "Number of rows (default 101, or one every --dt)\n"
-        "For adaptive integrators; see --every for fixed steps.",
+        "--rows N": "Number of rows (default 101, or one row per --dt)\n"
+        "This option is for adaptive integrators; use --every with fixed steps.",
     },
 )
 
@@ -164,13 +165,13 @@ DRIVE = flags(
     _SIMULATE,
     {
         "--tau VALUES": "Constant torques [N m or N] (default 0)\n"
-        "'hold' compensates gravity and loads at all times, 'hold+VALUES' adds torques to it.",
+        "'hold' compensates gravity and loads at all times; 'hold+VALUES' adds torques.",
         "--trajectory FILE": "Read torques over time from a file\n"
         f"Formats: {extensions(trajectory_formats())}. Columns are time and JOINT/effort. "
         "Torques are interpolated linearly, and constant before the first and after the last row.",
         "--control LAW": "Controller: rate, pose, pd or computed-torque\n"
-        "rate: epsilon = -c nu damps the motion; pose also drives a frame to --target; pd "
-        "drives each joint to --goal; computed-torque does so by inverse dynamics. All "
+        "rate: epsilon = -c nu damps the motion; pose also drives a frame to --target; pd drives "
+        "each joint to --goal; computed-torque does this with inverse dynamics. All "
         "compensate gravity and loads.",
         "--goal VALUES": "Goal for pd and computed-torque (default 0)",
         "--follow FILE": "Track the trajectory of a file\n"
@@ -181,15 +182,16 @@ DRIVE = flags(
         "--kd K|VALUES": "Derivative gain (default 20)\n"
         "[N m s/rad] or [N s/m] for pd, [1/s] for computed-torque.",
         "--feedback FILE": "Use the gains of `robolin lqr`: tau - K x\n"
-        "The assumptions of the result contain the cost of the motion. The simulation starts at "
+        "The model assumptions of the result include the cost of the motion. The simulation "
+        "starts at "
         "the state for which the gains were computed, unless --q is set. With gains of a "
         "discrete-time model, the torque is constant between samples.",
-        "--allow-model-mismatch": "Accept gains of a model with different parameters\n"
-        "For example, to test a different payload.",
+        "--allow-model-mismatch": "Accept gains computed for different model parameters\n"
+        "Use this option, for example, to test a different payload.",
         "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
-        "Effort limits do not apply to them, and efforts do not include them.",
+        "Disturbances are not subject to effort limits and are not included in the efforts.",
         "--gain C|VALUES": "Gain c for rate and pose control [1/s] (default 1)\n"
-        "One number, or one per joint.",
+        "Write one number for all joints, or one per joint.",
         "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose for --control pose\n"
         "X, Y, Z [m] and roll, pitch, yaw in the frame of the root link.",
         "--position-gain K|X,Y,Z": "Stiffness of the position [N/m] (default 100)",

@@ -67,15 +67,15 @@ _FLAGS = [
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
             "Separate several joints by commas.",
             "--payload LINK:MASS[@X,Y,Z]": "Add a point mass [kg] to a link; repeatable\n"
-            "@X,Y,Z is its position [m] in the link frame; without it, the origin.",
+            "@X,Y,Z is its position [m] in the link frame; the origin if omitted.",
             "--wrench LINK=FX,FY,FZ,TX,TY,TZ": "Apply a force and a torque to a link; repeatable",
             "--wrench-frame": "Reference frame of --wrench\n"
-            "follower: axes of the link; dead: world axes at the origin of the link; world: world "
-            "axes at the origin of the world.",
+            "follower: link axes; dead: world axes at the link's origin; world: world axes at the "
+            "world's origin.",
             "--no-damping": "Ignore the damping of the file",
             "--no-springs": "Ignore the joint springs of the file",
             "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default: none)\n"
-            "One number, or one per joint: joint1=0.02,joint2=0.05.",
+            "Write one number for all joints, or one per joint: joint1=0.02,joint2=0.05.",
             "--armature JOINT=VALUE": "Set the reflected rotor inertia of a joint; repeatable",
             "--joints A,B,C": "Order of the joints in inputs and results",
             "--floating-base": "Add a joint 'base' with six degrees of freedom",
@@ -92,7 +92,7 @@ _FLAGS = [
         MODEL_OPTIONS,
         {
             "--srdf FILE": "SRDF file with named poses (default: the .srdf file next to ARM)\n"
-            "Its group states are poses of a URDF or xacro file.",
+            "The group states in this file are named poses of a URDF or xacro robot.",
         },
     ),
 ]
@@ -170,16 +170,15 @@ READING_FLAGS = [
             "--time-unit": "Unit of the time column (default seconds)\n"
             "Results contain the time unchanged.",
             "--sample-time S": "Time between rows [s], if the file has no time column\n"
-            "--differentiate and identify need it for tables without times.",
+            "--differentiate and identify need this option if the file has no times.",
             "--degrees": "Read angles of the file in degrees",
             "--radians": "Read angles in rad, if the file has no units\n"
             "LeRobot datasets need this option.",
             "--no-header": "Read a text file without a header line\n"
-            "Then select columns by index, counted from 0: "
-            "--columns position=1:7,velocity=7:13,time=0.",
+            "Select columns by index, counted from 0: --columns position=1:7,velocity=7:13,time=0.",
             "--join": "Join rows of a.csv+b.csv by row or by time (default row)\n"
             "With time, values are interpolated linearly at the times of the first file.",
-            "--torque-constants VALUES": "Effort per motor current [N m/A or N/A]\n"
+            "--torque-constants VALUES": "Torque constants: effort per current [N m/A or N/A]\n"
             "The currents are in the columns JOINT/current, or in the columns of --columns "
             "current=PATTERN.",
         },
@@ -211,7 +210,7 @@ _HELP = {
 
 _STATE_FILE = (
     "Read the state from a .yaml or .toml file\n"
-    "For example 'q: {elbow: 30deg}', also qd, qdd and tau. A quantity may be "
+    "For example, write 'q: {elbow: 30deg}'; qd, qdd and tau are also accepted. A quantity may be "
     "in the file or in an option, but not in both."
 )
 
@@ -220,7 +219,7 @@ _TRAJECTORY = [
         STATE,
         {**TRAJECTORY, "trajectory": TEXTS},
         {
-            "--trajectory FILE": "Compute every row of a file; repeatable\n"
+            "--trajectory FILE": "Compute a result for every row of a file; repeatable\n"
             f"Formats: {extensions([*trajectory_formats(), *RECORDINGS])}, or - for CSV on "
             "standard input. Columns "
             "are JOINT/position, /velocity, /acceleration and /effort; positions are required. "
@@ -289,7 +288,7 @@ _ONLY_CSV = "--live writes CSV to standard output: redirect it with > FILE"
 _LIVE = flag(
     "--live",
     OUTPUT,
-    "Compute lines of standard input as they arrive\n"
+    "Compute each line of standard input as it arrives\n"
     "Requires --trajectory -. Writes CSV to standard output; time is a decimal number "
     "unless the first one is a date or an integer that is too large.",
     requires={"trajectory=-": "add --trajectory -"},

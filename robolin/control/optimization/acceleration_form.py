@@ -75,7 +75,7 @@ def require(arm: Arm, valid: bool, x: Floats, n: int) -> None:
         from robolin.api.linear_models import linearize_inverse
 
         linearize_inverse(arm, x[:-1, :n], x[:-1, n:])
-        raise RobolinError("the dynamics of the motion have no result", where=arm.source)
+        raise RobolinError("the dynamics cannot be computed along the motion", where=arm.source)
 
 
 class AccelerationForm:

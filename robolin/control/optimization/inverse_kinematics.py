@@ -57,7 +57,7 @@ class PoseGoal(DisplayMixin):
     """Goal pose of a frame, for `ik` and `optimize`.
 
     Fields:
-        frame: name of the link, moving or merged; None for the tip or the only end
+        frame: name of the link, moving or merged; None for the tip or the only end link
         position: goal position in the root frame (3,) in m
         rotation: goal orientation in the root frame, a matrix (3, 3); None for any orientation
 
@@ -345,7 +345,7 @@ def _unreachable(
     hints += ["ignore the limits with --ignore-limits (limits=False)"] if limits else []
     return RobolinError(
         f"frame '{residual.frame}' does not reach the goal: the nearest of {starts} starts "
-        f"ends {1000.0 * error.distance[best]:.4g} mm{turned} off",
+        f"ends {1000.0 * error.distance[best]:.4g} mm{turned} away",
         where=arm.source,
         hint=f"{', '.join(hints[:-1])}, or {hints[-1]}",
     )

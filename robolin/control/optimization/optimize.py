@@ -326,7 +326,7 @@ def _unfinished(
         what = f"{quantity} limit of joint '{name}', exceeded by {beyond:.3g} {unit}"
     count = pluralize(search.iterations, "iteration")
     return RobolinError(
-        f"not converged in {count}: the motion misses the {what}",
+        f"not converged in {count}: the motion does not meet the {what}",
         where=arm.source,
         hint=f"use --iterations {10 * search.iterations}, or a longer --duration",
     )

@@ -256,7 +256,7 @@ def sampled_motion(arm: Arm, follow: TimedMotion, time: Floats) -> Floats:
     velocities = getattr(follow, "qd", None)
     qd = np.gradient(q, at, axis=0) if velocities is None else np.asarray(velocities, dtype=float)
     if q.ndim != 2 or q.shape != (len(at), arm.n) or (np.diff(at) <= 0.0).any():
-        raise RobolinError("follow: must have increasing times and one row of positions for each")
+        raise RobolinError("follow: must have increasing times, and one row of positions per time")
     columns = [np.interp(time, at, values[:, i]) for values in (q, qd) for i in range(arm.n)]
     return np.stack(columns, axis=-1).reshape(len(time), 2, arm.n)
 

@@ -293,7 +293,7 @@ class Drive:
 
     def integral_rates(self, t: float, q: Floats, qd: Floats, values: Floats) -> Floats:
         """Rates of the integrals (..., i)."""
-        assert self.law is not None, "only laws with integrals have rates"
+        assert self.law is not None, "only control laws with integral states have rates"
         return self.law.memory_rate(t, q, qd, values)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:

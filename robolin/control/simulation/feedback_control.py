@@ -203,7 +203,7 @@ class StateFeedback:
 
     def cost_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats) -> Floats:
         """Cost rate xᵀQx + uᵀRu + 2xᵀNu (...), for motor torques tau (..., n)."""
-        assert self.weights is not None, "only laws with weights have a cost"
+        assert self.weights is not None, "only control laws with weights have a cost"
         at = self.reference.at(t)
         x = self._state(at, q, qd, integrals)
         u = (tau - at["tau"])[..., self._driven]
@@ -312,7 +312,7 @@ def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
     except (TypeError, ValueError) as error:
         raise RobolinError(f"{name}: must be an array of numbers: {error}") from error
     if array.ndim not in (2, 3) or array.shape[-2:] != shape:
-        hint = f"give shape {shape} for this robot; check that the gains are for it"
+        hint = f"use shape {shape} for this robot; check that the gains are for this robot"
         raise RobolinError(f"{name}: has shape {array.shape}", hint=hint)
     return array
 
@@ -331,7 +331,7 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
     Q, R = _matrix("Q", law.Q, (states, states)), _matrix("R", law.R, (motors, motors))
     N = np.zeros((states, motors)) if law.N is None else _matrix("N", law.N, (states, motors))
     if any(each.ndim > 2 for each in (Q, R, N)):
-        raise UsageError("the weights must be one matrix each for all times")
+        raise UsageError("each weight must be one matrix for all times")
     return np.block([[Q, N], [N.T, R]])
 
 

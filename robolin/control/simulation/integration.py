@@ -109,7 +109,7 @@ class Integration:
             fixed.begin_part()
 
     def _look(self, step: int, t: float, y: Floats) -> None:
-        assert self.account is not None, "without a cost there is nothing to add"
+        assert self.account is not None, "the cost is integrated only if the control law has one"
         if self.look is not None:
             self.look(step, t, y)
         self.account.look(self.equations, t, y, self._integrals)
@@ -249,7 +249,7 @@ class StepFailure:
             parts.append(
                 "use --integrator radau (integrator='radau') for strong damping or high gains"
             )
-        parts.append("if it still diverges, check torques, gains and damping")
+        parts.append("if the motion still diverges, check torques, gains and damping")
         return "; ".join(parts)
 
     def _fastest(self, before: Floats, y: Floats) -> tuple[int, int]:

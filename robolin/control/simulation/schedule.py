@@ -163,7 +163,7 @@ def _require_consistent(schedule: Schedule) -> None:
         raise UsageError(message, where="rtol", hint=hint)
     if schedule.fixed and schedule.rows:
         hint = "use every=N (--every N) to store every N-th step"
-        message = f"{schedule.integrator} stores steps, not a number of rows"
+        message = f"{schedule.integrator} has fixed steps, so the number of rows cannot be set"
         raise UsageError(message, where="rows", hint=hint)
     if not schedule.fixed and schedule.every not in (None, 1):
         hint = "use rows, or dt between rows, for adaptive steps"

@@ -347,7 +347,7 @@ def _sampled(
     run_options: RunOptions,
 ) -> Simulation:
     """Simulate with torques that are constant between samples."""
-    assert law.dt is not None, "only laws with a sample time hold their torques"
+    assert law.dt is not None, "only control laws with a sample time hold their torques"
     batch, between = q.shape[:-1], steps_between(task.schedule, law.dt)
     held, account = ZeroOrderHold(law, law.dt, batch), _account(task, law, batch)
     equations = _equations(task, batch, replace(drive, command=held), run_options, None)

@@ -246,7 +246,7 @@ def reference_of(
     if time is None:
         for name, array in arrays.items():
             if array.shape != shapes[name]:
-                hint = "give time for a reference of several rows"
+                hint = "a reference with several rows requires time"
                 raise RobolinError(f"{name}: has shape {array.shape}", hint=hint)
         return ReferenceMotion(arm, None, arrays)
     times = seconds_of(time)

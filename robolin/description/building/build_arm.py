@@ -332,7 +332,7 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
         return merged_inertia(parts)
     except ZeroDivisionError as error:
         message = f"joint '{joint.name}': the masses of its child links sum to zero"
-        hint = "check the masses merged into this link for a negative value"
+        hint = "look for a negative mass among the links that are fixed to this link"
         raise RobolinError(message, where=str(joint.location), hint=hint) from error
 
 
@@ -398,7 +398,7 @@ def loop_problems(
     for entry in tree.description.loops:
         if through := [name for name in _loop_frames_joints(tree, entry) if name in cut]:
             yield UsageError(
-                f"loop '{entry.name}' contains {quote_list(through)}, which base or tip locks",
+                f"loop '{entry.name}' contains {quote_list(through)}, locked by base or tip",
                 where=str(entry.location),
                 hint=f"{OPEN_LOOPS}, or use --lock (lock=) to fix a joint and keep the loops",
             )
@@ -408,7 +408,7 @@ def loop_problems(
             yield RobolinError(
                 f"{message}, and all of its joints are locked",
                 where=str(entry.location),
-                hint="lock the joints at positions that close the loop, or unlock one; "
+                hint="lock the joints at positions that close the loop, or unlock one of them; "
                 f"{OPEN_LOOPS}",
             )
 

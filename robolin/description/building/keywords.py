@@ -161,7 +161,7 @@ class ModelOptions:
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
 
 _PAYLOAD_HINT = "('tool0', 1.5) or ('tool0', 1.5, (0, 0, 0.1))"
-_NAME_HINT = "give the name as a string, as in the robot file"
+_NAME_HINT = "give the name from the robot file as a string"
 
 
 class Keywords(TypedDict, total=False):
@@ -257,7 +257,9 @@ def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | float | None:
     )
     if down < 0.0:
         hint = f"write {-down}, or (0, 0, {down}): a single number points along -z"
-        raise UsageError(f"gravity: a single number must be ≥ 0, got {down}", hint=hint)
+        raise UsageError(
+            f"gravity: a single number is a magnitude and must be ≥ 0, got {down}", hint=hint
+        )
     return abs(down)
 
 
@@ -377,7 +379,9 @@ def _vector(option: str, values: Any) -> Vector3:
     return x, y, z
 
 
-def _number(option: str, value: Any, hint: str = "give a plain number in SI units") -> float:
+def _number(
+    option: str, value: Any, hint: str = "give a number in SI units, without a unit name"
+) -> float:
     try:
         if not (isinstance(value, str | bytes) or _is_truth(value)):
             return float(value)

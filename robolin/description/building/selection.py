@@ -71,11 +71,11 @@ def _lock_problems(
         hint = f"remove '{name}' from lock; movable joints are {quote_list(movable)}"
         yield RobolinError(message, where=where, hint=hint)
     elif joint.kind not in ONE_NUMBER:
-        message = f"lock: joint '{name}' is {joint.kind}; one number cannot set its position"
+        message = f"lock: joint '{name}' is {joint.kind}, so its position is not a single number"
         ours = floating and name == FLOATING_BASE
         yield RobolinError(message, where=where, hint=_start_at(joint, ours))
     elif rule := tree.mimic.get(name):
-        message = f"lock: joint '{name}' mimics '{rule.leader}' and has no separate position"
+        message = f"lock: joint '{name}' mimics '{rule.leader}' and has no position of its own"
         yield RobolinError(message, where=where, hint=f"lock '{rule.leader}' instead")
     if not isfinite(position):
         yield UsageError(f"lock: the position of joint '{name}' must be finite, got {position}")
@@ -106,8 +106,8 @@ def _start_at(joint: JointEntry, floating: bool) -> str:
     if floating:
         return "omit --floating-base, or choose another link with --base"
     return (
-        f"use --base {joint.child} to start the robot after this joint, or --tip "
-        f"{joint.parent} to end it before; both fix the joint at zero"
+        f"use --base {joint.child} to start the chain after this joint, or --tip {joint.parent} "
+        "to end the chain before it; both fix the joint at zero"
     )
 
 
@@ -165,7 +165,7 @@ def unknown_joint(
 def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
     """The error for an option with an unknown link."""
     if joint := tree.by_name.get(name):
-        hint = f"'{name}' is a joint; it moves link '{joint.child}'"
+        hint = f"'{name}' is a joint, not a link; it moves link '{joint.child}'"
     else:
         hint = did_you_mean(name, tree.links)
     message = f"{option}: link '{name}' not found"
@@ -188,8 +188,8 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
             yield unknown_joint(tree, "armature", name)
         if not (isfinite(value) and value >= 0.0):
             yield UsageError(
-                f"armature: joint '{name}' must have a value ≥ 0, got {value}",
-                hint="give the reflected rotor inertia: rotor_inertia · gear_ratio²",
+                f"armature: the value of joint '{name}' must be ≥ 0, got {value}",
+                hint="give the rotor inertia reflected to the joint: rotor_inertia · gear_ratio²",
             )
 
 
@@ -261,7 +261,7 @@ def _payload_problems(tree: Tree, payload: Payload) -> Iterator[RobolinError]:
     if not (isfinite(payload.mass) and payload.mass >= 0.0):
         yield UsageError(
             f"payload: the mass on link '{payload.frame}' must be ≥ 0, got {payload.mass:g} kg",
-            hint="a payload is added to the link; omit it for no payload",
+            hint="a payload adds mass to the link; omit the option for no payload",
         )
     if not all(map(isfinite, payload.position)):
         yield UsageError(f"payload: the position must be finite, got {_row(payload.position)}")

@@ -137,7 +137,7 @@ def _add_linear(
         for key in ("obj1id", "obj2id")
     ]
     if any(side is None for side in sides):
-        return f"{what} has a spatial tendon, whose length depends on the pose", "remove it"
+        return f"{what} has a spatial tendon: its length depends on the pose", "remove it"
     if sides[1] and any(bends):
         return f"{what} is a nonlinear polynomial", "use a linear polynomial"
     first, second = (side or {} for side in sides)

@@ -222,7 +222,7 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
         yield Finding("mjcf-warning", "warning", files.at("mujoco", ""), " ".join(text.split()))
     if model["unread"]:
         reason = " ".join(model["unread"].split())
-        message = f"meshes and textures are not read, since every <inertial> is given: {reason}"
+        message = f"meshes and textures cannot be read, but no inertia depends on them: {reason}"
         yield Finding("mjcf-unread", "note", files.at("mujoco", ""), message)
     for what in model["left_out"]:
         yield Finding(
@@ -242,14 +242,14 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
                 "error",
                 location,
                 message,
-                "check the axis for too large or too small numbers",
+                "check for very large or very small numbers in the axis",
             )
     for body in model["body"]:
         if body["gravcomp"]:
             location = files.at("body", body["name"])
             message = (
-                f"body '{body['name']}': gravcomp is not supported, ignored; gravity acts on the "
-                "body"
+                f"body '{body['name']}': gravcomp is not supported and is ignored; gravity acts "
+                "on the body"
             )
             yield Finding("mjcf-left-out", "warning", location, message)
 
@@ -257,11 +257,13 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
 def _of_several_freedoms(model: Row, joint: Row, location: SourceLocation) -> Iterator[Finding]:
     """Findings for properties that multi-DoF joints do not support."""
     if joint["type"] == _BALL and joint["limited"]:
-        what = "has a range, which is not supported for ball joints and ignored"
+        what = "has a range; ranges of ball joints are not supported and are ignored"
         yield Finding("mjcf-left-out", "warning", location, f"joint '{joint['name']}' {what}")
     if joint["type"] == _FREE and model["dof"][joint["dofadr"]]["frictionloss"]:
         # MuJoCo applies it in world axes, an arm in body axes
-        message = f"joint '{joint['name']}' is free: its frictionloss is not supported, ignored"
+        message = (
+            f"joint '{joint['name']}': frictionloss is not supported for free joints and is ignored"
+        )
         yield Finding("mjcf-left-out", "warning", location, message)
 
 

@@ -30,7 +30,7 @@ UNLIMITED_FROM = 1e16
 # length error of a quaternion with six digits
 _QUATERNION_TOLERANCE = 1e-5
 _NO_LIMIT = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
-_LEFT_OUT_HINT = "model it in YAML or MJCF, or add its effect to the result"
+_LEFT_OUT_HINT = "model this effect in YAML or MJCF, or add it to the result yourself"
 # elements that change the dynamics but are not read, and their effect
 _CHANGES_DYNAMICS = {
     "drake:linear_bushing_rpy": "it is a spring with a damper",
@@ -114,7 +114,7 @@ def ignore_element(
         return
     what = f"<{child.tag}> in {owner} is ignored"
     if effect := _CHANGES_DYNAMICS.get(child.tag):
-        left_out(child, f"{what}, and it changes the dynamics: {effect}", notes)
+        left_out(child, f"{what}, although it changes the dynamics: {effect}", notes)
     elif meant := resembled(child.tag, known):
         notes.add("misspelt", "warning", child, what, f"did you mean '{meant}'?")
 
@@ -248,7 +248,7 @@ def _with_quaternion(element: Element, owner: str, notes: Notes) -> Pose:
         return HERE
     if abs(length - 1.0) > _QUATERNION_TOLERANCE:
         message = f"{owner}: the quaternion of <{element.tag}> has length {length:.6g}"
-        hint = "it is normalized here, but not in libsdformat: write a unit quaternion"
+        hint = "write a unit quaternion: robolin normalizes it, but libsdformat does not"
         notes.add("sdf-quaternion", "warning", element, message, hint)
     qx, qy, qz, qw = qx / length, qy / length, qz / length, qw / length
     return Pose(rotation_from_quaternion(qw, qx, qy, qz), (x, y, z))

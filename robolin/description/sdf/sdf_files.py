@@ -125,7 +125,7 @@ def _parsed(files: SdfFiles, text: bytes, notes: FileNotes, key: str) -> Element
         notes.version = NEWEST
         return urdf_as_sdf(root, notes)
     if root.tag != "sdf":
-        hint = "use <sdf> as the root element, or name the file by its format"
+        hint = "use <sdf> as the root element, or use the file extension of the actual format"
         if included:
             hint = "include an SDF or URDF file"
         notes.error("not-a-robot", root, f"the root element is <{root.tag}>, not <sdf>", hint)
@@ -215,7 +215,7 @@ def _included(files: SdfFiles, include: Element, notes: FileNotes, depth: int) -
     root, inner = loaded
     models = [part for part in root.children if part.tag == "model"]
     if len(models) != 1:
-        message = f"{quote_value(uri)} has {len(models)} models; an included file has one"
+        message = f"{quote_value(uri)} has {len(models)} models; an included file must have one"
         notes.error("sdf-include", include, message, "include a file with one <model>")
         return None
     model = _model(files, models[0], inner, depth)

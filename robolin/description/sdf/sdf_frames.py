@@ -203,7 +203,7 @@ def relative_to(pose: Element, owner: str, notes: FileNotes) -> str:
 def _place(scope: Scope) -> None:
     """Connect the frame of a model to the model or world around it, and to its canonical link."""
     model, node, around = scope.content, scope.model, scope.around
-    assert around is not None, "the world has no place"
+    assert around is not None, "the world itself has no surrounding frame"
     node.base = around.model
     node.offset = pose_value(model.pose, node.label, model.pose_notes)
     if model.pose is not None and (name := relative_to(model.pose, node.label, model.pose_notes)):

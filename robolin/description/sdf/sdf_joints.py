@@ -195,7 +195,12 @@ def _end(
     if name == WORLD:
         if end == "parent":
             return scope.ground
-        notes.error("unknown-link", part, f"{owner} has the world as its child", "swap both links")
+        notes.error(
+            "unknown-link",
+            part,
+            f"{owner}: the child of a joint cannot be the world",
+            "swap both links",
+        )
         return None
     frame = scope.find(name)
     link = link_of(frame)

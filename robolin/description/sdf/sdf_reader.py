@@ -196,7 +196,7 @@ def _of_world(part: Element, world: World) -> None:
 def _world_joints(scope: Scope, nodes: Mapping[str, FrameNode], robot: SdfParts) -> None:
     """Add the joints of the world with both ends on the robot, or one on the world itself."""
     outside = scope.around
-    assert outside is not None, "a model is in a world, or in a file without one"
+    assert outside is not None, "a model is inside a world, or in a file without a world"
     for node in outside.joints:
         names = {part.tag: element_text(part) for part in node.element.children}
         ends = [link_of(outside.find(names.get(end, ""))) for end in ("parent", "child")]
@@ -225,7 +225,7 @@ def _check_model(scope: Scope, robot: Scope) -> None:
     if model.static:
         message = f"{owner} is static: its links do not move"
         if scope is not robot:
-            message = f"{owner} is static inside a model that moves"
+            message = f"{owner} is static, but the model that contains it moves"
         notes.error("sdf-unsupported", model.element, message, "set <static> to false")
 
 
@@ -248,7 +248,7 @@ def _link(node: FrameNode) -> LinkEntry:
         if part.tag == "velocity_decay" and any(
             element_text(rate) != "0" for rate in part.children
         ):
-            message = f"<velocity_decay> in {owner} is ignored, and it changes the dynamics"
+            message = f"<velocity_decay> in {owner} is ignored, although it changes the dynamics"
             left_out(part, f"{message}: it damps the motion of the link", notes)
     inertial = elements.get("inertial")
     body = _inertia(inertial if inertial is not None else element, owner, notes)
@@ -278,7 +278,7 @@ def _inertia(inertial: Element, owner: str, notes: FileNotes) -> Inertia:
     missing = [] if "mass" in elements else ["mass"]
     missing += [name for name in ("ixx", "iyy", "izz") if name not in values]
     if missing:
-        message = f"{owner} has no {', '.join(missing)}: each is 1 by default in SDF"
+        message = f"{owner} has no {', '.join(missing)}: the SDF default is 1"
         notes.add("sdf-default-inertia", "warning", inertial, message, "write <mass> and <inertia>")
     pose = pose_value(elements.get("pose"), owner, notes)
     if "pose" in elements and relative_to(elements["pose"], owner, notes):

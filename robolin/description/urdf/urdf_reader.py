@@ -213,7 +213,7 @@ def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
     check_attributes(element, owner, PRODUCTS, notes)
     missing = [name for name in PRODUCTS if name not in element.attributes]
     if missing == [*OFF_DIAGONAL]:
-        message = f"{owner}: inertia has no {', '.join(missing)}; they count as zero"
+        message = f"{owner}: inertia has no {', '.join(missing)}; robolin assumes zero"
         hint = 'write ixy="0" ixz="0" iyz="0": urdfdom reads the whole inertia as zero without them'
         notes.add("inertia-diagonal", "warning", element, message, hint)
     elif missing:
@@ -406,7 +406,7 @@ def ignored_by_others(description: Description) -> Iterator[Finding]:
         yield _note("mimic-elsewhere", mimics[0].at("mimic"), what)
     damped = [joint for joint in description.joints if joint.damping]
     if damped:
-        what = f"{_listed(damped)} have damping, which the algorithms of Pinocchio ignore"
+        what = f"{_listed(damped)} have damping, which Pinocchio's algorithms ignore"
         yield _note("damping-elsewhere", damped[0].at("dynamics"), what)
 
 

@@ -171,7 +171,7 @@ def package_or_repository(file: Path) -> Path | None:
     return marked or _similar(file, _SIMULATOR_PARTS)
 
 
-_PACKAGE_HINT = "add --package NAME=FOLDER for the folder of a package and other readable files"
+_PACKAGE_HINT = "add --package NAME=FOLDER to allow files in another folder"
 
 
 # xacro's message for `$(arg NAME)` without `<xacro:arg name="NAME">`
@@ -241,7 +241,7 @@ def _answer(
         )
     except OutOfBoundsError:
         message = f"the expansion took more than {expand_in_own_process.BOUNDS.seconds} s"
-        hint = "check for a macro that calls itself, or a number that grows without bound"
+        hint = "look for a macro that calls itself, or a number that grows without bound"
         raise RobolinError(message, where=str(path), hint=hint) from None
 
 
@@ -297,7 +297,7 @@ def read_xacro(
         raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
     expansion = expanded_xacro(robot.path, arguments, packages)
     if b"<joint" not in expansion.text:
-        hint = "if this file only defines macros, give the file that includes it"
+        hint = "if this file only defines macros, use the file that includes it"
         raise RobolinError("the expanded file has no joints", where=str(robot.path), hint=hint)
     shown = f"{robot.shown} (expanded)"
     if format_of_text(expansion.text) == "sdf":

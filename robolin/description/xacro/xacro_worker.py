@@ -235,5 +235,5 @@ def _wrong(xacro: Any, error: BaseException) -> dict[str, Any]:
     if isinstance(cause, MemoryError):
         message = "a value exceeds the size limits"
     if isinstance(cause, RecursionError):
-        message = "macros or includes are recursive without end"
+        message = "macros or includes are infinitely recursive"
     return {"error": message, "files": files, "macros": macros, "line": line}

@@ -286,7 +286,7 @@ def _joint(fields: Fields) -> JointEntry:
 def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
     """An axis, which the joint type requires."""
     if kind:
-        fields.need(key, hint=f"give the axis of rotation or translation: {key}: [0, 0, 1]")
+        fields.need(key, hint=f"add the axis of rotation or translation: {key}: [0, 0, 1]")
     axis = fields.vector(key, default=UNREAD)
     if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{fields.what}: {key} {why}"
@@ -319,7 +319,7 @@ def _link(fields: Fields) -> LinkEntry:
     rotary = fields.fields("inertia", MOMENT_KEYS)
     if rotary:
         rotary.need(
-            "ixx", "iyy", "izz", hint="give the inertia about the centre of mass, in link axes"
+            "ixx", "iyy", "izz", hint="add the inertia about the centre of mass, in link axes"
         )
     xx, xy, xz, yy, yz, zz = (rotary.number(key) if rotary else 0.0 for key in MOMENT_KEYS)
     inertia = Inertia(fields.number("mass"), fields.vector("com"), (xx, xy, xz, yy, yz, zz))

@@ -264,9 +264,7 @@ def _number_hint(value: Node) -> str:
     if value.quoted and (_NUMBER.fullmatch(text) or _angle(text) is not None):
         return f"remove the quotes: {text}"
     if (angle := _angle(text)) is not None:
-        return (
-            f"write a plain number: this value is not an angle (as an angle it would be {angle!r})"
-        )
+        return f"write a number without an angle unit (as an angle it would be {angle!r})"
     if "_" in text and _NUMBER.fullmatch(text.replace("_", "")):
         return f"write it without underscores: {text.replace('_', '')}"
     if re.fullmatch(r"[-+]?0[0-9]+(\.[0-9]*)?", text):
@@ -303,7 +301,7 @@ def shaped_inertia(link: Fields) -> Inertia | None:
         )
     shapes = [name for name in BODY_SHAPES if shape.has(name)]
     if len(shapes) != 1:
-        message = f"{link.what}: shape must have 1 shape, got {len(shapes)}"
+        message = f"{link.what}: shape must contain exactly 1 shape, got {len(shapes)}"
         link.error(
             "shape-twice", link.location("shape"), message, f"use one of {', '.join(BODY_SHAPES)}"
         )
@@ -325,7 +323,7 @@ def _mass(link: Fields, solid: Solid, shape: str) -> float:
         link.need("mass", hint="add a mass in kg, or a density in kg/m³")
         return link.number("mass")
     if not solid.volume and shape == "rod":
-        message = f"{link.what}: a thin rod has no volume, so density has no meaning"
+        message = f"{link.what}: a thin rod has no volume, so it cannot have a density"
         link.error("shape-size", link.location("density"), message, "give its mass")
     return link.number("density") * solid.volume
 

@@ -67,7 +67,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> Joint
         why = f"only a {' or '.join(kinds)} joint has a second axis"
         _ignore_keys(fields, ("axis2",), why, written)
     if joint_type.two_units:
-        why = "one number cannot limit both m and rad"
+        why = "a single limit cannot apply to a position in m and an angle in rad"
         _ignore_keys(fields, ("limits",), why, written)
     if fields.has("mimic"):
         why = "a mimic joint has no motor"
@@ -111,7 +111,7 @@ def _effort(limits: Fields) -> tuple[float | None, float | None]:
     lower, upper = ends
     if lower > upper:
         message = (
-            f"{limits.what}: limits.effort has the lower limit {lower:g} above the upper limit "
+            f"{limits.what}: limits.effort: the lower limit {lower:g} is above the upper limit "
             f"{upper:g}"
         )
         hint = f"write effort: [{upper:g}, {lower:g}]"
@@ -127,7 +127,7 @@ def _friction(fields: Fields) -> dict[str, Any]:
     sides = fields.fields("friction", FRICTION_KEYS)
     if sides is None:
         return {}
-    sides.need(*FRICTION_KEYS, hint="give both as positive numbers: {positive: 2, negative: 3}")
+    sides.need(*FRICTION_KEYS, hint="write both as positive numbers: {positive: 2, negative: 3}")
     positive, negative = (sides.number(key) for key in FRICTION_KEYS)
     same = positive == negative
     return {"friction": positive, "friction_negative": None if same else negative}
@@ -151,12 +151,12 @@ def _armature(fields: Fields) -> float:
         return armature or 0.0
     if fields.has("armature"):
         message = f"{fields.what} has both 'armature' and '{present[0]}'"
-        hint = "remove one of the two: armature is gear_ratio² · rotor_inertia"
+        hint = "remove one of them: armature is gear_ratio² · rotor_inertia"
         fields.error("armature-twice", fields.location("armature"), message, hint)
     fields.need("rotor_inertia", "gear_ratio", hint="write gear_ratio: 1 for a direct drive")
     if ratio == 0:
         message = f"{fields.what}: gear_ratio is 0"
-        hint = "give the revolutions of the rotor per revolution of the joint"
+        hint = "write the number of rotor revolutions per joint revolution"
         fields.error("zero-gear-ratio", fields.location("gear_ratio"), message, hint)
     felt = (ratio or 0.0) * (ratio or 0.0) * (inertia or 0.0)
     if not isfinite(felt):
@@ -175,9 +175,10 @@ def _rest(fields: Fields, kind: EntryKind, written: YamlJoints) -> float:
         return 0.0
     if rest and JOINT_TYPES[kind].two_units:
         message = (
-            f"{fields.what} translates and rotates; one rest position cannot be in m and in rad"
+            f"{fields.what} translates and rotates, so a rest position would need two units, m "
+            "and rad"
         )
-        hint = "omit rest, or split the joint into a prismatic and a revolute one"
+        hint = "omit rest, or replace the joint by a prismatic joint and a revolute joint"
         fields.error("rest-of-two-units", fields.location("rest"), message, hint)
     return rest
 
@@ -266,6 +267,6 @@ def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Itera
                 hint = did_you_mean(end.link, known)
                 yield Finding("unknown-link", "error", end.location, message, hint)
         if loop.first.link and loop.first.link == loop.second.link:
-            message = f"loop '{loop.name}' has both ends on link '{loop.first.link}'"
+            message = f"loop '{loop.name}' connects two points of the same link '{loop.first.link}'"
             hint = "connect two different links"
             yield Finding("loop-to-itself", "error", loop.second.location, message, hint)

@@ -227,7 +227,9 @@ class _Tree:
             self._complain("yaml-tag", location, message, "remove it: every key has a fixed type")
 
     def _refuse_alias(self, location: SourceLocation, message: str) -> None:
-        self._complain("yaml-alias", location, message, "write the values out where they are used")
+        self._complain(
+            "yaml-alias", location, message, "write the values in full where they are used"
+        )
 
     def _stop(self, rule: str, location: SourceLocation, message: str, hint: str) -> None:
         self._complain(rule, location, message, hint)
@@ -268,5 +270,5 @@ def _syntax_hint(problem: str) -> str:
     if r"'\t'" in problem:
         return "indent with spaces, not with tabs"
     if "mapping values are not allowed" in problem:
-        return "check the indentation of this line and of the one above"
+        return "check the indentation of this line and the line above"
     return "check indentation, brackets and quotes here and on the line above"

@@ -318,5 +318,5 @@ def _require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         message = "plots require matplotlib, which is not installed"
-        hint = "pip install matplotlib, or draw on the terminal with --plot"
+        hint = "pip install matplotlib, or plot in the terminal with --plot"
         raise RobolinError(message, hint=hint) from error

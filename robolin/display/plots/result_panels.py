@@ -312,7 +312,7 @@ def _responses(array: Array, axis: _Axis, rounding: Rounding) -> Iterator[Panel]
     if len(inputs) > _FEW_INPUTS and {*own} <= {*outputs}:
         pairs = [(outputs.index(name), i) for i, name in enumerate(own)]
         values = np.stack([array.values[:, i, j] for i, j in pairs], axis=1)
-        groups = [("each position to its own effort", tuple(own), values)]
+        groups = [("from each effort to the position of the same joint", tuple(own), values)]
     else:
         groups = [
             (f"from {name}", tuple(outputs), array.values[:, :, j]) for j, name in enumerate(inputs)

@@ -47,8 +47,8 @@ _JOINT = ("joint", "kind", "lower", "upper", "velocity", "effort", "damping", "f
 _LINK = ("link", "joint", "mass", "x", "y", "z", "box x", "box y", "box z")
 
 
-_CAPSULES = "Links are capsules whose radius grows with the mass"
-_MESHES = "Links are drawn with the meshes and shapes of the robot file"
+_CAPSULES = "Links are drawn as capsules; a larger radius means a larger mass"
+_MESHES = "Links are drawn with the meshes and shapes from the robot file"
 _SWITCH = '<label><input type="checkbox" data-show="meshes" checked> meshes</label>\n'
 
 
@@ -118,7 +118,9 @@ def _links(arm: Arm, of: str) -> PageTable:
         sides = ("", "", "") if box is None else (f"{2.0 * x:.4g}" for x in box.half)
         names = shown_name(row["name"]), shown_name(row["joint"])
         rows.append((*names, figure_cell(row["mass"]), *map(figure_cell, row["com"]), *sides))
-    title = f"Links{of}: mass in kg, centre of mass and box of equal inertia in m"
+    title = (
+        f"Links{of}: mass in kg, centre of mass in m, and size in m of a box with the same inertia"
+    )
     return PageTable(title, _LINK, rows, frozenset(_LINK[2:]))
 
 

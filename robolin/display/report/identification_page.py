@@ -77,10 +77,12 @@ def _summary(arm: Arm, result: Identification) -> str:
     )
     alone, sums, by_file = result.determined
     cards = [
-        KeyNumber("Error with the file", _percent(first), "of held-out torques, moving rows"),
+        KeyNumber(
+            "Error with the file", _percent(first), "of the torques in held-out rows in motion"
+        ),
         KeyNumber("Error identified", _percent(last), "same rows", "within" if fallen else "over"),
         KeyNumber("Determined by the data", str(alone), f"of {len(result.names)} parameters"),
-        KeyNumber("In sums, or by the file", f"{sums} and {by_file}", "parameters"),
+        KeyNumber("Only in sums, or from the file", f"{sums} and {by_file}", "parameters"),
     ]
     header = ("joint", *(stage.name for stage in result.stages), "all rows", "v0")
     rows = [
@@ -143,10 +145,10 @@ def _determined(result: Identification) -> str:
     """Share of every parameter, as a coloured table per kind of owner."""
     shares = dict(zip(result.names, result.share.tolist(), strict=True))
     text = (
-        f"Share 1: the recordings alone determine the parameter ({ALONE:g} and more count). "
-        f"Share 0: the robot file alone ({BY_FILE:g} and less). "
-        "In between, only sums with other parameters are determined: compare predictions, "
-        "not single values."
+        f"Share 1 ({ALONE:g} and more): the recordings alone determine the parameter. "
+        f"Share 0 ({BY_FILE:g} and less): the robot file alone determines it. "
+        "In between, the recordings determine only sums with other parameters: compare "
+        "predictions, not single values."
     )
     tables = [
         _share_table(title, kinds, shares)

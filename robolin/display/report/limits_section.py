@@ -122,7 +122,7 @@ def _limits(reported: ReportedArm, motion: ReportedMotion, several: bool) -> lis
         return [paragraph(f"{shown_name(reported.name)}: no joint has limits.")]
     used = utilizations(reported.arm, motion)
     bars = [element("li", _bar(each)) for each in used[:_MOST_BARS]]
-    title = f"Margins{of}: where each joint is nearest to its limits"
+    title = f"Margins{of} at the row where each joint is nearest to its limits"
     numbers = PageTable(
         title, _HEADER, list(map(_cells, margins)), frozenset(_HEADER[2:]), "margins"
     )
@@ -210,7 +210,7 @@ def residual_section(arms: Sequence[ReportedArm], figures: PagePlots) -> str:
 def _residuals(
     reported: ReportedArm, motion: ReportedMotion, figures: PagePlots, several: bool
 ) -> list[Element]:
-    assert motion.residuals is not None, "only motions with measured torques come here"
+    assert motion.residuals is not None, "the motion has measured torques"
     residuals = motion.residuals
     of = f" of {shown_name(reported.name)}" if several else ""
     verdict = cell_text(residuals.verdict)
@@ -231,7 +231,7 @@ def _residuals(
 
 def _curves(motion: ReportedMotion, figures: PagePlots) -> Iterator[Element]:
     """Two plots per joint: measured torque with that of the model, and the residual."""
-    assert motion.residuals is not None, "only motions with measured torques come here"
+    assert motion.residuals is not None, "the motion has measured torques"
     measured, model = motion.values["tau_measured"], motion.values["tau"]
     for i, each in enumerate(motion.residuals.joints):
         name, unit = element("bdi", shown_name(each.joint)), each.unit

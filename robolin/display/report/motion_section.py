@@ -94,7 +94,7 @@ def refusal(name: str, error: RobolinError) -> str:
 
 
 def _motion_of(reported: ReportedArm) -> ReportedMotion:
-    assert not isinstance(reported.motion, RobolinError), "only arms with torques come here"
+    assert not isinstance(reported.motion, RobolinError), "the robot has torques"
     return reported.motion
 
 
@@ -215,7 +215,7 @@ def _conditions(arms: Sequence[ReportedArm], figures: PagePlots) -> Iterator[Ele
         return
     curves = {_label(arms, i): _motion_of(each).condition for i, each in enumerate(arms)}
     closed = any(each.arm.loops for each in arms)
-    of = "inertia of the free motions" if closed else "mass matrix"
+    of = "inertia for the motions that the constraints allow" if closed else "mass matrix"
     caption: list[Element | str] = [f"Condition number of the {of}; "]
     yield curve_figure(_motion_of(arms[0]).time, curves, caption, figures, unit="1", log=True)
 
@@ -425,6 +425,6 @@ def _matrices(model: ReportedModel) -> str:
         (shown_name(state), *map(figure_cell, map(float, row)))
         for state, row in zip(system.states, first, strict=True)
     ]
-    title = "A and B: change of each state per change of states and torques"
+    title = "A and B: rate of change of each state per unit change of the states and torques"
     matrices = table(PageTable(title, header, rows, frozenset(header[1:]), "model"))
     return markup(element("details", element("summary", "Show A and B"), matrices))

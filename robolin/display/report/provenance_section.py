@@ -99,7 +99,7 @@ def _verified(reported: ReportedArm) -> Iterator[Element]:
     yield from (paragraph(cell_text(defect), "bad") for defect in verification.defects)
     header = ("check", "verdict", "error", "bound")
     rows = list(_checks(verification))
-    title = f"Checks of {name}, nearest to their bounds first"
+    title = f"Checks of {name}, sorted by how close they are to their bounds"
     shown = table(PageTable(title, header, rows, frozenset(header[2:])))
     yield element("details", element("summary", pluralize(len(rows), "check")), shown)
 
@@ -138,7 +138,7 @@ def changes_section(first: ReportedArm, second: ReportedArm) -> str:
         parts.append(paragraph(f"{len(changes) - len(rows)} more: `robolin diff` lists them all."))
     torques = list(_torques(first, second))
     if torques:
-        title = "Torques, in the row with the largest difference of each joint"
+        title = "Torques, at the row where each joint differs most"
         numbers = frozenset(_TORQUES) - {"joint", "unit"}
         parts.append(table(PageTable(title, _TORQUES, torques, numbers, "margins")))
     return markup(*parts)

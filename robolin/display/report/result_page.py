@@ -101,7 +101,7 @@ def _differences(comparison: Comparison) -> str:
         for each in shown
     ]
     numbers = frozenset(("row", "first", "second", "change"))
-    title = "Entries that differ, each shown in the row with the largest difference"
+    title = "Entries that differ, each at the row with the largest difference"
     if shown:
         parts.append(table(PageTable(title, header, rows, numbers, "margins")))
     return markup(*parts, *map(paragraph, counts))
@@ -135,7 +135,9 @@ def _curves(results: Sequence[ReportedResult], figures: PagePlots) -> str:
     known = {name for each in results for name in each.columns}
     shown: list[Element] = [element("div", *parts, class_="plots")]
     if len(known) > MOST_FIGURES:
-        text = f"The first {len(parts)} plots; the results have {len(known)} columns."
+        text = (
+            f"Only the first {len(parts)} plots are shown; the results have {len(known)} columns."
+        )
         shown.insert(0, paragraph(text, "note"))
     return markup(*shown)
 

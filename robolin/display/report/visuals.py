@@ -70,7 +70,7 @@ class Visuals:
         count = sum(map(len, self.missing.values()))
         listed = "; ".join(f"{_named(names)} ({why})" for why, names in self.missing.items())
         noun = "mesh" if count == 1 else "meshes"
-        return f"Capsules replace {count} {noun} of the robot file: {listed}."
+        return f"Capsules are drawn instead of {count} {noun} of the robot file: {listed}."
 
     def miss(self, name: str, reason: str) -> None:
         """Record a mesh that cannot be drawn, by its base name."""

@@ -79,7 +79,7 @@ def report(
     stored = [_is_stored(each) for each in subjects]
     if any(stored):
         if not all(stored) or states is not None or close is not None:
-            hint = "name one or two stored results without states"
+            hint = "pass one or two stored results without states"
             raise UsageError("cannot combine a stored result with robots or states", hint=hint)
         page = results_page([os.fspath(each) for each in subjects if not isinstance(each, Arm)])
     else:

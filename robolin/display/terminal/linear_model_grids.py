@@ -25,8 +25,8 @@ _DOMINANT = 0.5
 # columns of an 80-column terminal that the numbers of a pole leave
 _NAMES_WIDTH = 16
 _FREQUENCY = "omega"
-_SLOW = f"{ROUNDED_ZERO} 1/s: below {UNDECIDED_RATE:g} 1/s, where rounded angles decide"
-_SLOW_DISCRETE = f"marginal: also below {UNDECIDED_RATE:g} rad/s, where rounded angles decide"
+_SLOW = f"{ROUNDED_ZERO} 1/s: below {UNDECIDED_RATE:g} 1/s, where the sign is round-off"
+_SLOW_DISCRETE = f"marginal: also below {UNDECIDED_RATE:g} rad/s, where the sign is round-off"
 # outputs and inputs in a table of responses if no joint has both
 _FEW_PAIRS = 7
 
@@ -161,7 +161,7 @@ def response_grids(array: Array, write: Formatting) -> Iterator[Grid]:
     values = np.stack([array.values[:, i, j] for i, j, _ in pairs], axis=-1)
     columns = tuple(name for _, _, name in pairs)
     own = all("/" not in name for name in columns)
-    what = f"{array.name} of each position to its own effort" if own else array.name
+    what = f"{array.name} from each effort to the position of the same joint" if own else array.name
     if array.values.dtype.kind == "c":
         frequencies = tuple(f"{x:.4g}" for x in write.result[_FREQUENCY][: write.rows.shown])
         with np.errstate(divide="ignore"):

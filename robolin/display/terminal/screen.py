@@ -284,11 +284,11 @@ def _of_pole_rows(rows: RowSummary) -> str:
     least = float(np.min(ends[0])) if ends is not None else 0.0
     if unstable:
         return (
-            f"unstable in {unstable} of {rows.total} rows, fastest pole grows with {-least:.4g} 1/s"
+            f"unstable in {unstable} of {rows.total} rows, fastest pole grows at {-least:.4g} 1/s"
         )
     if marginal:
         return f"marginal in {marginal} of {rows.total} rows, stable in the others"
-    return f"stable in all rows, slowest pole decays with {least:.4g} 1/s"
+    return f"stable in all rows, slowest pole decays at {least:.4g} 1/s"
 
 
 def _of_gains(result: Result, rows: RowSummary) -> str:

@@ -84,7 +84,7 @@ class RowSummary:
             return ""
         shown = f"{self.shown} of {self.total} rows"
         parts = [shown if self.picked else f"the first {shown}"]
-        parts += ["min and max are of all rows"] if ends else []
+        parts += ["min and max are over all rows"] if ends else []
         return "; ".join([*parts, "-o FILE keeps them all"])
 
 

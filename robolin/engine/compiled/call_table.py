@@ -161,7 +161,7 @@ def fallback_reason() -> str:
     if not all(hasattr(ctypes.pythonapi, name) for name in FUNCTIONS.values()):
         return "the interpreter does not export the required functions"
     if not (_arrays_are_as_expected() and _structures_are_as_expected()):
-        return f"arrays of NumPy {np.__version__} have another memory layout"
+        return f"arrays of NumPy {np.__version__} have a different memory layout"
     return ""
 
 

@@ -40,7 +40,10 @@ def open_npy(location: str, part: str, file: str, joints: Sequence[str]) -> Iter
         raise RobolinError("an NPY file has no parts", where=file, hint=hint)
     with open(location, "rb") as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
-            hint = "name an archive FILE.npz; write an array with numpy.save(file, array)"
+            hint = (
+                "give an archive the extension .npz; write a single array with "
+                "numpy.save(file, array)"
+            )
             raise RobolinError("not an NPY file", where=file, hint=hint)
         try:
             # mapped: memory use does not depend on the number of rows
@@ -64,7 +67,9 @@ def _arrays(values: npt.NDArray[Any], file: str) -> list[StoredArray]:
     if not len(values.shape) or not all(
         each.is_numeric and len(each.shape) in (1, 2) for each in arrays
     ):
-        message = f"must be an array of numbers with rows, got {values.dtype} {values.shape}"
+        message = (
+            f"must be a numeric array with at least one axis, got {values.dtype} {values.shape}"
+        )
         raise RobolinError(message, where=file, hint=_HINT)
     if not (len(values) and arrays):
         raise RobolinError("no rows", where=file, hint=_HINT)

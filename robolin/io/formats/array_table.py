@@ -162,7 +162,7 @@ def arrays_table(
         supports_slicing=True,
         is_integer=lambda i: is_vector(i) and columns[i][0].dtype.kind in "iu",
         datetime_unit=lambda i: columns[i][0].unit,
-        notes=(f"arrays without rows are ignored: {quote_list(unused)}",) if unused else (),
+        notes=(f"arrays without a row axis are ignored: {quote_list(unused)}",) if unused else (),
     )
 
 

@@ -174,12 +174,12 @@ class _JointStates:
 
     def notes(self) -> Iterator[str]:
         """Notes about assumptions and ignored messages."""
-        yield f"rows are the messages of '{self._topic.name}'"
+        yield f"each row is a message of topic '{self._topic.name}'"
         if self._by_bag:
             yield "messages have no time stamp; the recording time is used"
         if self._ignored:
             names = quote_list(sorted({joint for joints in self._ignored for joint in joints}))
-            yield f"messages of other joints are ignored: {names}"
+            yield f"messages that contain only other joints are ignored: {names}"
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """The messages in blocks of rows."""
@@ -234,13 +234,13 @@ class _JointStates:
         if missing or set(kind.numbers) != set(self._first.numbers):
             what = f"lacks {quote_list(missing)}" if missing else "has different quantities"
             message = f"message {what}, unlike the first message"
-            hint = "record a topic whose messages all have the same joints"
+            hint = "record a topic in which all messages have the same joints"
             raise RobolinError(message, where=where, hint=hint)
         self._kinds.add((kind.joints, kind.constant))
         if len(self._kinds) > _MOST_KINDS:
-            hint = "keep names and order of the joints the same in all messages"
+            hint = "use the same joint names in the same order in all messages"
             raise RobolinError(
-                "joints or quantities change too often between messages", where=where, hint=hint
+                "the joints or quantities in the messages change too often", where=where, hint=hint
             )
         return kind
 
@@ -344,7 +344,7 @@ def joint_trajectory_table(
         most_rows=lambda: len(points.time),
         digest=digest,
         is_integer=lambda i: i == 0,
-        notes=(f"rows are the points of the trajectory in '{topic.name}'",),
+        notes=(f"each row is a point of the trajectory in '{topic.name}'",),
         time_unit="ns",
     )
 

@@ -220,7 +220,7 @@ class CsvText:
                     break
             else:
                 if self._ends_with_last and rows != request.stop:
-                    raise self._misplaced(f"the end of row {request.stop} has moved")
+                    raise self._misplaced(f"row {request.stop} does not end at its planned byte")
             if self._source.known is None:
                 # the whole file is hashed, including rows that were not requested
                 for _ in further:

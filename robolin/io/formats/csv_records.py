@@ -212,7 +212,7 @@ def _cut_off(
     times = {*request.integers, *request.exact}
     complete = {i for i in times if i < len(cells) - 1}
     if not request.allow_nan or not complete.issuperset(request.integers):
-        message = f"the last line is cut off: {problems[0][0]}"
+        message = f"the last line is incomplete: {problems[0][0]}"
         return [(message, "remove the line, or skip it with --on-bad-row nan")]
     for position, i in enumerate(request.indices):
         if i not in complete:
@@ -262,8 +262,8 @@ def _cell_problem(cell: str, column: str, what: str = "a finite number") -> str:
 
 def _mixed(cell: str, column: str) -> str:
     return (
-        f"'{cell.strip()}' in column '{column}' would be rounded: other rows have no 64-bit "
-        "integers"
+        f"'{cell.strip()}' in column '{column}' would be rounded, because other rows are not "
+        "64-bit integers"
     )
 
 

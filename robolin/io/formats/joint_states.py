@@ -100,7 +100,7 @@ class _Cursor:
         begin = self.at
         self.at += 8 * size
         if self.at > len(self.data):
-            raise ValueError("an array exceeds the message")
+            raise ValueError("an array is longer than the message")
         return size, begin
 
     def _pass(self, size: int) -> None:

@@ -232,7 +232,7 @@ def feature_names(folder: Path, file: str) -> dict[str, list[str]]:
     except (ValueError, RecursionError):
         info = None
     if not matches(info, {"features": {str: dict}}):
-        hint = "the file needs 'features', each with 'names'"
+        hint = "the file must contain 'features', each with 'names'"
         raise RobolinError("meta/info.json is invalid", where=file, hint=hint)
     return {
         name: _lerobot_names_listed(each.get("names")) for name, each in info["features"].items()

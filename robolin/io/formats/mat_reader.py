@@ -109,7 +109,7 @@ class _Bytes:
             kind, size = kind & 0xFFFF, kind >> 16
             begin, following = at + 4, at + _TAG
             if size > 4:
-                raise _DamagedError("a small element is too large")
+                raise _DamagedError("an element of the small data format is too large")
         if kind == _COMPRESSED:
             following = begin + size
         if begin + size > end:
@@ -166,7 +166,7 @@ class MatFile:
         self._file, self._opened = file, opened
         order = {b"IM": "<", b"MI": ">"}.get(bytes(content[126:128]))
         if order is None:
-            raise _DamagedError("the mark of the byte order is missing")
+            raise _DamagedError("the byte-order mark is missing")
         self._bytes, self._size, self._found = _Bytes(content, order), len(content), 0
 
     def arrays(self) -> Iterator[StoredArray]:

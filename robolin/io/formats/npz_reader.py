@@ -321,7 +321,7 @@ def members(archive: zipfile.ZipFile, *, skip_objects: bool = False) -> dict[str
 def _require_plausible(info: zipfile.ZipInfo) -> None:
     """Reject another compression than NumPy's, and impossible compression ratios."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("the compression method is not one that NumPy uses")
+        raise ValueError("NumPy does not use this compression method")
     ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _LARGEST_DEFLATE_RATIO
     if info.file_size > ratio * info.compress_size + (1 << 16):
         raise ValueError("a member declares an impossible size")
@@ -345,7 +345,7 @@ def archive_errors(file: str) -> Iterator[None]:
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
-        raise ValueError("the format version is only for structured arrays")
+        raise ValueError("this format version is only for structured arrays")
     shape, fortran_order, dtype = _HEADERS[version](stream)
     return shape, fortran_order, dtype
 

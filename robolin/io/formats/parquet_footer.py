@@ -50,7 +50,7 @@ def read_footer(stream: BinaryIO) -> ThriftFields:
     length = int.from_bytes(tail[:4], "little")
     start = size - _TAIL - length
     if tail[4:] != _MAGIC or start < len(_MAGIC) or length > _LONGEST_FOOTER:
-        raise FooterError("the file does not end as a Parquet file")
+        raise FooterError("the file does not have the end of a Parquet file")
     stream.seek(start)
     return _parsed(stream.read(length))
 
@@ -112,7 +112,7 @@ def require_pages(stream: BinaryIO, chunks: Iterable[ColumnChunk]) -> None:
 def _item(fields: Any, number: int, kind: type[T]) -> T:
     value = fields.get(number) if isinstance(fields, dict) else None
     if not isinstance(value, kind):
-        raise FooterError(f"field {number} is missing or of another type")
+        raise FooterError(f"field {number} is missing or has another type")
     return value
 
 

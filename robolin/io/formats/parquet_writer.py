@@ -81,7 +81,7 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
             _require_room(stream)
             raise FileError(f"could not write: {error}", where=str(path)) from error
     offset = checksum_offset(stream)
-    assert offset is not None, "the checksum has an offset"
+    assert offset is not None, "the offset of the checksum is known"
     stream.seek(offset)
     stream.write(checksum_excluding(stream, offset))
 

@@ -183,7 +183,7 @@ def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:
     Only the exact form that robolin writes is parsed, so that nothing is evaluated.
     """
     if stream.read(len(_MAGIC)) != _MAGIC:
-        raise ValueError("the array does not have version 1 of the NPY format")
+        raise ValueError("the array is not in version 1 of the NPY format")
     (length,) = struct.unpack("<H", stream.read(2))
     match = _HEADER.fullmatch(stream.read(length).decode("latin-1").rstrip())
     if match is None:

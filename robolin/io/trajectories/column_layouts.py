@@ -71,7 +71,7 @@ def listed_columns(
         note = f"joints are named by '{naming[min(naming)]}' …"
     else:
         order = dict(enumerate(joints))
-        note = "columns are numbered; order of the joints"
+        note = "columns are numbered; joint order"
     renamed = {
         entries[i]: column_name(_SHORT[word], joint)
         for (_, word), entries in _useful(lists, prefix, order, named=bool(naming))
@@ -137,7 +137,10 @@ def _unreadable(naming: str, column: str, where: str) -> RobolinError:
         f"map one joint with --columns 'JOINT/position={column}', or all joints in the "
         f"robot's order with --columns 'position={pattern}'"
     )
-    message = f"column '{naming}' names the joint of '{column}', but may differ between rows"
+    message = (
+        f"column '{naming}' contains the joint name of '{column}', and this name may change "
+        "between rows"
+    )
     return RobolinError(message, where=where, hint=hint)
 
 
@@ -166,7 +169,10 @@ def names_without_case(
     if not changed or len(set(names)) != len(set(columns)):
         return columns, []
     first = changed[0]
-    note = f"the case of joint names is ignored: '{columns[first]}' is '{names[first]}'"
+    note = (
+        f"upper and lower case of joint names is ignored: '{columns[first]}' is read as "
+        f"'{names[first]}'"
+    )
     return names, [note]
 
 
@@ -181,7 +187,9 @@ def detect_layout(
     prefixes = list(dict.fromkeys(_prefixes(columns, selected)))
     if len(prefixes) > 1:
         hint = f"choose one: --columns position={prefixes[0]}{{joint}}/position"
-        message = f"positions occur several times, with the prefixes {quote_list(prefixes)}"
+        message = (
+            f"several sets of columns contain positions, with the prefixes {quote_list(prefixes)}"
+        )
         raise RobolinError(message, where=where, hint=hint)
     if prefixes:
         (prefix,) = prefixes
@@ -292,7 +300,7 @@ def behind_a_prefix(
         return None
     missing = listed_names([f"{prefix}{name}" for name in absent])
     hint = _rules_behind(prefix, quantity, names, absent[0], unused)
-    message = f"columns with the prefix '{prefix}' lack {missing}"
+    message = f"the columns with the prefix '{prefix}' do not include {missing}"
     return RobolinError(message, where=where, hint=hint)
 
 
@@ -372,7 +380,7 @@ def _column_styles(quantity: str, unused: Sequence[str], count: int) -> str:
     if unused and all(map(str.isdecimal, unused)):
         first, word = min(map(int, unused)), COLUMN_WORDS[quantity]
         example = f"--columns {word}={first}:{first + count}"
-        return f"the file has no header: name the columns by index from 0, such as {example}"
+        return f"the file has no header: select columns by index, counted from 0, such as {example}"
     styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
     known = f"name columns {styles}, or number them {quantity}1 … or {quantity}[0] …"
     hint = f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"

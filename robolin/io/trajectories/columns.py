@@ -175,7 +175,7 @@ def _ambiguous(
 def _out_of_range(column: str, numbered: re.Match[str], n: int, where: str) -> RobolinError:
     name = numbered[1]
     return RobolinError(
-        f"column '{column}' exceeds the number of joints, {n}",
+        f"column '{column}' has no matching joint: the robot has {n} joints",
         where=where,
         hint=f"number columns from {name}1 to {name}{n}, or from {name}[0] to {name}[{n - 1}]",
     )
@@ -244,7 +244,7 @@ def _notes(
     ]
     read = [columns[i] for group in indices.values() for i in group if i is not None]
     if any(_NUMBERED.fullmatch(column) for column in read):
-        notes.append(f"columns are numbered; order of the joints: {', '.join(joints)}")
+        notes.append(f"columns are numbered; joint order: {', '.join(joints)}")
     if absent:
         notes.append(f"missing columns are set to 0: {listed_names(absent)}")
     if unused:
@@ -333,7 +333,7 @@ def canonical_columns(
                 by_name = columns_of_rule(text, columns, joints, selected, where)
                 add_columns(renamed, text, by_name)
     elif renamed := zero_based_columns(columns, joints):
-        notes.append(f"columns are numbered from 0; order of the joints: {', '.join(joints)}")
+        notes.append(f"columns are numbered from 0; joint order: {', '.join(joints)}")
     elif not any_native(columns, joints, selected):
         columns, note = names_without_case(columns, joints)
         notes += note
@@ -368,7 +368,7 @@ def _with_currents(
             raise UsageError("currents require torque constants", where="--columns", hint=hint)
         return list(names)
     if not (typed or currents):
-        hint = f"name the columns of currents, for example --columns {CURRENT}=PATTERN"
+        hint = f"name the columns that contain currents, for example --columns {CURRENT}=PATTERN"
         raise UsageError("no column has currents", where="--torque-constants", hint=hint)
     if typed and any(quantity_of(text) == COLUMN_WORDS["tau"] for text in rules.columns):
         hint = "keep the currents or the efforts"

@@ -386,7 +386,7 @@ class JumpCheck:
             row, joint = (int(i) for i in np.argwhere(jumps)[0])
             message = (
                 f"joint '{self._joints[joint]}' jumps from {rows[row, joint]:.4g} to "
-                f"{rows[row + 1, joint]:.4g} rad, more than half a rotation"
+                f"{rows[row + 1, joint]:.4g} rad, by more than half a revolution"
             )
             hint = "unwrap the angles at ±pi: numpy.unwrap(angles)"
             number = row + 1 - (len(rows) - len(q))

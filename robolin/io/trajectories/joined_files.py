@@ -63,8 +63,12 @@ def open_joined(
         for path, table in zip(paths, tables, strict=True):
             time = time_index(table)
             if by == _TIME and time is None:
-                hint = "name the time column with --time COLUMN, or join rows with --join row"
-                raise RobolinError("rows joined by time require a time", where=path, hint=hint)
+                hint = (
+                    "name the time column with --time COLUMN, or join by row number with --join row"
+                )
+                raise RobolinError(
+                    "joining rows by time requires a time column", where=path, hint=hint
+                )
             # the time of the first file is that of the recording
             hidden = {time} if files and not table.numbered else set()
             columns = tuple(i for i in range(len(table.names)) if i not in hidden)

@@ -128,7 +128,7 @@ def _require_no_folder(location: str, file: str) -> None:
 
 def _require_text_without_header(form: str, header: bool, file: str) -> None:
     if not (header or FORMATS[form].text):
-        message = f"--no-header is for text, but .{form} files have names"
+        message = f"--no-header is only for text files; .{form} files contain column names"
         raise UsageError(message, where=file, hint="remove --no-header")
 
 
@@ -261,7 +261,7 @@ def require_units(rules: ReadOptions, where: str) -> None:
     """Reject a dataset without a known angle unit, unless an option states it."""
     if not (rules.degrees or rules.radians):
         message = "the unit of the angles is unknown"
-        hint = "add --degrees or --radians; convert normalized values back first"
+        hint = "add --degrees or --radians; convert normalized values to angles first"
         raise UsageError(message, where=where, hint=hint)
 
 
@@ -367,7 +367,7 @@ class _Zstandard(io.RawIOBase):
         # small steps, because they may expand to much data
         packed = self._packed or self._file.read(_PACKED_AT_ONCE)
         if not packed and self._current is not None:
-            raise EOFError("the file ends within a frame")
+            raise EOFError("the file ends inside a compressed frame")
         if not packed:
             return False
         current = self._current or self._frame()

@@ -123,14 +123,17 @@ def columns_in_range(
     flag = f"--columns={text}"
     if stop - first != len(joints):
         hint = (
-            f"columns count from 0, and the end is excluded: {word}={first}:{first + len(joints)} "
-            f"for {', '.join(joints)}"
+            "columns are counted from 0, and a range excludes its end: "
+            f"{word}={first}:{first + len(joints)} selects {', '.join(joints)}"
         )
-        message = f"must have one column per joint, {len(joints)}, got {max(stop - first, 0)}"
+        message = (
+            f"must select one column for each of the {len(joints)} joints, got "
+            f"{max(stop - first, 0)}"
+        )
         raise UsageError(message, where=flag, hint=hint)
     if stop > len(columns):
         hint = f"the last range of the file is {max(len(columns) - len(joints), 0)}:{len(columns)}"
-        message = f"{flag} exceeds the {pluralize(len(columns), 'column')} of the file"
+        message = f"{flag} is beyond the {pluralize(len(columns), 'column')} of the file"
         raise RobolinError(message, where=where, hint=hint)
     return {
         first + i: column_name(_WORDS[word], joint)
@@ -241,9 +244,9 @@ def chosen_rows(choice: RowSlice, block: TableBlock, row: int) -> TableBlock:
 def no_row(choice: RowSlice, file: str) -> RobolinError:
     """The error for a recording without any of the selected rows."""
     if choice == ALL_ROWS:
-        return RobolinError("no row after the header", where=file)
+        return RobolinError("the file has no rows after the header", where=file)
     hint = "choose other rows with --rows and --stride; the first row is 0"
-    return RobolinError("none of the selected rows exists", where=file, hint=hint)
+    return RobolinError("the file has none of the selected rows", where=file, hint=hint)
 
 
 def parse_sample_time(text: str) -> float:

@@ -72,7 +72,7 @@ links:
 def test_failures() -> None:
     """A goal out of reach names the remaining error; invalid starts name the joint."""
     arm = robolin.load("two-link")
-    with pytest.raises(robolin.RobolinError, match=r"'tip' does not reach.*ends 500 mm off"):
+    with pytest.raises(robolin.RobolinError, match=r"'tip' does not reach.*ends 500 mm away"):
         robolin.ik(arm, robolin.PoseGoal("tip", [2.5, 0.0, 0.0]))
     with pytest.raises(robolin.RobolinError, match="'panda_joint4' starts at 0, outside"):
         robolin.ik(robolin.load("panda"), robolin.PoseGoal("panda_hand_tcp", [0.5, 0, 0.3]), q=0.0)
@@ -111,5 +111,5 @@ def test_command() -> None:
     np.testing.assert_array_equal(ran.numbers[0], [*found.q, found.position_error])
     failed = run("ik", "two-link", "--goal", "tip=9,0,0")
     assert failed.code == 3
-    assert "7000 mm off" in failed.err
+    assert "7000 mm away" in failed.err
     assert "X,Y,Z" in run("ik", "two-link", "--goal", "tip=9,0").err

@@ -166,7 +166,7 @@ def test_failures() -> None:
         (
             (panda, robolin.PoseGoal("panda_hand_tcp", [2.0, 0.0, 0.0])),
             {"q": home},
-            r"does not reach the goal: .* mm off",
+            r"does not reach the goal: .* mm away",
         ),
     ]
     for arguments, options, message in cases:
@@ -186,8 +186,12 @@ def test_too_few_iterations_name_what_is_missing() -> None:
     """The error has the goal or the limit that the motion misses, and more iterations reach it."""
     arm = robolin.load("two-link")
     for options, message in (
-        ({}, r"not converged in 1 iteration: the motion misses the goal, \S+ rad"),
-        ({"max_effort": [20.0, 6.0]}, r"misses the effort limit of joint '\w+', exceeded by"),
+        ({}, r"not converged in 1 iteration: the motion does not meet the goal, \S+ rad"),
+        (
+            {"max_effort": [20.0, 6.0]},
+            r"does not meet the effort limit of joint '\w+', exceeded "
+            r"by",
+        ),
     ):
         with pytest.raises(robolin.RobolinError, match=message) as caught:
             robolin.optimize(arm, [1.0, -0.5], duration=1.0, dt=0.05, iterations=1, **options)

@@ -179,9 +179,10 @@ def test_regulators_that_cannot_be_simulated_are_rejected() -> None:
     """Gains of several models, and of states that contain torques, are rejected."""
     model = robolin.state_space(ARM, 0.0)
     for method in ("foh", "tustin"):
-        with pytest.raises(robolin.UsageError, match=f"by {method} has different states"):
+        with pytest.raises(robolin.UsageError, match=f"by {method} differ from"):
             robolin.lqr(model.discretize(0.01, method)).feedback()
-    with pytest.raises(robolin.UsageError, match=r"the regulator is a batch of \(2,\)"):
+    message = r"must be a single regulator, got a batch of \(2,\)"
+    with pytest.raises(robolin.UsageError, match=message):
         robolin.lqr(robolin.state_space(ARM, np.zeros((2, 2)))).feedback()
     held = robolin.lqr(model.discretize(0.01)).feedback()
     with pytest.raises(

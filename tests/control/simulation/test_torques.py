@@ -161,7 +161,7 @@ WRONG = {
         "rtol: rk4 has fixed steps and no tolerance",
     ),
     "integrator": ({"integrator": "heun"}, "integrator: unknown integrator 'heun'"),
-    "rows": ({"rows": 5}, "rows: rk4 stores steps, not a number of rows"),
+    "rows": ({"rows": 5}, "rows: rk4 has fixed steps, so the number of rows cannot be set"),
     "rows and dt": ({"rows": 5, "rtol": 1e-6}, "rows: dt and rows cannot be combined"),
     "every": ({"every": 0}, "every: must be an integer ≥ 1, got 0"),
     "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every: applies to fixed steps only"),

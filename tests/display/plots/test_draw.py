@@ -239,7 +239,7 @@ def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
     (tmp_path / "far.yaml").write_text(text.replace("[0, 1, 0]", "[0, 9, 0]"), "utf-8")
     ran = command("plot", tmp_path / "far.yaml", "-o", tmp_path / "x.svg")
     assert ran.code == robolin.RobolinError.exit_code
-    assert "cannot be closed from this position: the violation is" in ran.err
+    assert "cannot be closed from this position: the constraint violation is" in ran.err
     assert "plot x.npz" in ran.err
     assert not (tmp_path / "x.svg").exists()
 

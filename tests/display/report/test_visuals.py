@@ -79,7 +79,9 @@ def test_a_link_without_its_mesh_is_a_capsule(package: Path) -> None:
     file = robot(package / "urdf", mesh("../meshes/cube.stl"), mesh("gone/arm.stl"))
     visuals = robot_visuals(robolin.load(file))
     assert [part["link"] for part in visuals.parts] == [0, 1]
-    assert visuals.note == "Capsules replace 1 mesh of the robot file: arm.stl (not found)."
+    assert visuals.note == (
+        "Capsules are drawn instead of 1 mesh of the robot file: arm.stl (not found)."
+    )
     page = report_page([report_arm(robolin.load(file), States())])
     assert visuals.note in page
     assert str(package.parent) not in page

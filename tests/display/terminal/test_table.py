@@ -219,7 +219,7 @@ def test_a_batch_shows_its_first_rows_and_counts_the_rest():
     vector = Array("tau", np.ones((500, 2)), (names(2),), "N·m", "effort")
     square = Array("mass_matrix", np.ones((500, 2, 2)), (names(2), names(2)), "kg")
     text = render_table(result_of(vector, square, time=np.arange(500) * 0.01), 80, False)
-    assert "the first 10 of 500 rows; min and max are of all rows; -o FILE keeps them all" in text
+    assert "the first 10 of 500 rows; min and max are over all rows; -o FILE keeps them all" in text
     assert "time [s]" in text
     assert "mass_matrix [kg], row 1 of 500" in text
     assert len(text.splitlines()) < 40
@@ -422,7 +422,7 @@ def pole_rows(growing: int) -> Result:
 def test_the_verdict_about_a_trajectory_counts_rows():
     """Poles of many rows begin with their stability; each row has its least stable pole."""
     text = render_table(pole_rows(2), 80, False, height=24)
-    assert text.startswith("two: unstable in 2 of 3 rows of m.csv, fastest pole grows with 5 1/s\n")
+    assert text.startswith("two: unstable in 2 of 3 rows of m.csv, fastest pole grows at 5 1/s\n")
     rows = [line.split()[1:6] for line in text.splitlines()[3:6]]
     assert rows == [
         ["1", "of", "4", "unstable", "5.000"],
@@ -430,7 +430,7 @@ def test_the_verdict_about_a_trajectory_counts_rows():
         ["0", "of", "4", "stable", "-1.000"],
     ]
     stable = render_table(pole_rows(0), 80, False, height=24)
-    assert stable.startswith("two: stable in all rows of m.csv, slowest pole decays with 1 1/s\n")
+    assert stable.startswith("two: stable in all rows of m.csv, slowest pole decays at 1 1/s\n")
 
 
 def test_responses_are_tables_over_time_and_frequency():
@@ -439,7 +439,9 @@ def test_responses_are_tables_over_time_and_frequency():
     values = np.arange(1.0, 19.0).reshape(3, 3, 2)
     step = Array("step_response", values, labels, "rad or rad/s per N·m")
     lines = render_table(result_of(step, time=np.arange(3.0)), 80, False, height=24).splitlines()
-    assert lines[2] == "step_response of each position to its own effort [rad per N·m]"
+    assert lines[2] == (
+        "step_response from each effort to the position of the same joint [rad per N·m]"
+    )
     assert [line.split() for line in lines[4:7]] == [
         ["0", "1.000", "4.000"],
         ["1", "7.000", "10.00"],
@@ -476,7 +478,7 @@ def test_a_small_screen_shows_fewer_rows_and_both_extremes():
         *("0", "4.99", "min", "max")
     ]
     shown = first.index("min") - first.index("0")
-    assert f"{shown} of 500 rows; min and max are of all rows" in "\n".join(lines)
+    assert f"{shown} of 500 rows; min and max are over all rows" in "\n".join(lines)
 
 
 def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
@@ -490,7 +492,7 @@ def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
 
     text = render_table(result, 80, False, height=24)
     assert text.startswith("ur5: 1 of 12 poles unstable, fastest grows at 5.201 1/s; 10 marginal")
-    assert "~0 1/s: below 0.0001 1/s, where rounded angles decide" in text
+    assert "~0 1/s: below 0.0001 1/s, where the sign is round-off" in text
     # the note of a pipe has the same numbers and the rule
     note = next(text for text in notes if "poles" in text)
     assert note.startswith("1 of 12 poles is unstable; 10 marginal, ")

@@ -202,11 +202,11 @@ REFUSED = {
     ),
     "the model is not stabilizable:": (
         lambda arm: robolin.close(arm, [0.1, 0, 0], hold=["drive", "knee"]),
-        "loop 'pin' cannot be closed from this position: the violation is 0.115 m",
+        "loop 'pin' cannot be closed from this position: the constraint violation is 0.115 m",
     ),
     "held velocities": (
         lambda arm: robolin.close(arm, 0.0, [1.0, 1, 0], hold=["drive", "knee"]),
-        "loop 'pin' cannot stay closed at these velocities: the violation is 1.6 m/s",
+        "loop 'pin' cannot stay closed at these velocities: the constraint violation is 1.6 m/s",
     ),
     "unknown joint": (
         lambda arm: robolin.close(arm, 0.0, hold="drve"),

@@ -295,12 +295,13 @@ def test_motion_that_meets_no_inertia_is_refused() -> None:
     light = [replace(link, inertia=Inertia()) for link in arm.links_tip_to_base]
     for method in METHODS:
         with pytest.raises(
-            robolin.RobolinError, match="five-bar: the constraints leave a motion without inertia"
+            robolin.RobolinError,
+            match="five-bar: the constraints allow a motion that has no inertia",
         ) as caught:
             robolin.loop_forces(
                 replace(arm, links_tip_to_base=tuple(light)), 0.0, loop_method=method
             )
-        assert "give the links mass or the joints armature" in caught.value.hint
+        assert "add mass to the links, or armature to the joints" in caught.value.hint
 
 
 def on_a_swivel(arm: robolin.Arm) -> robolin.Arm:
@@ -321,7 +322,8 @@ def test_motion_with_round_off_as_inertia_is_rejected(method: str) -> None:
     for q in true.q:
         state = np.array([0.7, q[0] - 0.7, *q[1:]])
         with pytest.raises(
-            robolin.RobolinError, match="four-bar: the constraints leave a motion without inertia"
+            robolin.RobolinError,
+            match="four-bar: the constraints allow a motion that has no inertia",
         ):
             robolin.loop_forces(arm, state, loop_method=method)
     moved = robolin.forward(pinned, true.q)

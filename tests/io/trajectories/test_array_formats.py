@@ -103,7 +103,7 @@ def test_arrays_that_are_too_wide():
     image = np.zeros((ROWS, 10_001), dtype=np.int8)
     ran = run(mat("wide.mat", {"time": TIME, "q": Q, "image": image}, do_compression=True))
     assert ran.code == 0, ran.err
-    assert "arrays without rows are ignored: 'image'" in ran.err
+    assert "arrays without a row axis are ignored: 'image'" in ran.err
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "compressed"])

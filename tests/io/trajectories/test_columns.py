@@ -49,7 +49,7 @@ def test_names_with_separators_are_matched_completely():
 def test_numbered_columns_print_the_joint_order_back():
     """Numbered columns do not name joints, so a note states the assumed order."""
     (note,) = match(["q1", "q2"], ARM, ["q"]).notes
-    assert note.endswith("order of the joints: shoulder, elbow")
+    assert note.endswith("joint order: shoulder, elbow")
     assert match(["q_shoulder", "q_elbow"], ARM, ["q"]).notes == ()
 
 
@@ -117,13 +117,13 @@ BAD = [
     (
         "counted from q0",
         ["q0", "q1"],
-        r"motion\.csv: column 'q0' exceeds the number of joints, 2",
+        r"motion\.csv: column 'q0' has no matching joint: the robot has 2 joints",
         "number columns from q1 to q2, or from q[0] to q[1]",
     ),
     (
         "another arm",
         ["q1", "q2", "q3"],
-        r"motion\.csv: column 'q3' exceeds the number of joints, 2",
+        r"motion\.csv: column 'q3' has no matching joint: the robot has 2 joints",
         "from q1 to q2",
     ),
     (
@@ -141,7 +141,7 @@ BAD = [
     (
         "brackets from one",
         ["q[1]", "q[2]"],
-        "'q\\[2\\]' exceeds the number of joints",
+        "'q\\[2\\]' has no matching joint",
         "from q1 to q2",
     ),
 ]
@@ -174,7 +174,7 @@ def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> 
     columns = [f"left/{joint}/position" for joint in ("base", "shoulder", last)]
     with pytest.raises(RobolinError) as caught:
         match(columns, joints, ["q"], where="motion.csv")
-    message = "columns with the prefix 'left/' lack 'left/elbow/position'"
+    message = "the columns with the prefix 'left/' do not include 'left/elbow/position'"
     assert caught.value.message == message
     assert hint in caught.value.hint
     assert "--columns 'position=left/{joint}/position'" in caught.value.hint

@@ -101,7 +101,7 @@ BAD_CSV = [
     ("blank file", "\n\n", "m.csv", "the file is empty"),
     ("no header", "0,1,2\n1,2,3\n", "m.csv:1", "header with column names is missing"),
     ("blank first line", "\nq1,q2\n1,2\n", "m.csv:1", "header with column names is missing"),
-    ("no rows", HEADER, "m.csv", "no row after the header"),
+    ("no rows", HEADER, "m.csv", "the file has no rows after the header"),
     ("text", HEADER + "0,1,2\n1,two,3\n", "m.csv:3", "'two' in column 'q1' is not a finite number"),
     ("an empty cell", HEADER + "0,1,\n", "m.csv:2", "column 'q2' has an empty cell"),
     ("a blank cell", HEADER + "0,1,  \n", "m.csv:2", "column 'q2' has an empty cell"),
@@ -189,7 +189,7 @@ def test_npz_without_names_is_taken_in_order_and_says_so(tmp_path):
     save_npz(tmp_path / "m.npz", q=[[1, 2]], qd=[[3.0, 4.0]], time=[0])
     read = read_trajectory(tmp_path / "m.npz", ARM, ["q"], ["qd"])
     assert (read.q.tolist(), read.qd.tolist()) == ([[1, 2]], [[3, 4]])
-    assert "columns are numbered; order of the joints: shoulder, elbow" in read.notes[0]
+    assert "columns are numbered; joint order: shoulder, elbow" in read.notes[0]
 
 
 VECTORS = {
@@ -273,7 +273,7 @@ BAD_NPZ = [
         "the column 'elbow/position' occurs more than once",
     ),
     ("no q", {"tau": [[1.0, 2.0]]}, "'shoulder/position', 'elbow/position' are missing"),
-    ("no rows", {"q": np.zeros((0, 2))}, "no row after the header"),
+    ("no rows", {"q": np.zeros((0, 2))}, "the file has no rows after the header"),
 ]
 
 
