@@ -76,7 +76,7 @@ def all_cores(figures: Figures) -> Lines:
     """Speedup with more cores, and Pinocchio's own batch function."""
     header = (
         "arm, command", "states", "one core, µs/state", "all cores, µs/state",
-        "one core / all cores", "Pinocchio batch / robolin, all cores each",
+        "one core / all cores", "Pinocchio batch / robolin, both on all cores",
     )  # fmt: skip
     return rows_of(header, _all_cores_rows(figures["verbs"]))
 
@@ -329,7 +329,7 @@ def motions(figures: Figures) -> Lines:
     ]
     parts = [(f"{name} of 100 knots", number(us)) for name, us in part["iteration"].items()]
     limited = (
-        "effort limits of the file",
+        "effort limits from the robot file",
         "ms of a call",
         "iterations",
         "beyond the limit",
@@ -421,7 +421,7 @@ def checking(figures: Figures) -> Lines:
         for form, entry in part["formats"].items()
     ]
     suite = part["suite"]
-    name = f"suite of {suite['states']} states over {suite['arms']} arms"
+    name = f"suite of {suite['states']} states on {suite['arms']} arms"
     return rows_of(header, [*cells, (name, "–", with_spread(suite["check"], " s"), "–", "–")])
 
 
@@ -452,7 +452,7 @@ def reports(figures: Figures) -> Lines:
         ("size", f"{part['page bytes'] / 1e3:,.0f} kB"),
         ("size relative to 150 kB + 5.3 bytes per number", f"{part['of budget']:.0%}"),
         ("interactive after opening", with_spread(part.get("interactive"), " s")),
-        ("new time shown after moving the slider", with_spread(part.get("instant"), " s")),
+        ("delay after moving the time slider", with_spread(part.get("instant"), " s")),
     ]
     return rows_of((f"{part['rows']:,} rows of a Panda", "report"), cells)
 
