@@ -386,8 +386,7 @@ class InverseDynamics(torch.nn.Module):
         motion = _checked(self._arm, values)
         if any(tensor.requires_grad for tensor in motion):
             raise UsageError(
-                "robolin.torch.InverseDynamics: only gradients with respect to its parameters are "
-                "available",
+                "robolin.torch.InverseDynamics: only its parameters have gradients",
                 hint="detach the motion, or use robolin.torch.function(arm, 'inverse')",
             )
         linear = regressor(self._arm, *_numpy(torch.broadcast_tensors(*motion)))

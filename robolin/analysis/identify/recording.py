@@ -213,9 +213,7 @@ def checked_recording(recording: Recording, n: int) -> Recording:
     for name, values in arrays.items():
         if values is not None and values.shape != (len(time), n):
             message = f"{name} must have shape ({len(time)}, {n}), got {values.shape}"
-            raise RobolinError(
-                message, where=recording.name, hint="every row needs its own time stamp"
-            )
+            raise RobolinError(message, where=recording.name, hint="use one row per time stamp")
     return replace(recording, time=time, **arrays)
 
 

@@ -410,9 +410,8 @@ def _no_improvement(result: Identification, written: bool) -> RobolinError:
     else:
         hint = f"add --what {best.name}"
     kept = "no robot file is written" if written else "nothing is written"
-    return RobolinError(
-        f"the error on held-out rows does not decrease: {errors}; {kept}", hint=hint
-    )
+    message = f"the error on held-out rows does not decrease: {errors}; {kept}"
+    return RobolinError(message, hint=hint)
 
 
 def _write(contents: Mapping[str, bytes]) -> None:
