@@ -248,13 +248,18 @@ def test_included_urdf_on_the_world(tmp_path: Path) -> None:
     "text,message",
     [
         ("<mujoco/>", "the root element is <mujoco>"),
-        ('<robot name="r"><xacro:include/></robot>', "xacro, not URDF"),
+        ('<robot name="r"><xacro:include/></robot>', "unexpanded xacro"),
         (
             '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="floating">'
             '<parent link="a"/><child link="b"/></joint></robot>',
             "joint 'j' of type 'floating' is not supported",
         ),
         ('<robot name="r"><link name="a"/><joint/></robot>', "a joint has no name"),
+        (
+            '<robot name="r"><link name="a"><inertial><mass value="1"/></inertial><inertial>'
+            '<mass value="2"/></inertial></link></robot>',
+            "a second, different <inertial>",
+        ),
     ],
 )
 def test_included_files_that_are_not_read(tmp_path: Path, text: str, message: str) -> None:

@@ -304,6 +304,32 @@ def _matrix(path: str) -> list[str]:
     return ["mass-matrix", path, "--format", "csv"]
 
 
+_ROOM = """<sdf version="1.9"><world name="w">
+<include><uri>{}</uri><name>arm</name></include></world></sdf>"""
+
+
+def _in_a_room(path: str) -> list[str]:
+    """Include a URDF file in a world."""
+    room = Path(path).with_suffix(".sdf")
+    room.write_text(_ROOM.format(Path(path).name))
+    return _matrix(str(room))
+
+
+def room_checked(path: str, out: str) -> None:
+    """The mass matrix in the world is that of the URDF file, which has no armature."""
+    arm_checked(path, out)
+    arms = [robolin.load(each) for each in (path, str(Path(path).with_suffix(".sdf")))]
+    assert arms[0].joint_names == arms[1].joint_names
+    if any(link.joint.armature for link in arms[0].links):
+        return
+    q = np.random.default_rng(2).uniform(-1, 1, arms[0].n)
+    try:
+        one, other = (robolin.mass_matrix(arm, q, engine="python") for arm in arms)
+    except RobolinError:
+        return
+    assert np.array_equal(one, other), "another mass matrix in an SDF file"
+
+
 ROBOTS: dict[str, Subject] = {
     "urdf": Subject(
         *("urdf", models("urdf"), mutators.of_text(mutators.urdf)),
@@ -316,6 +342,10 @@ ROBOTS: dict[str, Subject] = {
     "sdf": Subject(
         *("sdf", lambda _: [SDF], mutators.of_text(mutators.sdf)),
         *(_matrix, arm_checked),
+    ),
+    "sdf-urdf": Subject(
+        *("urdf", models("urdf"), mutators.of_text(mutators.urdf)),
+        *(_in_a_room, room_checked),
     ),
     "validate": Subject(
         *("urdf", models("urdf"), mutators.of_text(mutators.urdf)),

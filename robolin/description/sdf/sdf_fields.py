@@ -16,14 +16,7 @@ from robolin.core.arm import HERE, Pose, Vector3
 from robolin.core.arm_parts import rotation_from_quaternion, rotation_from_rpy
 from robolin.core.text import quote_value, resembled
 from robolin.description.model import MOST_KINDS
-from robolin.description.xml_tree import (
-    LONGEST_TEXT,
-    XACRO_HINT,
-    Element,
-    Notes,
-    finite_number,
-    number_words,
-)
+from robolin.description.xml_tree import LONGEST_TEXT, Element, Notes, finite_number, number_words
 
 # SDF writes this or more for a limit that does not exist
 UNLIMITED_FROM = 1e16
@@ -259,7 +252,7 @@ _URDF_TYPES = ("revolute", "continuous", "prismatic", "fixed")
 
 
 def urdf_as_sdf(robot: Element, notes: FileNotes) -> Element:
-    """The elements of a URDF file as elements of SDF, with the same texts and lines."""
+    """The elements of a valid URDF file as elements of SDF, with the same texts and lines."""
     children: list[Element] = []
     above: dict[str, Element] = {}
     for joint in robot.children:
@@ -270,9 +263,6 @@ def urdf_as_sdf(robot: Element, notes: FileNotes) -> Element:
             children.append(_sdf_link(part, above))
         elif part.tag == "joint":
             children.append(_sdf_joint(part, notes))
-        elif part.tag.startswith("xacro:"):
-            notes.error("sdf-include", part, "the included file is xacro, not URDF", XACRO_HINT)
-            break
         elif part.tag != "link":
             notes.ignore(part.tag)
     model = Element("model", robot.attributes, robot.line, "", children)

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.core.arm import Vector3
-from robolin.core.text import quote_value
+from robolin.core.text import quote_list, quote_value
 from robolin.description.robot_source import robot_file_bytes
 from robolin.description.sdf.sdf_fields import (
     FileNotes,
@@ -23,6 +23,7 @@ from robolin.description.sdf.sdf_fields import (
     boolean_attribute,
     check_attributes,
     element_text,
+    left_out,
     parts,
     urdf_as_sdf,
     vector,
@@ -122,8 +123,7 @@ def _parsed(files: SdfFiles, text: bytes, notes: FileNotes, key: str) -> Element
         return None
     included = len(files.digests) > 1
     if root.tag == "robot" and included:
-        notes.version = NEWEST
-        return urdf_as_sdf(root, notes)
+        return _included_urdf(text, root, notes)
     if root.tag != "sdf":
         hint = "use <sdf> as the root element, or use the file extension of the actual format"
         if included:
@@ -139,6 +139,21 @@ def _parsed(files: SdfFiles, text: bytes, notes: FileNotes, key: str) -> Element
     hint = f"use a version from {OLDEST} to {NEWEST}"
     notes.error("format-version", root, f"SDF version {quote_value(written)} is unknown", hint)
     return None
+
+
+def _included_urdf(text: bytes, root: Element, notes: FileNotes) -> Element | None:
+    """The SDF elements of a URDF file; None if the file has an error."""
+    from robolin.description.urdf.urdf_reader import read_urdf
+
+    reading = read_urdf(text, notes.source)
+    notes.findings += [each for each in reading.findings if each not in notes.findings]
+    if reading.description is None:
+        return None
+    if rotors := [joint.name for joint in reading.description.joints if joint.armature]:
+        message = f"armature of {quote_list(rotors)} in an included URDF file is ignored"
+        left_out(root, message, notes, "set it with --armature JOINT=VALUE")
+    notes.version = NEWEST
+    return urdf_as_sdf(root, notes)
 
 
 def _gravity(world: Element, notes: FileNotes) -> Vector3:
