@@ -72,8 +72,8 @@ def _run_forked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) 
         raise OutOfBoundsError
     if answer["code"]:
         raise AssertionError(answer["text"])
-    found: dict[str, Any] = json.loads(answer["text"])
-    return found
+    document: dict[str, Any] = json.loads(answer["text"])
+    return document
 
 
 def serve() -> None:

@@ -69,26 +69,26 @@ def test_no_function_matches_labelled_rows_by_position(name: str, first: str, ot
     rows = np.array([0, 1, 2])
     closed = robolin.close(LOOP, [0.5, 0, 0], hold="drive").q if name in OF_LOOPS else np.zeros(2)
     poses = np.tile(closed, (3, 1))
-    given: dict[str, Any] = {**MORE.get(name, {}), first: frame(arm, rows, poses)}
+    arguments: dict[str, Any] = {**MORE.get(name, {}), first: frame(arm, rows, poses)}
     required = inspect.signature(function).parameters
     for each in ("q", "qd", "qdd", "tau", "q0", "nu", "xi", "qdr", "qddr", "weights"):
         if each in required and required[each].default is inspect.Parameter.empty:
-            given.setdefault(each, poses if each in ("q", "q0") else np.zeros((3, arm.n)))
+            arguments.setdefault(each, poses if each in ("q", "q0") else np.zeros((3, arm.n)))
     if name in ("sensitivity", "sensitivity_matrices", "cost_gradient"):
-        given.setdefault("time", TIMES)
+        arguments.setdefault("time", TIMES)
         if other != "qdd":
-            given["tau"] = np.zeros((3, arm.n))
+            arguments["tau"] = np.zeros((3, arm.n))
     if other == "qdd" and "prescribe" in required:
-        given["prescribe"] = "elbow"
+        arguments["prescribe"] = "elbow"
     same, opposite = (
         pandas.Series(TIMES, index=index) if other == "time" else frame(arm, index)
         for index in (rows, rows[::-1])
     )
     with pytest.raises(robolin.RobolinError, match=r"row 1 is '0' in .* and '2' in ") as caught:
-        function(arm, **{**given, other: opposite})
+        function(arm, **{**arguments, other: opposite})
     assert ".loc[q.index]" in caught.value.hint
     # nothing but the order is wrong
-    function(arm, **{**given, other: same})
+    function(arm, **{**arguments, other: same})
 
 
 def test_a_table_of_wrenches_has_the_rows_of_the_states() -> None:
@@ -192,8 +192,8 @@ FITTING: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("q, qd", FITTING.values(), ids=FITTING)
 def test_rows_that_fit_are_accepted(q: Any, qd: Any) -> None:
     """Equal labels, or labels on one side only, are accepted."""
-    found = robolin.inverse(TREE, q, qd)
-    assert np.array_equal(found, np.broadcast_to(robolin.inverse(TREE, [0, 0]), found.shape))
+    tau = robolin.inverse(TREE, q, qd)
+    assert np.array_equal(tau, np.broadcast_to(robolin.inverse(TREE, [0, 0]), tau.shape))
 
 
 def _timestamps(zone: str) -> Any:

@@ -134,8 +134,8 @@ def _named(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
         text = node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and NAMED.fullmatch(text):
             name = text.partition(":")[0]
-            place = PACKAGE.parent / name.replace(".", "/")
-            if place.is_dir() or place.with_suffix(".py").is_file():
+            path = PACKAGE.parent / name.replace(".", "/")
+            if path.is_dir() or path.with_suffix(".py").is_file():
                 yield node.lineno, name
 
 
@@ -146,8 +146,8 @@ def _public_names(body: list[ast.stmt]) -> Iterator[str]:
             names = [node.name]
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found = [each for target in targets for each in ast.walk(target)]
-            names = [each.id for each in found if isinstance(each, ast.Name)]
+            nodes = [each for target in targets for each in ast.walk(target)]
+            names = [each.id for each in nodes if isinstance(each, ast.Name)]
         else:
             continue
         yield from (name for name in names if name[0] != "_" and name not in ("T", "TYPE_CHECKING"))
@@ -165,8 +165,8 @@ def _trespasses(module: Path) -> Iterator[str]:
     package = _package_of(module)
     allowed = ALLOWED[package] | {package}
     named = allowed | DISPATCH_TABLES.get(_name(module), set())
-    for found, packages in ((_facts(module).imports, allowed), (_facts(module).named, named)):
-        for line, name in found:
+    for imports, packages in ((_facts(module).imports, allowed), (_facts(module).named, named)):
+        for line, name in imports:
             package, *path = name.split(".")
             if package == "robolin" and not {*path[:1]} & packages:
                 yield f"{_name(module)}:{line}: {name}"
@@ -187,8 +187,8 @@ def _is_algorithm(module: Path) -> bool:
 def test_packages_import_only_what_they_may() -> None:
     """A module imports, or names for a later import, only packages that its package may."""
     assert {_package_of(module) for module in MODULES} <= {*ALLOWED, *CONNECTING}
-    found = [each for m in MODULES if _package_of(m) in ALLOWED for each in _trespasses(m)]
-    assert not found, "\n".join(found)
+    trespasses = [each for m in MODULES if _package_of(m) in ALLOWED for each in _trespasses(m)]
+    assert not trespasses, "\n".join(trespasses)
 
 
 def test_no_package_imports_itself_by_a_detour() -> None:
@@ -244,8 +244,8 @@ def test_public_names_are_unique() -> None:
     for module in MODULES:
         for name in _facts(module).public:
             packages.setdefault(name, set()).add(_package_of(module))
-    shared = {name: found for name, found in packages.items() if len(found) > 1}
-    same_function = {name for name, found in shared.items() if found <= SAME_FUNCTION}
+    shared = {name: owners for name, owners in packages.items() if len(owners) > 1}
+    same_function = {name for name, owners in shared.items() if owners <= SAME_FUNCTION}
     assert shared.keys() - same_function == PUBLIC_MODULE_NAMES | WORKER_NAMES, shared
 
 

@@ -176,12 +176,12 @@ def test_formats_reject_numbers_they_cannot_store(tmp_path: Path, form: str, val
 def test_links_of_a_floating_arm_have_names(tmp_path: Path) -> None:
     """Arrays over links are named by the real links, not by the virtual links of the base."""
     arm = robolin.load("panda", floating_base=True)
-    found = {"link_acceleration": np.zeros((len(arm.link_names), 6))}
-    path = store(found, tmp_path / "links.npz", arm=arm)
+    arrays = {"link_acceleration": np.zeros((len(arm.link_names), 6))}
+    path = store(arrays, tmp_path / "links.npz", arm=arm)
     name = f"link_acceleration/{arm.link_names[0]}/rx"
-    found["link_acceleration"][0, 0] = 1.0
+    arrays["link_acceleration"][0, 0] = 1.0
     with pytest.raises(AssertionError, match=f"{name}: 0 → 1"):
-        assert_matches(found, path, arm=arm)
+        assert_matches(arrays, path, arm=arm)
 
 
 def test_another_shape_is_a_difference(tmp_path: Path, arm: robolin.Arm) -> None:

@@ -53,8 +53,8 @@ def _short_waits(text: str) -> Iterator[int]:
         return  # parsing takes long
     for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
         waits = isinstance(call.func, ast.Attribute) and call.func.attr in ("wait", "join")
-        given = [word.value for word in call.keywords if word.arg == "timeout"]
-        for value in [*given, *(call.args[:1] if waits else [])]:
+        timeouts = [word.value for word in call.keywords if word.arg == "timeout"]
+        for value in [*timeouts, *(call.args[:1] if waits else [])]:
             seconds = value.value if isinstance(value, ast.Constant) else None
             if isinstance(seconds, int | float) and seconds < SHORTEST_TIMEOUT:
                 yield call.lineno

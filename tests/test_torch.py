@@ -42,8 +42,8 @@ def test_values_and_jacobians_are_those_of_the_library(name: str, verb: str) -> 
     function, motion = rt.function(arm, verb), _motion(arm)
     value = getattr(robolin, verb)(arm, *(tensor.numpy() for tensor in motion))
     assert np.array_equal(function(*motion).numpy(), value)
-    found = torch.func.vmap(torch.func.jacrev(function, argnums=(0, 1, 2)))(*motion)
-    for jacobian, true in zip(found, _jacobians(arm, verb, motion), strict=True):
+    jacobians = torch.func.vmap(torch.func.jacrev(function, argnums=(0, 1, 2)))(*motion)
+    for jacobian, true in zip(jacobians, _jacobians(arm, verb, motion), strict=True):
         assert np.abs(jacobian.numpy() - true).max() <= 1e-12 * np.abs(true).max()
 
 
@@ -143,8 +143,8 @@ def test_learnable_parameters_find_a_payload() -> None:
     optimizer.step(error)
     assert error().item() <= 1e-4 * before
     learned = arm.with_parameters(model.parameter_values())
-    found = model(*motion).detach().numpy()
-    assert np.abs(robolin.inverse(learned, *arrays) - found).max() <= 1e-11
+    computed = model(*motion).detach().numpy()
+    assert np.abs(robolin.inverse(learned, *arrays) - computed).max() <= 1e-11
     for link in learned.links:
         xx, xy, xz, yy, yz, zz = link.inertia.rotary
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -33,31 +33,32 @@ def query_dict(name: str) -> list[tuple[str, Arm]]:
 
 def supported_verbs(arm: Arm, real: Real) -> list[str]:
     """The verbs that have a result on the arm, at its random states."""
-    found = []
+    supported = []
     for verb in QUESTIONS:
-        with tempfile.TemporaryDirectory() as place, suppress(RobolinError):
-            folder, frame = f"{place}/made", arm.links[-1].name if verb in ABOUT_A_FRAME else None
-            robolin.generate(arm, [verb], folder, real=real, layout="loops", frame=frame, states=1)
-            found.append(verb)
-    return found
+        with tempfile.TemporaryDirectory() as temporary, suppress(RobolinError):
+            frame = arm.links[-1].name if verb in ABOUT_A_FRAME else None
+            options = {"real": real, "layout": "loops", "frame": frame, "states": 1}
+            robolin.generate(arm, [verb], f"{temporary}/made", **options)
+            supported.append(verb)
+    return supported
 
 
 def compare(
     arm: Arm,
     verbs: Sequence[str],
     layout: str,
-    given: argparse.Namespace,
+    flags: argparse.Namespace,
     prescribed: str | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the name of each compiler and the summary that the program prints."""
     with tempfile.TemporaryDirectory() as temporary:
         framed = not ABOUT_A_FRAME.isdisjoint(verbs)
         folder, frame = Path(temporary) / "made", arm.links[-1].name if framed else None
-        options = {"real": given.real, "layout": layout, "states": given.states}
+        options = {"real": flags.real, "layout": layout, "states": flags.states}
         options |= {"frame": frame, "prescribe": prescribed}
         robolin.generate(arm, verbs, folder, prefix="arm", **options)
-        for label in given.compilers.split(","):
-            yield label, RUNNING[label].checked(folder, "arm", [given.level])
+        for label in flags.compilers.split(","):
+            yield label, RUNNING[label].checked(folder, "arm", [flags.level])
 
 
 def main() -> None:
@@ -69,17 +70,17 @@ def main() -> None:
     parser.add_argument("--verbs", default="")
     parser.add_argument("--level", default="-O1")
     parser.add_argument("--states", type=int, default=200)
-    given = parser.parse_args()
-    for name in given.arms.split(","):
+    flags = parser.parse_args()
+    for name in flags.arms.split(","):
         for title, arm in query_dict(name):
-            verbs = given.verbs.split(",") if given.verbs else supported_verbs(arm, given.real)
-            for layout in given.layouts.split(","):
-                for label, summary in compare(arm, verbs, layout, given):
+            verbs = flags.verbs.split(",") if flags.verbs else supported_verbs(arm, flags.real)
+            for layout in flags.layouts.split(","):
+                for label, summary in compare(arm, verbs, layout, flags):
                     print(f"{title}, {layout}, {label}, {len(verbs)} verbs: {summary}", flush=True)
                 if arm.loops:
                     continue
                 for label, summary in compare(
-                    arm, [*PRESCRIBED_VARIANT], layout, given, arm.joint_names[0]
+                    arm, [*PRESCRIBED_VARIANT], layout, flags, arm.joint_names[0]
                 ):
                     print(f"{title}, {layout}, {label}, a prescribed joint: {summary}", flush=True)
 

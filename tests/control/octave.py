@@ -21,10 +21,10 @@ def missing() -> str:
     """The reason why Octave cannot be used, or '' if it can."""
     if shutil.which(PROGRAM) is None:
         return "Octave is not installed"
-    found = subprocess.run(
+    process = subprocess.run(
         [PROGRAM, "--eval", "pkg load control"], capture_output=True, text=True, check=False
     )
-    return "" if found.returncode == 0 else "Octave has no control package"
+    return "" if process.returncode == 0 else "Octave has no control package"
 
 
 def octave(script: str, folder: Path, **variables: Any) -> dict[str, Any]:
@@ -38,6 +38,6 @@ def octave(script: str, folder: Path, **variables: Any) -> dict[str, Any]:
     )
     done = subprocess.run([PROGRAM, "--eval", program], capture_output=True, text=True, check=False)
     assert (folder / "found.mat").exists(), done.stderr
-    found = loadmat(folder / "found.mat", simplify_cells=True)["r"]
-    assert isinstance(found, dict)
-    return found
+    results = loadmat(folder / "found.mat", simplify_cells=True)["r"]
+    assert isinstance(results, dict)
+    return results

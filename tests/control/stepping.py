@@ -21,12 +21,12 @@ def stepped_outputs(
 
 def _moved(arm: Arm, state: Arrays, along: str, frame: str, reference: str) -> Arrays:
     """The derivatives along one of the arrays: the last axis counts its entries."""
-    given = {name: values[None, :].astype(complex) for name, values in state.items()}
-    given[along] = given[along] + 1j * STEP * np.eye(arm.n)
+    inputs = {name: values[None, :].astype(complex) for name, values in state.items()}
+    inputs[along] = inputs[along] + 1j * STEP * np.eye(arm.n)
     forward = "forward-conventional" if arm.has_mimic else "forward"
-    given = {name: np.broadcast_to(values, (arm.n, arm.n)) for name, values in given.items()}
-    qdd = run_on(arm, forward, given)["qdd"]
-    motion = {"q": given["q"], "qd": given["qd"], "qdd": qdd}
+    inputs = {name: np.broadcast_to(values, (arm.n, arm.n)) for name, values in inputs.items()}
+    qdd = run_on(arm, forward, inputs)["qdd"]
+    motion = {"q": inputs["q"], "qd": inputs["qd"], "qdd": qdd}
     seen = run_on(at_frame(arm, frame), "frame-motion", motion)
     R = seen["rotation"]
     turn = R.imag @ np.swapaxes(R.real, -1, -2)
@@ -36,10 +36,10 @@ def _moved(arm: Arm, state: Arrays, along: str, frame: str, reference: str) -> A
     if reference == "frame":
         spatial = {name: _seen_from(R, each) for name, each in spatial.items()}
         displacement = _seen_from(R.real, displacement)
-    found = {"q": given["q"].imag, "qd": given["qd"].imag, "tau": given["tau"].imag}
-    found |= {"qdd": qdd.imag, "displacement": displacement}
-    found |= {name: each.imag for name, each in spatial.items()}
-    return {name: each.T / STEP for name, each in found.items()}
+    moved = {"q": inputs["q"].imag, "qd": inputs["qd"].imag, "tau": inputs["tau"].imag}
+    moved |= {"qdd": qdd.imag, "displacement": displacement}
+    moved |= {name: each.imag for name, each in spatial.items()}
+    return {name: each.T / STEP for name, each in moved.items()}
 
 
 def _seen_from(R: np.ndarray, spatial: np.ndarray) -> np.ndarray:

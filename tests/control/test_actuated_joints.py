@@ -83,8 +83,8 @@ def test_the_contract_names_passive_joints(here):
 
 def test_a_trim_uses_the_motors_of_the_description():
     """Near upright the elbow alone holds the acrobot where nothing else does."""
-    found = robolin.trim(robolin.load("acrobot"), [3.0, 0.1])
-    assert found.tau[0] == 0.0
+    trim = robolin.trim(robolin.load("acrobot"), [3.0, 0.1])
+    assert trim.tau[0] == 0.0
 
 
 def test_a_pose_that_needs_a_passive_joint_is_rejected_with_a_hint():
@@ -229,9 +229,9 @@ def test_actuated_is_true_or_false(value):
     """Anything else is an error with its line."""
     text = (MODELS / "acrobot.yaml").read_text(encoding="utf-8")
     text = text.replace("actuated: false", f"actuated: {value}")
-    (found,) = read_yaml(text.encode(), "acrobot.yaml").findings
-    assert (found.id, found.level) == ("wrong-kind", "error")
-    assert found.location.line == text.splitlines().index(f"    actuated: {value}") + 1
+    (finding,) = read_yaml(text.encode(), "acrobot.yaml").findings
+    assert (finding.id, finding.level) == ("wrong-kind", "error")
+    assert finding.location.line == text.splitlines().index(f"    actuated: {value}") + 1
 
 
 def test_a_mimic_joint_has_no_motor_of_its_own():
@@ -239,6 +239,6 @@ def test_a_mimic_joint_has_no_motor_of_its_own():
     text = (MODELS / "acrobot.yaml").read_text(encoding="utf-8")
     text = text.replace("actuated: false", "actuated: true\n    mimic: {joint: elbow}")
     reading = read_yaml(text.encode(), "acrobot.yaml")
-    assert [found.id for found in reading.findings] == ["ignored-key"]
+    assert [finding.id for finding in reading.findings] == ["ignored-key"]
     assert reading.description is not None
     assert reading.description.ignored == ("joint 'shoulder': actuated",)

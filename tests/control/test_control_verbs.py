@@ -39,11 +39,11 @@ def test_the_command_line_gives_the_model_that_python_gives(tmp_path: Path) -> N
     model = robolin.state_space(
         arm, [np.pi, 0.0], passive="shoulder", outputs=("q", "qdd"), dt=0.01
     )
-    found = robolin.read_result(path)
+    stored = robolin.read_result(path)
 
     for name in ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau"):
-        assert np.array_equal(found.arrays[name], getattr(model, name)), name
-    axes = found.meta["arrays"]["C"]["axes"]
+        assert np.array_equal(stored.arrays[name], getattr(model, name)), name
+    axes = stored.meta["arrays"]["C"]["axes"]
     assert [axis["kind"] for axis in axes] == ["output", "state"]
     assert axes[0]["labels"] == list(model.outputs)
 
@@ -99,14 +99,14 @@ def test_the_contract_summarizes_poles() -> None:
     """The contract counts stable poles and names the mode nearest to uncontrollability."""
     arm = robolin.load("acrobot")
     question = Question("poles", passive="shoulder")
-    found = robolin.answer(arm, question, States(q=[np.pi, 0.0]))
+    result = robolin.answer(arm, question, States(q=[np.pi, 0.0]))
 
-    assert found.contract["stability"] == "4 poles: 2 stable, 2 unstable"
-    assert found.contract["operating point"] == "an equilibrium"
-    assert "all of 4 states controllable" in found.contract["controllability"]
-    assert "(shoulder and elbow)" in found.contract["controllability"]
-    assert found["stability"].tolist() == [-1, 1, -1, 1]
-    assert found["poles"].dtype == complex
+    assert result.contract["stability"] == "4 poles: 2 stable, 2 unstable"
+    assert result.contract["operating point"] == "an equilibrium"
+    assert "all of 4 states controllable" in result.contract["controllability"]
+    assert "(shoulder and elbow)" in result.contract["controllability"]
+    assert result["stability"].tolist() == [-1, 1, -1, 1]
+    assert result["poles"].dtype == complex
     driven = Question("poles", actuated="all")
     moving = robolin.answer(arm, driven, States(q=[np.pi, 0.0], qd=[1.0, 0.0]))
     assert "not an equilibrium" in moving.contract["operating point"]
@@ -135,14 +135,14 @@ def test_published_gains_come_from_one_command(tmp_path: Path) -> None:
 
     arm = robolin.load("acrobot")
     question = Question("simulate", feedback=gains, offset=[0.001, 0.002], duration=8, dt=0.002)
-    found = robolin.answer(arm, question)
-    assert np.abs(found["q"][-1] - [np.pi, 0.0]).max() < 1e-6
-    words = found.contract["cost"].split()
+    result = robolin.answer(arm, question)
+    assert np.abs(result["q"][-1] - [np.pi, 0.0]).max() < 1e-6
+    words = result.contract["cost"].split()
     spent, predicted = float(words[0].rstrip(",")), float(words[-1])
     # both numbers are published, with initial offsets of 1 and 2 mrad
     assert spent == pytest.approx(0.06000513, abs=5e-9)
     assert predicted == pytest.approx(0.05999910, abs=5e-9)
-    assert found["cost_to_go"][0] == pytest.approx(predicted, rel=1e-7)
+    assert result["cost_to_go"][0] == pytest.approx(predicted, rel=1e-7)
 
 
 def test_gains_along_a_motion_are_those_of_python(motion: Path) -> None:
@@ -157,9 +157,9 @@ def test_gains_along_a_motion_are_those_of_python(motion: Path) -> None:
     full = robolin.answer(arm, question, states)
     parts = robolin.answer(arm, question, states, chunk_rows=7)
     tracked = robolin.tvlqr(model, {"q": 100.0}, dt=0.01)
-    for found in (full, parts):
-        assert np.array_equal(found["K"], tracked.K)
-        assert np.array_equal(found["P"], tracked.P)
+    for gains in (full, parts):
+        assert np.array_equal(gains["K"], tracked.K)
+        assert np.array_equal(gains["P"], tracked.P)
 
 
 def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
@@ -169,11 +169,11 @@ def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
              "--weight", "q=1e4,qd=1", "--effort", "1e-4", "-o", gains)  # fmt: skip
     arm = robolin.load("two-link")
     question = Question("simulate", feedback=gains, offset=[0.02, -0.02], duration=0.29)
-    found = robolin.answer(arm, question)
+    result = robolin.answer(arm, question)
     expected = robolin.read_result(gains).arrays["q"]
 
-    assert np.abs(found["q"][0] - expected[0]).max() == pytest.approx(0.02)
-    assert np.abs(found["q"][-1] - expected[-1]).max() < 1e-3
+    assert np.abs(result["q"][0] - expected[0]).max() == pytest.approx(0.02)
+    assert np.abs(result["q"][-1] - expected[-1]).max() < 1e-3
 
     model = robolin.state_space(
         arm, *(robolin.read_result(gains).arrays[x] for x in ("q", "qd", "qdd"))
@@ -182,7 +182,7 @@ def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
     start = expected[0] + [0.02, -0.02]
     motion = robolin.simulate(arm, start, model.qd[0], duration=0.29, control=regulator.feedback())
     cost = regulator.motion_cost(motion)
-    words = found.contract["cost"].split()
+    words = result.contract["cost"].split()
     # kinks of the gains leave four correct digits of the cost
     printed = words[0].rstrip(",")
     assert len(printed.replace(".", "")) >= 4
@@ -227,8 +227,8 @@ def test_computed_torque_decouples_joints() -> None:
     """With kp = 4 and kd = 4 every joint has gone 1 - 3 exp(-2) of its way after a second."""
     arm = robolin.load("two-link")
     asks = {"control": "computed-torque", "goal": [0.3, -0.7], "kp": 4, "kd": 4, "duration": 1}
-    found = robolin.answer(arm, Question("simulate", **asks))
-    assert found["q"][-1] / [0.3, -0.7] == pytest.approx(1.0 - 3.0 * np.exp(-2.0), rel=1e-9)
+    result = robolin.answer(arm, Question("simulate", **asks))
+    assert result["q"][-1] / [0.3, -0.7] == pytest.approx(1.0 - 3.0 * np.exp(-2.0), rel=1e-9)
 
 
 def test_responses_are_those_of_python() -> None:
@@ -236,15 +236,15 @@ def test_responses_are_those_of_python() -> None:
     arm = robolin.load("two-link")
     model = robolin.state_space(arm, [0.3, -0.7], outputs="q")
     asks = {"outputs": "q", "frequencies": "0.1:10:3"}
-    found = robolin.answer(arm, Question("response", **asks), States(q=[0.3, -0.7]))
-    assert np.array_equal(found["frequency_response"], model.frequency_response([0.1, 1.0, 10.0]))
+    result = robolin.answer(arm, Question("response", **asks), States(q=[0.3, -0.7]))
+    assert np.array_equal(result["frequency_response"], model.frequency_response([0.1, 1.0, 10.0]))
     step = Question("response", outputs="q", duration=1, rows=11)
     stepped = robolin.answer(arm, step, States(q=[0.3, -0.7]))
     assert np.array_equal(stepped["step_response"], model.step_response(1.0, rows=11).y)
     assert stepped.arrays[0].labels == (model.outputs, model.inputs)
     assert stepped.time is not None
     assert stepped.time.tolist() == model.step_response(1.0, rows=11).time.tolist()
-    assert found["omega"].tolist() == pytest.approx([0.1, 1.0, 10.0], rel=1e-15)
+    assert result["omega"].tolist() == pytest.approx([0.1, 1.0, 10.0], rel=1e-15)
 
 
 @pytest.mark.parametrize("asks", [("--frequencies", "0.1,1,10"), ("--duration", "0.5")])
@@ -260,15 +260,15 @@ def test_octave_reads_mat_files_of_the_command_line(tmp_path: Path) -> None:
     """`ss` makes the model of a MAT-file, with names and the sample time."""
     path = tmp_path / "model.mat"
     run_ok("state-space", "acrobot", *UPRIGHT, "--dt", "0.01", "-o", path)
-    found = octave(
+    by_octave = octave(
         f"m = load('{path}'); sys = ss(m.A, m.B, m.C, m.D, m.Ts); r.name = m.StateName{{2}};"
         "r.dt = sys.tsam; r.largest = max(abs(eig(sys.a)))",
         tmp_path,
     )
     model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0], passive="shoulder", dt=0.01)
-    assert (found["name"], found["dt"]) == ("elbow/position", 0.01)
+    assert (by_octave["name"], by_octave["dt"]) == ("elbow/position", 0.01)
     largest = np.abs(np.linalg.eigvals(model.A)).max()
-    assert found["largest"] == pytest.approx(largest, rel=1e-12)
+    assert by_octave["largest"] == pytest.approx(largest, rel=1e-12)
 
 
 def test_rows_without_a_result_are_located(tmp_path: Path) -> None:

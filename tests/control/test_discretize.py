@@ -34,13 +34,13 @@ def test_held_torques_are_exact(name: str) -> None:
             for j, value in enumerate([*model.A[i], *model.B[i], model.drift[i]]):
                 augmented[i, j] = mp.mpf(float(value)) * mp.mpf("0.01")
         true = np.array(mp.expm(augmented, method="taylor").tolist(), dtype=float)
-    for found, expected in (
+    for computed, expected in (
         (sampled.A, true[:N, :N]),
         (sampled.B, true[:N, N:-1]),
         (sampled.drift, true[:N, -1]),
     ):
         # a few roundings of the largest entry
-        assert np.abs(found - expected).max() <= 1e-14 * np.abs(true).max()
+        assert np.abs(computed - expected).max() <= 1e-14 * np.abs(true).max()
 
 
 def test_exponentials_do_not_depend_on_their_neighbours() -> None:
@@ -57,10 +57,10 @@ def test_discretization_agrees_with_python_control(method: str) -> None:
     """A, B, C and D are those of control.c2d, to rounding."""
     control = pytest.importorskip("control")
     model = model_of("puma560")
-    found, true = model.discretize(0.005, method), control.c2d(model.to_control(), 0.005, method)
+    sampled, true = model.discretize(0.005, method), control.c2d(model.to_control(), 0.005, method)
     for name in "ABCD":
         expected = getattr(true, name)
-        assert np.abs(getattr(found, name) - expected).max() <= 1e-12 * max(
+        assert np.abs(getattr(sampled, name) - expected).max() <= 1e-12 * max(
             1.0, np.abs(expected).max()
         )
 
@@ -74,11 +74,11 @@ def test_discretization_agrees_with_octave(tmp_path: Path) -> None:
         "r.tustin = freqresp(c2d(sys, 0.02, 'tustin'), w)"
     )
     w = np.array([0.3, 2.0, 11.0, 60.0])
-    given = {name: getattr(model, name) for name in "ABCD"}
-    found = octave(script, tmp_path, **given, w=w)
+    matrices = {name: getattr(model, name) for name in "ABCD"}
+    by_octave = octave(script, tmp_path, **matrices, w=w)
     for method in ("zoh", "foh", "tustin"):
         ours = model.discretize(0.02, method).frequency_response(w)
-        true = np.moveaxis(found[method], -1, 0)
+        true = np.moveaxis(by_octave[method], -1, 0)
         assert np.abs(ours - true).max() <= 1e-9 * np.abs(true).max(), method
 
 
@@ -112,12 +112,12 @@ def test_outputs_at_a_moving_point_are_those_of_scipy(method: str) -> None:
     reference = signal.cont2discrete(
         (model.A, B, model.C, D), dt, "bilinear" if method == "tustin" else method
     )
-    found = model.discretize(dt, method)
+    sampled = model.discretize(dt, method)
     ours = (
-        found.A,
-        np.column_stack([found.B, found.drift]),
-        found.C,
-        np.column_stack([found.D, found.y]),
+        sampled.A,
+        np.column_stack([sampled.B, sampled.drift]),
+        sampled.C,
+        np.column_stack([sampled.D, sampled.y]),
     )
     for mine, true in zip(ours, reference[:4], strict=True):
         # a few roundings of the largest entry
@@ -127,19 +127,19 @@ def test_outputs_at_a_moving_point_are_those_of_scipy(method: str) -> None:
 def test_tustin_outputs_follow_the_trapezoidal_rule() -> None:
     """From a moving point, outputs are those of x' - x = dt (ẋ + ẋ')/2, solved step by step."""
     model, dt, steps = model_of("two-link"), 0.02, 5
-    found = model.discretize(dt, "tustin")
+    sampled = model.discretize(dt, "tustin")
     u = np.random.default_rng(0).normal(size=(steps, 2))
     one, half = np.eye(4), 0.5 * dt * model.A
     x = np.zeros(4)
     z = (one - half) @ x - 0.5 * dt * (model.B @ u[0] + model.drift)
     for k in range(steps):
         assert np.allclose(
-            found.C @ z + found.D @ u[k] + found.y,
+            sampled.C @ z + sampled.D @ u[k] + sampled.y,
             model.C @ x + model.D @ u[k] + model.y,
             rtol=0,
             atol=1e-12 * np.abs(model.y).max(),
         )
-        z = found.A @ z + found.B @ u[k] + found.drift
+        z = sampled.A @ z + sampled.B @ u[k] + sampled.drift
         if k + 1 < steps:
             rates = model.B @ (u[k] + u[k + 1]) + 2.0 * model.drift
             x = np.linalg.solve(one - half, (one + half) @ x + 0.5 * dt * rates)

@@ -16,8 +16,8 @@ def test_linearize_forward_holds_as_models_do(name: str) -> None:
     q = robolin.close(arm, q).q if arm.loops else q
     held = robolin.linearize_forward(arm, q, tau="hold")
     model = robolin.state_space(arm, q)
-    given = robolin.linearize_forward(arm, q, tau=model.tau)
-    assert np.array_equal(held.dqdd_dq, given.dqdd_dq)
+    explicit = robolin.linearize_forward(arm, q, tau=model.tau)
+    assert np.array_equal(held.dqdd_dq, explicit.dqdd_dq)
     assert np.abs(held.qdd).max() < 1e-10
     with pytest.raises(robolin.UsageError, match="tau: must be torques or 'hold', got 'rest'"):
         robolin.linearize_forward(arm, q, tau="rest")
@@ -26,14 +26,14 @@ def test_linearize_forward_holds_as_models_do(name: str) -> None:
 def test_python_and_the_command_line_use_the_same_point() -> None:
     """Equal inputs give linear models about equal torques, which are reported."""
     arm, q, qd = robolin.load("two-link"), [0.3, -0.7], [0.5, -1.2]
-    found = robolin.answer(arm, "linearize-forward", robolin.States(q=q, qd=qd))
+    result = robolin.answer(arm, "linearize-forward", robolin.States(q=q, qd=qd))
     model = robolin.linearize_forward(arm, q, qd)
     for name in ("qdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq"):
-        assert np.array_equal(found[name], getattr(model, name)), name
-    point = found.contract["operating point"]
+        assert np.array_equal(result[name], getattr(model, name)), name
+    point = result.contract["operating point"]
     assert (point["q"], point["qd"]) == (q, qd)
     assert point["tau"] == robolin.inverse(arm, q, qd).tolist()
-    assert point["qdd"] == found["qdd"].tolist()
+    assert point["qdd"] == result["qdd"].tolist()
 
     turned = robolin.answer(arm, "linearize-inverse", robolin.States(q=q, qdd=[1.0, 2.0]))
     point = turned.contract["operating point"]

@@ -321,10 +321,10 @@ def test_default_gravity_equals_explicit_gravity(tmp_path: Path) -> None:
         path.write_text(text.replace("gravity: [0, -9.81, 0]", line), "utf-8")
         arms.append(robolin.load(path))
     silent, standard, weightless = arms
-    found = robolin.answer(silent, Question("mass-matrix"))
-    assert model_differences(standard, found) == []
+    result = robolin.answer(silent, Question("mass-matrix"))
+    assert model_differences(standard, result) == []
     assert "arm gravity: (0, 0, -9.81) there, (0, 0, 0) here" in model_differences(
-        weightless, found
+        weightless, result
     )
 
 
@@ -373,9 +373,9 @@ def test_rows_without_a_result_are_nan(verb: str, tmp_path: Path) -> None:
     bad = np.any(q != good, axis=1)
     arm, question = robolin.load("acrobot"), Question(verb, passive="shoulder")
     with pytest.warns(UserWarning, match="9 rows without a result"):
-        found = robolin.answer(arm, question, States(q=q, on_bad_row="nan"), chunk_rows=2)
+        result = robolin.answer(arm, question, States(q=q, on_bad_row="nan"), chunk_rows=2)
     alone = robolin.answer(arm, question, States(q=q[~bad]))
-    for array, other in zip(found.arrays, alone.arrays, strict=True):
+    for array, other in zip(result.arrays, alone.arrays, strict=True):
         assert array.values.dtype.kind in "fc"
         assert np.isnan(array.values[bad].real).all()
         assert array.values.dtype.kind == "f" or np.isnan(array.values[bad].imag).all()

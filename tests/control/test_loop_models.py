@@ -32,10 +32,10 @@ def test_poles_are_those_of_the_energies(
         np.block([[np.zeros((d, d)), np.eye(d)], [stiffness, 0.0 * stiffness]])
     )
 
-    found = model.poles().values
+    poles = model.poles().values
     true = true[np.lexsort((true.imag, true.real, np.abs(true)))]
     # the squares of poles are entries of the model, known to rounding
-    assert np.abs(found**2 - true**2).max() <= 1e-10 * np.abs(true**2).max()
+    assert np.abs(poles**2 - true**2).max() <= 1e-10 * np.abs(true**2).max()
 
 
 @each
@@ -48,12 +48,12 @@ def test_poles_along_a_motion_are_those_of_its_rows(
     still = [0.0] * arm.n
     near = [[k * x for x in theta] for k in (1.0, 0.9, 0.7)]
     q = np.stack([reduced(linkage, each, rest, still).q for each in near])
-    found = robolin.state_space(arm, q).poles()
+    poles = robolin.state_space(arm, q).poles()
     for i, row in enumerate(q):
         alone = robolin.state_space(arm, row).poles()
         # the same LAPACK on the same matrices, one by one or in a row
-        assert np.allclose(found.values[i], alone.values, rtol=1e-12, atol=0.0)
-        assert np.allclose(found.shapes[i], alone.shapes, rtol=1e-10, atol=1e-12)
+        assert np.allclose(poles.values[i], alone.values, rtol=1e-12, atol=0.0)
+        assert np.allclose(poles.shapes[i], alone.shapes, rtol=1e-10, atol=1e-12)
 
 
 @each
@@ -108,10 +108,10 @@ def test_closed_loops_need_one_motor_per_free_motion() -> None:
 def test_the_cost_of_a_regulated_linkage_equals_its_prediction() -> None:
     """The five-bar on one motor is stabilized, its cost within 1 % of xᵀ P x."""
     arm = robolin.load("five-bar")
-    found = robolin.trim(arm, [0.1, 0.0, 0.0, 0.0], actuated="left_shoulder")
-    model = robolin.state_space(arm, found.q, actuated="left_shoulder")
+    trim = robolin.trim(arm, [0.1, 0.0, 0.0, 0.0], actuated="left_shoulder")
+    model = robolin.state_space(arm, trim.q, actuated="left_shoulder")
     regulator = robolin.lqr(model)
-    start = robolin.close(arm, found.q + 1e-3 * np.eye(4)[0], hold="left_shoulder")
+    start = robolin.close(arm, trim.q + 1e-3 * np.eye(4)[0], hold="left_shoulder")
     motion = robolin.simulate(arm, start.q, duration=0.3, dt=0.01, control=regulator.feedback())
     cost = regulator.motion_cost(motion)
     assert abs(cost.spent + cost.left - cost.predicted) <= 0.01 * cost.predicted

@@ -58,10 +58,10 @@ def test_python_control_finds_the_same(model: robolin.StateSpace) -> None:
         assert np.allclose(np.sort_complex(ours.poles.values), np.sort_complex(poles), rtol=1e-6)
 
     L, covariance, _ = control.lqe(model.A, np.eye(4), model.C, Q, np.eye(4))
-    found = robolin.kalman(model, Q)
-    assert np.abs(found.L - L).max() <= 1e-8 * np.abs(L).max()
-    assert np.abs(found.covariance - covariance).max() <= 1e-8 * np.abs(covariance).max()
-    assert found.poles.stable
+    observer = robolin.kalman(model, Q)
+    assert np.abs(observer.L - L).max() <= 1e-8 * np.abs(L).max()
+    assert np.abs(observer.covariance - covariance).max() <= 1e-8 * np.abs(covariance).max()
+    assert observer.poles.stable
 
 
 def regulated(seed: int) -> tuple[Arm, np.random.Generator, np.ndarray, Any, Any]:
@@ -116,11 +116,11 @@ def test_weights_are_given_by_name() -> None:
 def test_bryson_takes_the_limits_of_the_file() -> None:
     """Weights are 1/(largest)²: half the travel, the velocity and the effort allowed."""
     arm = robolin.load("panda")
-    found = robolin.lqr(robolin.state_space(arm, np.linspace(-0.5, 0.5, 7)), bryson=True)
+    regulator = robolin.lqr(robolin.state_space(arm, np.linspace(-0.5, 0.5, 7)), bryson=True)
     limits = arm.joints[3].limits
-    assert np.isclose(found.Q[3, 3], 4.0 / (limits.upper - limits.lower) ** 2, rtol=1e-15)
-    assert found.Q[10, 10] == 1.0 / limits.velocity**2
-    assert found.R[3, 3] == 1.0 / limits.effort**2
+    assert np.isclose(regulator.Q[3, 3], 4.0 / (limits.upper - limits.lower) ** 2, rtol=1e-15)
+    assert regulator.Q[10, 10] == 1.0 / limits.velocity**2
+    assert regulator.R[3, 3] == 1.0 / limits.effort**2
     with pytest.raises(robolin.RobolinError, match="the position limit of joint 'shoulder'"):
         robolin.lqr(two_link(), bryson=True)
 
@@ -157,9 +157,9 @@ def test_scipy_finds_the_same_for_every_row(dt: float | None) -> None:
     q = np.random.default_rng(1).uniform(-1.0, 1.0, (20, 7))
     model = robolin.state_space(robolin.load("panda"), q)
     model = model if dt is None else model.discretize(dt)
-    found = robolin.lqr(model, 10.0, 0.1)
-    assert found.residual.max() < 1e-14
-    for A, B, P in zip(model.A, model.B, found.P, strict=True):
+    regulator = robolin.lqr(model, 10.0, 0.1)
+    assert regulator.residual.max() < 1e-14
+    for A, B, P in zip(model.A, model.B, regulator.P, strict=True):
         expected = solve(A, B, 10.0 * np.eye(14), 0.1 * np.eye(7))
         assert np.abs(P - expected).max() <= 1e-12 * np.abs(expected).max()
 
@@ -192,10 +192,10 @@ def test_unstable_modes_without_a_weight_are_stabilized(dt: float | None, weight
     model = model if dt is None else model.discretize(dt)
     # the second row hangs: its marginal modes need a weight
     upright = model_at(model, 0)
-    found = robolin.lqr(upright, weights)
-    expected = solve(upright.A, upright.B, found.Q, found.R)
-    assert np.abs(found.P - expected).max() <= 1e-9 * np.abs(expected).max()
-    assert found.poles.stable
+    regulator = robolin.lqr(upright, weights)
+    expected = solve(upright.A, upright.B, regulator.Q, regulator.R)
+    assert np.abs(regulator.P - expected).max() <= 1e-9 * np.abs(expected).max()
+    assert regulator.poles.stable
     assert np.array_equal(robolin.lqr(model).K[1], robolin.lqr(model_at(model, 1)).K)
     assert robolin.kalman(upright, 0.0).poles.stable
 
@@ -256,9 +256,9 @@ def test_octave_finds_the_same(tmp_path: Path) -> None:
     model = acrobot()
     sampled = model.discretize(0.01)
     script = "r.K = lqr(s.A, s.B, eye(4), 1); r.Kd = dlqr(s.Ad, s.Bd, eye(4), 1)"
-    found = octave(script, tmp_path, A=model.A, B=model.B, Ad=sampled.A, Bd=sampled.B)
-    assert np.allclose(robolin.lqr(model).K[0], found["K"], rtol=1e-9)
-    assert np.allclose(robolin.lqr(sampled).K[0], found["Kd"], rtol=1e-8)
+    by_octave = octave(script, tmp_path, A=model.A, B=model.B, Ad=sampled.A, Bd=sampled.B)
+    assert np.allclose(robolin.lqr(model).K[0], by_octave["K"], rtol=1e-9)
+    assert np.allclose(robolin.lqr(sampled).K[0], by_octave["Kd"], rtol=1e-8)
 
 
 def test_poles_are_placed_as_requested() -> None:

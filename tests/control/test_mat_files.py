@@ -42,15 +42,15 @@ def test_models_are_written_in_matlabs_words(tmp_path: Path) -> None:
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 2))
     model = robolin.state_space(arm, q, dt=0.01)
     model.to_mat(tmp_path / "model.mat")
-    found = loadmat(tmp_path / "model.mat", simplify_cells=True)
-    assert found["A"].shape == (4, 4, 3)
-    assert np.array_equal(found["A"][:, :, 1], model.A[1])
-    assert found["Ts"] == found["dt"] == 0.01
-    assert list(found["StateName"]) == list(model.states)
-    assert list(found["InputUnit"]) == ["N·m", "N·m"]
-    assert np.array_equal(found["Offsets"]["x"][:2], q.T)
-    assert np.array_equal(found["Offsets"]["u"], model.tau.T)
-    assert np.array_equal(found["OperatingPoint"]["qdd"], np.zeros((2, 3)))
+    loaded = loadmat(tmp_path / "model.mat", simplify_cells=True)
+    assert loaded["A"].shape == (4, 4, 3)
+    assert np.array_equal(loaded["A"][:, :, 1], model.A[1])
+    assert loaded["Ts"] == loaded["dt"] == 0.01
+    assert list(loaded["StateName"]) == list(model.states)
+    assert list(loaded["InputUnit"]) == ["N·m", "N·m"]
+    assert np.array_equal(loaded["Offsets"]["x"][:2], q.T)
+    assert np.array_equal(loaded["Offsets"]["u"], model.tau.T)
+    assert np.array_equal(loaded["OperatingPoint"]["qdd"], np.zeros((2, 3)))
 
 
 def test_octave_opens_them(tmp_path: Path) -> None:
@@ -66,11 +66,11 @@ def test_octave_opens_them(tmp_path: Path) -> None:
         "r.K = lqr(sys, m.Q, m.R); r.inputs = get(sys, 'inputname'); "
         "r.outputs = get(sys, 'outputname'); r.unit = m.StateUnit{3}; r.gap = norm(r.K - m.K)"
     )
-    found = octave(script, tmp_path)
-    assert np.allclose(found["K"], regulator.K[0], rtol=1e-10)
-    assert list(found["outputs"]) == list(model.outputs)
-    assert np.ravel(found["inputs"]).tolist() == ["elbow/effort"]
-    assert found["unit"] == "rad/s"
+    by_octave = octave(script, tmp_path)
+    assert np.allclose(by_octave["K"], regulator.K[0], rtol=1e-10)
+    assert list(by_octave["outputs"]) == list(model.outputs)
+    assert np.ravel(by_octave["inputs"]).tolist() == ["elbow/effort"]
+    assert by_octave["unit"] == "rad/s"
 
 
 def test_octave_opens_models_along_a_motion(tmp_path: Path) -> None:
@@ -93,15 +93,15 @@ def test_octave_opens_models_along_a_motion(tmp_path: Path) -> None:
         "r.A = sys.a; r.grid = m.SamplingGrid; r.how = m.Discretization; r.u = m.Offsets.u; "
         "r.x = m.Offsets.x(:, k); r.ts = get(sys, 'tsam')"
     )
-    found = octave(script, tmp_path)
+    by_octave = octave(script, tmp_path)
     back = [1, 0, 3, 2]
-    assert np.allclose(found["A"][np.ix_(back, back)], model.A[1], rtol=1e-12, atol=1e-14)
-    assert found["grid"]["time"].tolist() == t.tolist()
-    assert found["grid"]["row"].tolist() == [1, 2, 3]
-    assert found["how"] == {"method": "tustin", "dt": 0.01}
-    assert found["ts"] == 0.01
-    assert np.allclose(found["x"][back], rows[1, 1:], atol=1e-15)
-    assert np.allclose(found["u"][::-1].T, model.tau, rtol=1e-12)
+    assert np.allclose(by_octave["A"][np.ix_(back, back)], model.A[1], rtol=1e-12, atol=1e-14)
+    assert by_octave["grid"]["time"].tolist() == t.tolist()
+    assert by_octave["grid"]["row"].tolist() == [1, 2, 3]
+    assert by_octave["how"] == {"method": "tustin", "dt": 0.01}
+    assert by_octave["ts"] == 0.01
+    assert np.allclose(by_octave["x"][back], rows[1, 1:], atol=1e-15)
+    assert np.allclose(by_octave["u"][::-1].T, model.tau, rtol=1e-12)
 
 
 def test_results_too_large_for_memory_are_rejected(

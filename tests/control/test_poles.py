@@ -23,10 +23,10 @@ def test_undamped_arms_swing_at_their_natural_frequencies(name: str) -> None:
 
     stiffness = robolin.linearize_inverse(arm, q).dtau_dq
     squares = -eigh(0.5 * (stiffness + stiffness.T), robolin.mass_matrix(arm, q))[0]
-    found = np.sort_complex(poles.values**2).real
+    poles_squared = np.sort_complex(poles.values**2).real
     true = np.sort(np.repeat(squares, 2))
     # double poles at 0 are known to half the digits, their squares to all
-    assert np.abs(found - true).max() <= 1e-9 * np.abs(true).max()
+    assert np.abs(poles_squared - true).max() <= 1e-9 * np.abs(true).max()
 
 
 def test_a_vertical_axis_has_poles_at_zero() -> None:
@@ -71,12 +71,12 @@ def test_poles_agree_with_octave(tmp_path: Path) -> None:
         "[r.wd, r.zd] = damp(ss(s.Ad, s.Bd, s.C, s.D, 0.01))"
     )
     sampled = model.discretize(0.01)
-    given = {"A": model.A, "B": model.B, "C": model.C, "D": model.D}
-    found = octave(script, tmp_path, **given, Ad=sampled.A, Bd=sampled.B)
+    matrices = {"A": model.A, "B": model.B, "C": model.C, "D": model.D}
+    by_octave = octave(script, tmp_path, **matrices, Ad=sampled.A, Bd=sampled.B)
     for poles, w, z in ((model.poles(), "w", "z"), (sampled.poles(), "wd", "zd")):
-        assert np.allclose(poles.frequency, np.sort(found[w]), rtol=1e-9)
-        order = np.argsort(found[w], kind="stable")
-        assert np.allclose(poles.damping, found[z][order], rtol=1e-7, atol=1e-9)
+        assert np.allclose(poles.frequency, np.sort(by_octave[w]), rtol=1e-9)
+        order = np.argsort(by_octave[w], kind="stable")
+        assert np.allclose(poles.damping, by_octave[z][order], rtol=1e-7, atol=1e-9)
 
 
 def test_a_pole_at_the_origin_of_z_is_as_fast_as_can_be() -> None:
@@ -106,13 +106,13 @@ def test_files_hold_deadbeat_poles(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(ONE_HINGE)
     path = tmp_path / "poles.json"
     run_ok("poles", tmp_path / "one.yaml", "--dt", "1", "--discretize", "euler", "-o", path)
-    found = robolin.read_result(path)
-    assert found.arrays["poles"].tolist() == [1.0, 0.0]
-    assert found.arrays["damping"].tolist() == [-1.0, 1.0]
-    assert found.arrays["stability"].tolist() == [0, 1]
-    assert found.arrays["frequency"].tolist() == [0.0, -np.log(np.finfo(float).tiny)]
-    assert found.arrays["decay"].tolist() == found.arrays["frequency"].tolist()
-    assert "2 stable, vanishes after one sample: hinge" in found.meta["contract"]["modes"]
+    stored = robolin.read_result(path)
+    assert stored.arrays["poles"].tolist() == [1.0, 0.0]
+    assert stored.arrays["damping"].tolist() == [-1.0, 1.0]
+    assert stored.arrays["stability"].tolist() == [0, 1]
+    assert stored.arrays["frequency"].tolist() == [0.0, -np.log(np.finfo(float).tiny)]
+    assert stored.arrays["decay"].tolist() == stored.arrays["frequency"].tolist()
+    assert "2 stable, vanishes after one sample: hinge" in stored.meta["contract"]["modes"]
 
 
 def test_rounding_does_not_order_poles_as_fast_as_each_other() -> None:
@@ -138,8 +138,8 @@ def test_poles_are_ordered_by_size_then_decay_with_conjugates_adjacent() -> None
     for _ in range(50):
         noisy = expected * (1.0 + tiny * rng.integers(-1, 2, 7)[[0, 1, 1, 3, 3, 5, 6]])
         shuffled = noisy[rng.permutation(7)]
-        found = shuffled[slowest_first(shuffled)]
-        assert np.abs(found - expected).max() <= 1e-13
+        ordered = shuffled[slowest_first(shuffled)]
+        assert np.abs(ordered - expected).max() <= 1e-13
     assert slowest_first(np.array([3.0 + 0j, -3.0 - 1e-8])).tolist() == [0, 1]
     twice = np.array([-1.0 + 2.0j, -1.0 + 2.0j, -1.0 - 2.0j, -1.0 - 2.0j])
     assert twice[slowest_first(twice)].imag.tolist() == [-2.0, 2.0, -2.0, 2.0]

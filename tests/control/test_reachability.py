@@ -59,23 +59,23 @@ def test_dimensions_agree_with_octave(tmp_path: Path) -> None:
     With one motor, couplings through many joints are only round-off: the count may differ where
     the distance to uncontrollability is that small.
     """
-    given, models, script = {}, {}, ""
+    matrices, models, script = {}, {}, ""
     for i, name in enumerate(("two-link", "puma560", "ur5", *SEVEN)):
         arm = robolin.load(name)
         q = np.random.default_rng(1).uniform(-1.5, 1.5, arm.n)
         model = models[name] = robolin.state_space(arm, q)
         chosen = [[float(j in some) for j in range(arm.n)] for some in subsets(arm.n)]
-        given |= {f"A{i}": model.A, f"B{i}": model.B, f"chosen{i}": np.array(chosen)}
+        matrices |= {f"A{i}": model.A, f"B{i}": model.B, f"chosen{i}": np.array(chosen)}
         script += (
             f"for j = 1:rows(s.chosen{i}); [v, n] = "
             f"isctrb(s.A{i}, s.B{i}(:, logical(s.chosen{i}(j, :))), [], 1e-10); r.n{i}(j) = n; end;"
         )
-    true = octave(script, tmp_path, **given)
+    true = octave(script, tmp_path, **matrices)
     for i, (name, model) in enumerate(models.items()):
         for some, dimension in zip(subsets(model.arm.n), true[f"n{i}"], strict=True):
-            found = driven_by(model, some).controllability()
-            decidable = len(some) > 1 or found.distance.min() > 1e-14
-            assert not decidable or found.dimension == dimension, (name, some)
+            controllability = driven_by(model, some).controllability()
+            decidable = len(some) > 1 or controllability.distance.min() > 1e-14
+            assert not decidable or controllability.dimension == dimension, (name, some)
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda", "iiwa14"])
@@ -102,9 +102,9 @@ def test_what_is_out_of_reach_is_named() -> None:
     A = np.zeros((4, 4))
     A[:2, 2:], A[2, 0], A[3, 1] = np.eye(2), -4.0, -4.0
     B = np.array([[0.0], [0.0], [0.0], [1.0]])
-    found = replace(model, A=A, B=B, D=model.D[:, :1]).controllability()
-    assert found.dimension == 2
-    assert found.joints(int(found.worst)) == ("shoulder",)
+    controllability = replace(model, A=A, B=B, D=model.D[:, :1]).controllability()
+    assert controllability.dimension == 2
+    assert controllability.joints(int(controllability.worst)) == ("shoulder",)
 
 
 def test_positions_of_all_joints_show_everything() -> None:

@@ -19,12 +19,12 @@ def test_frequency_responses_are_solutions(dt: float | None) -> None:
     """C (s - A)⁻¹ B + D by the Schur form is the one by solving for each frequency."""
     model = models() if dt is None else models().discretize(dt)
     omega = np.array([0.1, 1.0, 7.0, 100.0])
-    found = model.frequency_response(omega)
-    assert found.shape == (2, 4, 12, 6)
+    response = model.frequency_response(omega)
+    assert response.shape == (2, 4, 12, 6)
     s = 1j * omega if dt is None else np.exp(1j * omega * dt)
     shifted = s[:, None, None] * np.eye(12) - model.A[:, None]
     true = model.C[:, None] @ np.linalg.solve(shifted, model.B[:, None]) + model.D[:, None]
-    assert np.abs(found - true).max() <= 1e-11 * np.abs(true).max()
+    assert np.abs(response - true).max() <= 1e-11 * np.abs(true).max()
 
 
 def test_a_pole_on_the_frequency_grid_is_reported() -> None:

@@ -31,7 +31,7 @@ def finer(arm: Arm, path: np.ndarray, motion: RetimedMotion, times: int = 10) ->
     scipy = pytest.importorskip("scipy.interpolate", reason="SciPy is not installed")
     spline = scipy.CubicSpline(motion.s, path, bc_type="natural")
     x = np.interp(motion.s, motion.s, _squared(motion, spline))
-    found: list[list[np.ndarray]] = [[], [], []]
+    samples: list[list[np.ndarray]] = [[], [], []]
     for i in range(len(motion.s) - 1):
         s = np.linspace(motion.s[i], motion.s[i + 1], times + 1)
         u = (x[i + 1] - x[i]) / (2.0 * (motion.s[i + 1] - motion.s[i]))
@@ -40,10 +40,10 @@ def finer(arm: Arm, path: np.ndarray, motion: RetimedMotion, times: int = 10) ->
         qd = slope * np.sqrt(here)[:, None]
         qdd = slope * u + spline(s, 2) * here[:, None]
         for each, values in zip(
-            found, (qd, qdd, robolin.inverse(arm, spline(s), qd, qdd)), strict=True
+            samples, (qd, qdd, robolin.inverse(arm, spline(s), qd, qdd)), strict=True
         ):
             each.append(values)
-    return tuple(np.concatenate(each) for each in found)
+    return tuple(np.concatenate(each) for each in samples)
 
 
 def _squared(motion: RetimedMotion, spline: Any) -> np.ndarray:
@@ -157,9 +157,9 @@ def test_neighbours_within_round_off_count_once() -> None:
     rests = np.insert(path, 5, path[4] + [1e-16, -1e-200], axis=0)
     rests = np.vstack([rests[:1], rests[:1] + 1e-200, rests[1:], rests[-1:] + 1e-15])
     expected = robolin.retime(arm, path, max_acceleration=3.0, **FREE)
-    found = robolin.retime(arm, rests, max_acceleration=3.0, **FREE)
-    assert np.array_equal(found.q, expected.q)
-    assert found.duration == expected.duration
+    motion = robolin.retime(arm, rests, max_acceleration=3.0, **FREE)
+    assert np.array_equal(motion.q, expected.q)
+    assert motion.duration == expected.duration
 
 
 def test_paths_without_a_motion_are_rejected() -> None:

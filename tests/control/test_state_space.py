@@ -42,8 +42,8 @@ def test_models_are_complex_steps(arm: Arm, reference: str) -> None:
     D = np.concatenate([true[name][2] for name in true_order(true)])
     A = np.block([[np.zeros((n, n)), np.eye(n)], [true["qdd"][0], true["qdd"][1]]])
     B = np.concatenate([np.zeros((n, n)), true["qdd"][2]])
-    for found, expected in ((model.A, A), (model.B, B), (model.C, C), (model.D, D)):
-        assert np.abs(found - expected).max() <= ROUNDING * np.abs(expected).max()
+    for computed, expected in ((model.A, A), (model.B, B), (model.C, C), (model.D, D)):
+        assert np.abs(computed - expected).max() <= ROUNDING * np.abs(expected).max()
 
 
 def true_order(true: dict[str, object]) -> list[str]:
@@ -94,11 +94,11 @@ def test_models_of_a_batch_are_chosen_as_arrays_are() -> None:
     arm = robolin.load("two-link")
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 3, 2))
     model = robolin.state_space(arm, q)
-    for place in ((1, 2), 1, (..., 0), (slice(None), 1)):
+    for index in ((1, 2), 1, (..., 0), (slice(None), 1)):
         assert np.array_equal(
-            model[place].A, model.A[place] if place != (..., 0) else model.A[:, 0]
+            model[index].A, model.A[index] if index != (..., 0) else model.A[:, 0]
         )
-        assert np.array_equal(model[place].q, q[place] if place != (..., 0) else q[:, 0])
+        assert np.array_equal(model[index].q, q[index] if index != (..., 0) else q[:, 0])
     assert len(list(model)) == 2
     with pytest.raises(robolin.UsageError, match="the model is not a batch, so it has no index"):
         model[0, 0][0]
@@ -109,8 +109,8 @@ def test_torques_that_are_given_are_kept() -> None:
     arm = robolin.load("two-link")
     model = robolin.state_space(arm, [0.3, -0.7], [0.1, 0.2], tau=[1.0, 2.0])
     assert np.array_equal(model.tau, [1.0, 2.0])
-    given = robolin.forward(arm, np.array([0.3, -0.7]), np.array([0.1, 0.2]), np.array([1.0, 2.0]))
-    assert np.allclose(model.qdd, given, rtol=1e-14)
+    qdd = robolin.forward(arm, np.array([0.3, -0.7]), np.array([0.1, 0.2]), np.array([1.0, 2.0]))
+    assert np.allclose(model.qdd, qdd, rtol=1e-14)
 
 
 def test_everything_has_a_name_and_a_unit() -> None:

@@ -22,20 +22,20 @@ def test_a_constant_model_gives_the_stationary_regulator() -> None:
     """Far from the end, gains along a constant model are those of the sampled lqr."""
     arm = robolin.load("two-link")
     model = robolin.state_space(arm, np.tile([0.3, -0.5], (2000, 1)))
-    found = robolin.tvlqr(model, 1.0, 0.1, dt=DT)
+    regulator = robolin.tvlqr(model, 1.0, 0.1, dt=DT)
     still = robolin.lqr(model[0].discretize(DT), 1.0, 0.1)
-    assert np.allclose(found.K[0], still.K, rtol=1e-9)
-    assert np.allclose(found.P[0], still.P, rtol=1e-9)
+    assert np.allclose(regulator.K[0], still.K, rtol=1e-9)
+    assert np.allclose(regulator.P[0], still.P, rtol=1e-9)
 
 
 def test_the_cost_equals_its_prediction() -> None:
     """Σ xᵀQx + uᵀRu over the linear motion, and the terminal cost, come to xᵀ P(0) x."""
-    found = robolin.tvlqr(along(150), 2.0, 0.1, terminal=50.0, dt=DT)
+    regulator = robolin.tvlqr(along(150), 2.0, 0.1, terminal=50.0, dt=DT)
     x = np.array([0.1, -0.2, 0.3, 0.0])
-    total, start = 0.0, x @ found.P[0] @ x
-    for A, B, K in zip(found.model.A, found.model.B, found.K, strict=True):
+    total, start = 0.0, x @ regulator.P[0] @ x
+    for A, B, K in zip(regulator.model.A, regulator.model.B, regulator.K, strict=True):
         u = -K @ x
-        total += x @ found.Q @ x + u @ found.R @ u
+        total += x @ regulator.Q @ x + u @ regulator.R @ u
         x = A @ x + B @ u
     assert np.isclose(total + 50.0 * x @ x, start, rtol=1e-12)
 
@@ -155,14 +155,16 @@ CROSS = np.array([[0.3, -0.1], [0.2, 0.4], [-0.2, 0.1], [0.05, 0.3]])
 def test_gains_minimize_the_sum_over_all_inputs(cross: np.ndarray) -> None:
     """K and P at the first row solve the quadratic program in all inputs together."""
     model, Q, R = along(8, dt=0.1), np.diag([3.0, 2.0, 1.0, 0.5]), np.diag([1.0, 2.0])
-    found = robolin.tvlqr(model, Q, R, cross, terminal=5.0, dt=0.1)
-    K, P = finite_horizon_minimum(found.model.A, found.model.B, Q, R, cross, 5.0 * np.eye(4))
+    regulator = robolin.tvlqr(model, Q, R, cross, terminal=5.0, dt=0.1)
+    K, P = finite_horizon_minimum(
+        regulator.model.A, regulator.model.B, Q, R, cross, 5.0 * np.eye(4)
+    )
     # both solve systems of 16 unknowns with condition numbers below 1e3
-    assert np.allclose(found.K[0], K, rtol=0, atol=1e-11 * np.abs(K).max())
-    assert np.allclose(found.P[0], P, rtol=0, atol=1e-11 * np.abs(P).max())
+    assert np.allclose(regulator.K[0], K, rtol=0, atol=1e-11 * np.abs(K).max())
+    assert np.allclose(regulator.P[0], P, rtol=0, atol=1e-11 * np.abs(P).max())
     blocks = [model[:5], model[5:]]
     parts = list(robolin.tvlqr_blocks(blocks, Q, R, cross, terminal=5.0, dt=0.1))
-    assert np.array_equal(np.concatenate([part.K for part in parts]), found.K)
+    assert np.array_equal(np.concatenate([part.K for part in parts]), regulator.K)
 
 
 def test_motion_cost_includes_the_cross_term() -> None:

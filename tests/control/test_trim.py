@@ -12,23 +12,23 @@ from tests.robots import random_arm
 def test_the_centre_of_mass_ends_above_the_shoulder() -> None:
     """The Acrobot balances where its two links together are above the passive joint."""
     arm = robolin.load("acrobot")
-    found = robolin.trim(arm, [3.0, 0.2], passive="shoulder", keep="elbow")
-    q1, q2 = found.q
+    trim = robolin.trim(arm, [3.0, 0.2], passive="shoulder", keep="elbow")
+    q1, q2 = trim.q
     assert q2 == 0.2
     assert abs(0.5 * np.sin(q1) + np.sin(q1) + np.sin(q1 + q2)) < 1e-14
-    assert found.tau[0] == 0.0
-    assert np.abs(robolin.forward(arm, found.q, 0.0, found.tau)).max() < 1e-12
-    assert not robolin.state_space(arm, found.q, passive="shoulder").drift.any()
+    assert trim.tau[0] == 0.0
+    assert np.abs(robolin.forward(arm, trim.q, 0.0, trim.tau)).max() < 1e-12
+    assert not robolin.state_space(arm, trim.q, passive="shoulder").drift.any()
 
 
 def test_nothing_moves_at_an_equilibrium() -> None:
     """With all motors any pose is held, and an equilibrium stays as it is."""
     arm = robolin.load("panda")
     q = np.linspace(-0.5, 0.5, 7)
-    found = robolin.trim(arm, q)
-    assert np.array_equal(found.q, q)
-    assert found.iterations == 0
-    assert np.allclose(found.tau, robolin.inverse(arm, q), rtol=1e-12)
+    trim = robolin.trim(arm, q)
+    assert np.array_equal(trim.q, q)
+    assert trim.iterations == 0
+    assert np.allclose(trim.tau, robolin.inverse(arm, q), rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -36,20 +36,20 @@ def test_passive_joints_of_random_arms_hang(seed: int) -> None:
     """From any pose, an equilibrium of two passive joints is found, and the arm stays in it."""
     arm = random_arm(200 + seed, 4, prismatic=False)
     q = np.random.default_rng(seed).uniform(-1.0, 1.0, 4)
-    found = robolin.trim(arm, q, passive=arm.joint_names[:2])
-    assert np.abs(robolin.inverse(arm, found.q)[:2]).max() < 1e-8
-    assert np.abs(robolin.forward(arm, found.q, 0.0, found.tau)).max() < 1e-6
+    trim = robolin.trim(arm, q, passive=arm.joint_names[:2])
+    assert np.abs(robolin.inverse(arm, trim.q)[:2]).max() < 1e-8
+    assert np.abs(robolin.forward(arm, trim.q, 0.0, trim.tau)).max() < 1e-6
 
 
 def test_limits_are_kept() -> None:
     """A joint that would have to leave its limits stops there, and others go on."""
     arm = robolin.load("panda")
     q = np.array([0.0, 0.3, 0.0, -1.8, 0.0, 2.1, 0.7])
-    found = robolin.trim(arm, q, passive="panda_joint2")
+    trim = robolin.trim(arm, q, passive="panda_joint2")
     lower = np.array([joint.limits.lower for joint in arm.joints])
     upper = np.array([joint.limits.upper for joint in arm.joints])
-    assert ((found.q >= lower) & (found.q <= upper)).all()
-    assert abs(robolin.inverse(arm, found.q)[1]) < 1e-9
+    assert ((trim.q >= lower) & (trim.q <= upper)).all()
+    assert abs(robolin.inverse(arm, trim.q)[1]) < 1e-9
 
 
 def test_a_missing_equilibrium_is_reported_with_its_residual() -> None:

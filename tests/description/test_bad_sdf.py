@@ -116,8 +116,8 @@ def test_bad_files(text: str, what: str, line: int, words: str) -> None:
     reading = read(text)
 
     assert reading.description is None
-    errors = [found for found in reading.findings if found.level == "error"]
-    assert [(found.id, found.location.line) for found in errors] == [(what, line)]
+    errors = [finding for finding in reading.findings if finding.level == "error"]
+    assert [(error.id, error.location.line) for error in errors] == [(what, line)]
     assert words in errors[0].message
     assert READING_IDS[what][0] == "error"
     assert errors[0].hint

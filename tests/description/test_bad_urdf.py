@@ -44,7 +44,7 @@ VALID = """<?xml version="1.0"?>
 
 def findings(text: str | bytes) -> list[tuple[str, int]]:
     data = text if isinstance(text, bytes) else text.encode()
-    return [(found.id, found.location.line) for found in read_urdf(data, "bad.urdf").findings]
+    return [(finding.id, finding.location.line) for finding in read_urdf(data, "bad.urdf").findings]
 
 
 @in_groups("bad", BAD_URDF)
@@ -53,8 +53,8 @@ def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
     reading = read_urdf(bad.data, "bad.urdf")
 
     assert reading.description is None
-    errors = [found for found in reading.findings if found.level == "error"]
-    assert [(found.id, found.location.line) for found in errors] == [(bad.id, bad.line)]
+    errors = [finding for finding in reading.findings if finding.level == "error"]
+    assert [(error.id, error.location.line) for error in errors] == [(bad.id, bad.line)]
     assert bad.says in errors[0].message
     assert str(errors[0].location).startswith(f"bad.urdf:{bad.line}")
     assert errors[0].hint
@@ -67,9 +67,9 @@ def test_the_table_is_large_and_its_names_are_different() -> None:
 
 def test_every_id_is_listed_with_its_level() -> None:
     """All findings of the readers are in READING_IDS, in alphabetical order."""
-    found = [f for bad in BAD_URDF for f in read_urdf(bad.data, "bad.urdf").findings]
+    findings = [f for bad in BAD_URDF for f in read_urdf(bad.data, "bad.urdf").findings]
 
-    assert all(READING_IDS[finding.id][0] == finding.level for finding in found)
+    assert all(READING_IDS[finding.id][0] == finding.level for finding in findings)
     assert list(READING_IDS) == sorted(READING_IDS)
 
 
@@ -98,7 +98,7 @@ def test_one_misspelt_child_is_one_problem_with_a_suggestion() -> None:
     text = robot('<link name="base"/>', '<link name="forearm"/>', between("j", "base", "forarm"))
     reading = read_urdf(text.encode(), "arm.urdf")
 
-    assert [(found.id, found.hint) for found in reading.findings] == [
+    assert [(finding.id, finding.hint) for finding in reading.findings] == [
         ("unknown-link", "did you mean 'forearm'?")
     ]
 
@@ -120,8 +120,10 @@ def test_likely_misspellings_are_warned_about(text: str, expected: tuple[str, in
     """An ignored element or attribute that resembles a known one is a warning."""
     reading = read_urdf(text.encode(), "arm.urdf")
 
-    assert [(found.id, found.location.line) for found in reading.findings] == [expected]
-    assert all(READING_IDS[found.id][0] == found.level == "warning" for found in reading.findings)
+    assert [(finding.id, finding.location.line) for finding in reading.findings] == [expected]
+    assert all(
+        READING_IDS[finding.id][0] == finding.level == "warning" for finding in reading.findings
+    )
     assert reading.description is not None
 
 
@@ -188,7 +190,7 @@ def test_no_mutation_of_a_file_is_a_crash() -> None:
     rng = random.Random(20240607)
     for _ in range(1000):
         reading = read_urdf(mutated(VALID, rng), "arm.urdf")
-        errors = [found for found in reading.findings if found.level == "error"]
+        errors = [finding for finding in reading.findings if finding.level == "error"]
         assert (reading.description is None) == bool(errors)
-        assert all(READING_IDS[found.id][0] == found.level for found in reading.findings)
+        assert all(READING_IDS[finding.id][0] == finding.level for finding in reading.findings)
         assert reading.description is None or reading.description.root

@@ -20,7 +20,7 @@ from tests.work import count_calls
 
 def findings(text: str | bytes) -> list[tuple[str, int]]:
     data = text if isinstance(text, bytes) else text.encode()
-    return [(found.id, found.location.line) for found in read_yaml(data, "bad.yaml").findings]
+    return [(finding.id, finding.location.line) for finding in read_yaml(data, "bad.yaml").findings]
 
 
 @cache
@@ -71,9 +71,9 @@ def test_the_table_is_large_and_its_names_are_different() -> None:
 
 def test_every_id_is_listed_with_its_level() -> None:
     """All findings of the reader in bad files are in READING_IDS."""
-    found = [finding for bad in BAD_YAML for finding in reading_of(bad).findings]
+    findings = [finding for bad in BAD_YAML for finding in reading_of(bad).findings]
 
-    assert all(READING_IDS[finding.id][0] == finding.level for finding in found)
+    assert all(READING_IDS[finding.id][0] == finding.level for finding in findings)
 
 
 def test_a_wrong_type_hides_no_wrong_axis() -> None:
@@ -206,7 +206,7 @@ def test_values_that_have_no_meaning_are_warned_about() -> None:
     fixed = read_yaml(arm("revolute", "fixed").encode(), "arm.yaml")
     endless = read_yaml(arm("revolute", "continuous").encode(), "arm.yaml")
 
-    assert [found.id for found in fixed.findings] == ["ignored-key"] * 3
+    assert [finding.id for finding in fixed.findings] == ["ignored-key"] * 3
     assert fixed.description is not None
     assert fixed.description.ignored[-1] == "joint 'elbow': damping"
     assert endless.description is not None
@@ -252,9 +252,9 @@ def test_no_mutation_of_a_file_is_a_crash(text: str) -> None:
     rng = random.Random(19700101)
     for _ in range(150):
         reading = read_yaml(mutated(text, rng), "arm.yaml")
-        errors = [found for found in reading.findings if found.level == "error"]
+        errors = [finding for finding in reading.findings if finding.level == "error"]
         assert (reading.description is None) == bool(errors)
-        assert all(READING_IDS[found.id][0] == found.level for found in reading.findings)
+        assert all(READING_IDS[finding.id][0] == finding.level for finding in reading.findings)
         assert reading.description is None or reading.description.root
-        for found in reading.findings:
-            assert f"{found.message}{found.hint}".isprintable()
+        for finding in reading.findings:
+            assert f"{finding.message}{finding.hint}".isprintable()

@@ -22,8 +22,8 @@ def test_a_base_joint_is_a_part_of_a_floating_base(kind: str) -> None:
     full = np.zeros((3, floating.n))
     full[:, indices] = q, qd, qdd
     both = np.ix_(indices, indices)
-    found = robolin.inverse(arm, q, qd, qdd, engine="python")
-    assert gap(found, robolin.inverse(floating, *full, engine="python")[indices]) <= 1e-13
+    tau = robolin.inverse(arm, q, qd, qdd, engine="python")
+    assert gap(tau, robolin.inverse(floating, *full, engine="python")[indices]) <= 1e-13
     mass = robolin.mass_matrix(floating, full[0], engine="python")[both]
     assert gap(robolin.mass_matrix(arm, q, engine="python"), mass) <= 1e-13
 

@@ -50,7 +50,7 @@ def test_excessive_size_is_rejected(what: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(yaml_nodes, "MAX_NODES", FEW)
     reading = TOO_LARGE[what]()
     assert reading.description is None
-    assert [found.id for found in reading.findings] == ["file-too-large"]
+    assert [finding.id for finding in reading.findings] == ["file-too-large"]
 
 
 MANY_FINDINGS: dict[str, Callable[[], Reading]] = {
@@ -69,10 +69,10 @@ MANY_FINDINGS: dict[str, Callable[[], Reading]] = {
 def test_many_findings_of_a_kind_are_counted(what: str) -> None:
     """The first few are shown at their lines, one more finding states the total."""
     reading = MANY_FINDINGS[what]()
-    counts = Counter(found.id for found in reading.findings)
+    counts = Counter(finding.id for finding in reading.findings)
     assert max(counts.values()) == MOST_OF_A_KIND + 1
     for name in [name for name, count in counts.items() if count > MOST_OF_A_KIND]:
-        last = [found for found in reading.findings if found.id == name][-1]
+        last = [finding for finding in reading.findings if finding.id == name][-1]
         assert "more findings of this kind" in last.message
     assert sorted(validate(reading), key=str) == sorted(reading.findings, key=str)
 
@@ -96,10 +96,10 @@ def test_a_vector_of_a_million_numbers_is_not_read_to_its_end() -> None:
     """The message reports too many numbers, with no more memory than the file takes."""
     text = joint('<axis xyz="' + "1 " * 1_000_000 + '"/>')
     tracemalloc.start()
-    found = [each.message for each in urdf(text).findings]
+    messages = [each.message for each in urdf(text).findings]
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert any("100 or more numbers" in message for message in found)
+    assert any("100 or more numbers" in message for message in messages)
     assert most < 5 * len(text)
 
 
@@ -113,7 +113,7 @@ def test_white_space_before_the_declaration_is_a_note(space: str) -> None:
     plain, spaced = urdf(text), urdf(space + text)
     assert plain.description is not None
     assert spaced.description is not None
-    assert next(found.id for found in spaced.findings if found not in plain.findings) == (
+    assert next(finding.id for finding in spaced.findings if finding not in plain.findings) == (
         "space-before-xml"
     )
     lines = space.count("\n")

@@ -62,8 +62,8 @@ def test_merging_is_the_definition_of_inertia(seed):
     rng = random.Random(seed)
     parts = [(cloud(rng), random_pose(rng)) for _ in range(4)]
     total = inertia_of([p for points, pose in parts for p in moved(points, matrix(pose))])
-    found = merged_inertia(placed(inertia_of(points), pose) for points, pose in parts)
-    np.testing.assert_allclose(numbers(found), numbers(total), rtol=0, atol=ROUNDING * total.mass)
+    merged = merged_inertia(placed(inertia_of(points), pose) for points, pose in parts)
+    np.testing.assert_allclose(numbers(merged), numbers(total), rtol=0, atol=ROUNDING * total.mass)
 
 
 def test_a_massless_body_changes_no_bit():
@@ -111,10 +111,10 @@ def test_no_frame_moves(seed):
     description, _ = random_tree(seed)
     arm = build(description)
     q = positions(arm.joint_names, seed)
-    expected, found = description_poses(description, q), arm_poses(arm, q)
-    assert found.keys() == expected.keys()
+    expected, computed = description_poses(description, q), arm_poses(arm, q)
+    assert computed.keys() == expected.keys()
     for name, pose in expected.items():
-        np.testing.assert_allclose(found[name], pose, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(computed[name], pose, rtol=0, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -268,8 +268,8 @@ def test_payload_adds_a_point_mass():
     clouds[frame.name] = [*clouds[frame.name], point]
     carried = [f for f in bare.frames.values() if f.link == frame.link]
     points = [p for f in carried for p in moved(clouds[f.name], matrix(f.pose))]
-    found = loaded.link(frame.link).inertia
-    np.testing.assert_allclose(numbers(found), numbers(inertia_of(points)), atol=ROUNDING * 40)
+    inertia = loaded.link(frame.link).inertia
+    np.testing.assert_allclose(numbers(inertia), numbers(inertia_of(points)), atol=ROUNDING * 40)
     others = [(k, loaded.link(k)) for k in range(1, loaded.base) if k != frame.link]
     assert others == [(k, bare.link(k)) for k in range(1, bare.base) if k != frame.link]
 

@@ -190,11 +190,11 @@ def test_the_file_gives_the_torques_of_the_fit(name: str, tmp_path: Path) -> Non
     path = file_of(name, tmp_path)
     after = other_values(robolin.load(path))
 
-    found = corrected(path, after)
+    new_file = corrected(path, after)
 
-    path.write_bytes(found.text)
-    same_torques(after, robolin.load(path, friction_velocity=V0, armature=dict(found.armature)))
-    assert b"remark" in found.text
+    path.write_bytes(new_file.text)
+    same_torques(after, robolin.load(path, friction_velocity=V0, armature=dict(new_file.armature)))
+    assert b"remark" in new_file.text
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
@@ -205,8 +205,8 @@ def test_the_file_gives_the_torques_of_the_fit(name: str, tmp_path: Path) -> Non
 def test_bundled_arms(name: str) -> None:
     """Also with fixed links, DH tables, mimic joints and one-sided friction."""
     after = other_values(robolin.load(name))
-    found = corrected(name, after, output=Path("corrected"))
-    again = robolin.load(found.text, friction_velocity=V0, armature=dict(found.armature))
+    new_file = corrected(name, after, output=Path("corrected"))
+    again = robolin.load(new_file.text, friction_velocity=V0, armature=dict(new_file.armature))
     same_torques(after, again)
 
 
@@ -278,9 +278,9 @@ def test_model_options_belong_to_the_file(tmp_path: Path) -> None:
     path = file_of("arm.yaml", tmp_path)
     keywords: dict[str, Any] = {"payload": ("last", 0.3, (0.1, 0.0, 0.2)), "armature": {"a": 0.2}}
     after = other_values(robolin.load(path, **keywords))
-    found = corrected(path, after, model_options(keywords))
-    path.write_bytes(found.text)
-    assert found.armature == {}
+    new_file = corrected(path, after, model_options(keywords))
+    path.write_bytes(new_file.text)
+    assert new_file.armature == {}
     again = robolin.load(path, friction_velocity=V0, payload=keywords["payload"])
     same_torques(after, again)
 
@@ -349,8 +349,8 @@ def test_files_relative_to_the_folder(tmp_path: Path) -> None:
 
     mesh = URDF.replace('<sphere radius="0.1"/>', '<mesh filename="m.stl"/>')
     urdf = file_of("arm.urdf", tmp_path / "old", mesh)
-    found = corrected(urdf, other_values(robolin.load(urdf)), output=tmp_path / "new.urdf")
-    assert "'m.stl'" in found.notes[0]
+    new_file = corrected(urdf, other_values(robolin.load(urdf)), output=tmp_path / "new.urdf")
+    assert "'m.stl'" in new_file.notes[0]
 
 
 def test_xacro_is_expanded(tmp_path: Path) -> None:
@@ -362,11 +362,11 @@ def test_xacro_is_expanded(tmp_path: Path) -> None:
     path.write_text(URDF.replace('<robot name="arm">', head + macro).replace("'2.0'", '"$(arg m)"'))
     options = ModelOptions(xacro_args={"m": "3.0"})
     after = other_values(load_with(path, options))
-    found = corrected(path, after, options, tmp_path / "arm.urdf")
-    assert b"xacro:arg" not in found.text
-    assert "is expanded" in found.notes[0]
+    new_file = corrected(path, after, options, tmp_path / "arm.urdf")
+    assert b"xacro:arg" not in new_file.text
+    assert "is expanded" in new_file.notes[0]
     same_torques(
-        after, robolin.load(found.text, friction_velocity=V0, armature=dict(found.armature))
+        after, robolin.load(new_file.text, friction_velocity=V0, armature=dict(new_file.armature))
     )
     with pytest.raises(UsageError) as caught:
         require_extension("new.xacro", robot_text(path))
@@ -389,25 +389,25 @@ def test_comments_inside_a_number(text: str, tmp_path: Path) -> None:
     """A gear ratio with a comment or CDATA is the number that the reader finds."""
     path = file_of("arm.sdf", tmp_path, SDF.replace(">10<", f">{text}<"))
     after = other_values(robolin.load(path))
-    found = corrected(path, after)
-    path.write_bytes(found.text)
-    same_torques(after, robolin.load(path, friction_velocity=V0, armature=dict(found.armature)))
-    assert "a" not in found.armature
+    new_file = corrected(path, after)
+    path.write_bytes(new_file.text)
+    same_torques(after, robolin.load(path, friction_velocity=V0, armature=dict(new_file.armature)))
+    assert "a" not in new_file.armature
 
 
 def test_names_and_flags_in_the_comment() -> None:
     """Joint names are written as they are, and flags by name, since XML forbids two hyphens."""
     text = URDF.replace('"a"', '"épaule"')
-    found = corrected(text, other_values(robolin.load(text)))
-    values = ",".join(f"{name}={value!r}" for name, value in found.armature.items())
-    comment = found.text.decode().rpartition("<!--")[2]
+    new_file = corrected(text, other_values(robolin.load(text)))
+    values = ",".join(f"{name}={value!r}" for name, value in new_file.armature.items())
+    comment = new_file.text.decode().rpartition("<!--")[2]
     assert values.startswith("épaule=")
     assert f"armature is applied with the flag 'armature' {values}\n" in comment
     assert "two hyphens" in comment
     latin = text.replace("<?xml version='1.0'?>", "<?xml version='1.0' encoding='iso-8859-1'?>")
     source = latin.encode("latin-1")
-    found = corrected(source, other_values(robolin.load(source)))
-    assert f"'armature' {values}" in found.text.decode("latin-1")
+    new_file = corrected(source, other_values(robolin.load(source)))
+    assert f"'armature' {values}" in new_file.text.decode("latin-1")
 
 
 def test_an_error_while_reading_again_is_not_a_write_error(
@@ -435,11 +435,11 @@ def test_files_in_other_encodings() -> None:
         b"\xef\xbb\xbf" + YAML.replace("\n", "\r\n").encode(),
     ):
         after = other_values(robolin.load(text))
-        found = corrected(text, after)
-        assert found.text.startswith(text[:30])
-        assert (b"\r\n" in text) == (b"\r\n" in found.text)
-        assert b"\n" not in found.text.replace(b"\r\n", b"") or b"\r\n" not in text
-        again = robolin.load(found.text, friction_velocity=V0, armature=dict(found.armature))
+        new_file = corrected(text, after)
+        assert new_file.text.startswith(text[:30])
+        assert (b"\r\n" in text) == (b"\r\n" in new_file.text)
+        assert b"\n" not in new_file.text.replace(b"\r\n", b"") or b"\r\n" not in text
+        again = robolin.load(new_file.text, friction_velocity=V0, armature=dict(new_file.armature))
         same_torques(after, again)
     with pytest.raises(RobolinError, match="not UTF-8"):
         XmlEdits(URDF.replace("?>", " encoding='utf-16'?>", 1).encode("utf-16"), "arm.urdf")
@@ -466,8 +466,8 @@ def test_pinocchio_reads_the_same_dynamics(tmp_path: Path) -> None:
     """Torques of the corrected URDF and MJCF in Pinocchio equal those of the arm."""
     pin = pytest.importorskip("pinocchio")
     after = other_values(robolin.load("ur5"))
-    found = corrected("ur5", after, output=tmp_path / "ur5.urdf")
-    pinocchio_torques(pin.buildModelFromXML(found.text.decode()), after, found.armature)
+    new_file = corrected("ur5", after, output=tmp_path / "ur5.urdf")
+    pinocchio_torques(pin.buildModelFromXML(new_file.text.decode()), after, new_file.armature)
     # its reader of MJCF ignores <frame>, poses of fixed bodies, and positions of joints
     plain = re.sub(r"</?frame[^>]*>", "", MJCF).replace("<body pos", '<body name="hand" pos')
     for ignored in (' pos=".1 .02 -.03"', ' pos=".02 0 0"', ' pos=".1 .2 .3" euler="20 0 30"'):
@@ -483,10 +483,10 @@ def test_mujoco_reads_the_same_dynamics(tmp_path: Path) -> None:
     mujoco = pytest.importorskip("mujoco")
     path = file_of("arm.xml", tmp_path)
     after = other_values(robolin.load(path))
-    found = corrected(path, after)
+    new_file = corrected(path, after)
     urdf = other_values(robolin.load("ur5"))
     text = corrected("ur5", urdf, output=tmp_path / "ur5.urdf")
-    for xml, arm, armature in ((found.text, after, {}), (text.text, urdf, text.armature)):
+    for xml, arm, armature in ((new_file.text, after, {}), (text.text, urdf, text.armature)):
         model = mujoco.MjModel.from_xml_string(xml.decode())
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)

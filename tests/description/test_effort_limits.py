@@ -66,8 +66,8 @@ def test_both_ends_are_kept(here):
 def test_margins_count_to_the_nearer_end(here):
     """A torque of -3.5 is beyond -3 by 0.5, one of 3.5 is within 4 by 0.5."""
     arm = written("[-3, 4]")
-    found = robolin.limits(arm, [[0.0], [0.0]], tau=[[3.5], [-3.5]])
-    (effort,) = (margin for margin in found.margins if margin.quantity == "effort")
+    limits = robolin.limits(arm, [[0.0], [0.0]], tau=[[3.5], [-3.5]])
+    (effort,) = (margin for margin in limits.margins if margin.quantity == "effort")
     assert (effort.row, effort.limit, effort.margin, effort.share) == (1, -3.0, -0.5, -0.5 / 3.0)
     assert not robolin.limits(arm, [[0.0]], tau=[[3.5]]).exceeded
 
@@ -75,10 +75,10 @@ def test_margins_count_to_the_nearer_end(here):
 def test_simulated_torques_are_cut_at_either_end(here):
     """Ten N·m become 4, minus ten become -3."""
     arm = written("[-3, 4]")
-    for requested, given in ((10.0, 4.0), (-10.0, -3.0), (3.5, 3.5)):
+    for requested, applied in ((10.0, 4.0), (-10.0, -3.0), (3.5, 3.5)):
         motion = robolin.simulate(arm, [0.0], duration=0.01, tau=[requested])
-        assert (motion.tau == given).all()
-        assert motion.saturated.all() == (requested != given)
+        assert (motion.tau == applied).all()
+        assert motion.saturated.all() == (requested != applied)
 
 
 def test_mjcf_is_cut_where_mujoco_cuts_it(here):
@@ -206,10 +206,10 @@ def test_diff_compares_end_with_end(here):
 )
 def test_wrong_ranges_are_reported(effort, finding, message):
     """Each wrong range is one error that names the key and the rule."""
-    found = read_yaml(ARM.replace("EFFORT", effort).encode(), "arm.yaml").findings
-    assert [each.id for each in found] == [finding]
-    assert message in found[0].message
-    assert found[0].location.line == 5
+    findings = read_yaml(ARM.replace("EFFORT", effort).encode(), "arm.yaml").findings
+    assert [each.id for each in findings] == [finding]
+    assert message in findings[0].message
+    assert findings[0].location.line == 5
 
 
 def test_no_effort_at_all_is_noted_and_one_direction_is_not(here):

@@ -69,11 +69,11 @@ links:
     assert reading.description is not None
     unused = ("joint 'j': limits.lower", "joint 'k': axis", "joint 'k': damping")
     assert reading.description.ignored == unused
-    assert [found.id for found in reading.findings] == ["ignored-key"] * 3
+    assert [finding.id for finding in reading.findings] == ["ignored-key"] * 3
     assert robolin.load(text).contract["ignored"] == list(unused)
     for wrong in (text + "strange: 1\n", text.replace("mass: 1", "mass: 1, strange: 1")):
-        (found,) = [each for each in read(wrong).findings if each.id == "unknown-key"]
-        assert found.level == "error"
+        (finding,) = [each for each in read(wrong).findings if each.id == "unknown-key"]
+        assert finding.level == "error"
 
 
 PARTS = [
@@ -90,9 +90,9 @@ PARTS = [
 def test_parts_that_change_the_dynamics_are_warned_about(part: str, why: str) -> None:
     """Springs, loops and forces that are not read are warnings, so `strict` rejects the file."""
     text = URDF.format(namespace="").replace("</robot>", f"{part}</robot>")
-    (found,) = [each for each in read(text).findings if each.id == "urdf-left-out"]
-    assert (found.level, found.location.line) == ("warning", 10)
-    assert why in found.message
+    (finding,) = [each for each in read(text).findings if each.id == "urdf-left-out"]
+    assert (finding.level, finding.location.line) == ("warning", 10)
+    assert why in finding.message
     assert "urdf-left-out" in robolin.load(text).contract["notes"][-1]
 
 
@@ -107,10 +107,10 @@ def test_attributes_that_change_the_dynamics_are_warned_about(old: str, new: str
     """A rotation or a spring in an attribute that is not read is a warning."""
     text = URDF.format(namespace="")
     assert old in text
-    (found,) = [
+    (finding,) = [
         each for each in read(text.replace(old, new)).findings if each.id == "urdf-left-out"
     ]
-    assert found.location.line == 5
+    assert finding.location.line == 5
 
 
 def test_settings_of_a_simulator_without_springs_are_no_warning() -> None:

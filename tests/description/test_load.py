@@ -450,7 +450,7 @@ def test_joints_may_hang_on_a_world_that_is_not_written(here):
     )
     assert '<link name="base"' in text, "the root of the arm"
     reading = read(text)
-    assert [found.id for found in reading.findings if found.level != "warning"][-1:] == [
+    assert [finding.id for finding in reading.findings if finding.level != "warning"][-1:] == [
         "implicit-world"
     ]
     assert reading.description is not None

@@ -65,8 +65,8 @@ def compared(path: Path, arm: robolin.Arm, states: int = 4) -> None:
         mujoco.mj_fullM(model, data, M)
         M = follow.T @ M @ follow
         # the documented tolerance is 1e-10; both are accurate to about 1e-15 of the largest entry
-        found = robolin.inverse(arm, q, qd, qdd)
-        assert np.abs(found - tau).max() <= 1e-12 * max(np.abs(tau).max(), 1e-9)
+        computed = robolin.inverse(arm, q, qd, qdd)
+        assert np.abs(computed - tau).max() <= 1e-12 * max(np.abs(tau).max(), 1e-9)
         assert np.abs(robolin.mass_matrix(arm, q) - M).max() <= 1e-12 * np.abs(M).max()
 
 
@@ -224,9 +224,9 @@ def test_balls_and_free_joints_are_those_of_mujoco(compiled_here):
 
 
 def quaternion(rpy):
-    found = np.zeros(4)
-    mujoco.mju_euler2Quat(found, rpy, "XYZ")
-    return found
+    converted = np.zeros(4)
+    mujoco.mju_euler2Quat(converted, rpy, "XYZ")
+    return converted
 
 
 WRONG = [
@@ -249,8 +249,8 @@ def test_unsupported_elements_are_rejected_by_name(compiled_here, old, new, find
     """Fixed joints, mimic joints on curves and infinite parameters are errors."""
     assert old in ARM
     Path("a.mjcf").write_text(ARM.replace(old, new))
-    found = [each for each in read("a.mjcf").findings if each.level == "error"]
-    assert [each.id for each in found] == [finding]
+    findings = [each for each in read("a.mjcf").findings if each.level == "error"]
+    assert [each.id for each in findings] == [finding]
 
 
 LEFT_OUT = [
@@ -270,8 +270,8 @@ LEFT_OUT = [
 def test_omitted_effects_are_warned_about(compiled_here, old, new, what):
     """Gravity compensation and drag act in MuJoCo only, which `validate` reports."""
     Path("a.xml").write_text(ARM.replace(old, new))
-    (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
-    assert what in found.message
+    (finding,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
+    assert what in finding.message
     with pytest.raises(RobolinError):
         robolin.load("a.xml", strict=True)
 
@@ -280,8 +280,8 @@ def test_warnings_of_mujoco_are_findings(here):
     """Warnings of MuJoCo are listed; MuJoCo itself would write a log file into the folder."""
     lit = '<worldbody><light pos="0 0 nan"/>'
     Path("a.xml").write_text(ARM.replace("<worldbody>", lit))
-    (found,) = [each.message for each in read("a.xml").findings if each.id == "mjcf-warning"]
-    assert "NaN" in found
+    (message,) = [each.message for each in read("a.xml").findings if each.id == "mjcf-warning"]
+    assert "NaN" in message
     assert [path.name for path in Path().iterdir()] == ["a.xml"]
 
 
@@ -323,8 +323,8 @@ def test_armature_of_an_actuator_on_a_tendon_is_warned_about(compiled_here):
     tendon = '<tendon><fixed name="t"><joint joint="wrist" coef="3"/></fixed></tendon>'
     pull = '<actuator><motor name="pull" tendon="t" armature=".5"/></actuator></mujoco>'
     Path("a.xml").write_text(ARM.replace("</mujoco>", tendon + pull))
-    (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
-    assert "'pull'" in found.message
+    (finding,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
+    assert "'pull'" in finding.message
 
 
 def test_errors_of_every_class_in_mujoco_are_reported(here):
@@ -426,8 +426,8 @@ def test_included_files_are_part_of_the_model(compiled_here):
     Path("parts/b.xml").write_text(body)
     include = '<mujoco><worldbody><include file="parts/b.xml"/></worldbody></mujoco>'
     Path("a.xml").write_text(include)
-    (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
-    assert str(found.location) == "parts/b.xml:1"
+    (finding,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
+    assert str(finding.location) == "parts/b.xml:1"
     digests = []
     for kind in ("hinge", "slide"):
         Path("parts/b.xml").write_text(body.replace("hinge", kind))
@@ -437,7 +437,7 @@ def test_included_files_are_part_of_the_model(compiled_here):
 
 def public_models() -> list[Path]:
     """Models of packages that are there."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for package, folder in (
         ("gymnasium", "envs/mujoco/assets"),
         ("dm_control", "suite"),
@@ -445,8 +445,8 @@ def public_models() -> list[Path]:
     ):
         spec = find_spec(package)
         for root in (spec and spec.submodule_search_locations) or ():
-            found += sorted((Path(root) / folder).rglob("*.xml"))
-    return found
+            paths += sorted((Path(root) / folder).rglob("*.xml"))
+    return paths
 
 
 @pytest.mark.slow
@@ -461,7 +461,7 @@ def test_public_models_agree_with_mujoco():
             continue
         if model.njnt == 0 or (model.jnt_type < 2).any():
             continue
-        if any(found.level == "error" for found in read(path).findings):
+        if any(finding.level == "error" for finding in read(path).findings):
             continue
         compared(path, robolin.load(path), states=1)
         agreed += 1

@@ -100,8 +100,8 @@ def test_closures_constrain_the_same_motions_as_in_mujoco(equalities: str) -> No
     points = gap[-1:] if arm.loops[-1].name.startswith("equality") and len(gap) < 3 else gap[-3:]
     if "weld" in equalities:
         points = gap[:3]
-    found = ours.open_by[-3:] if "weld" not in equalities else ours.open_by[:3]
-    assert np.abs(found[: len(points)] - points).max() < 1e-12
+    gaps = ours.open_by[-3:] if "weld" not in equalities else ours.open_by[:3]
+    assert np.abs(gaps[: len(points)] - points).max() < 1e-12
 
 
 def test_tendons_of_two_joints_are_mimic_rules() -> None:
@@ -127,8 +127,8 @@ def test_forward_dynamics_satisfies_the_equations_of_mujoco() -> None:
     tau = np.array([1.0, -2.0, 3.0, 0.5])
     system = np.block([[M, rows.T], [rows, np.zeros((1, 1))]])
     qdd = np.linalg.solve(system, [*(tau - data.qfrc_bias), 0.0])[:4]
-    found = robolin.forward(arm, state.q, np.zeros(4), tau)
-    assert np.abs(found - qdd).max() < 1e-10 * np.abs(qdd).max()
+    computed = robolin.forward(arm, state.q, np.zeros(4), tau)
+    assert np.abs(computed - qdd).max() < 1e-10 * np.abs(qdd).max()
 
 
 UNSUPPORTED = [
@@ -173,7 +173,7 @@ def test_armature_of_tendons_is_in_the_mass_matrix() -> None:
     assert np.abs(robolin.forward(arm, q, qd, tau) - data.qacc).max() < 1e-12
     momenta = [robolin.momentum(each, q, qd).momentum for each in (arm, plain)]
     assert np.abs(momenta[0] - momenta[1]).max() < 1e-15
-    assert not [found for found in read("m.xml").findings if found.level != "note"]
+    assert not [finding for finding in read("m.xml").findings if finding.level != "note"]
     with pytest.raises(UsageError, match="armature of a tendon"):
         robolin.load("m.xml", floating_base=True)
 
@@ -199,7 +199,7 @@ def test_meshes_are_not_needed_if_every_body_has_an_inertial() -> None:
     text = f"<mujoco>{asset}{body.replace('GEOM', mesh)}{exclude}</mujoco>"
     Path("m.xml").write_text(text)
     arm = robolin.load("m.xml")
-    ids = [found.id for found in read("m.xml").findings]
+    ids = [finding.id for finding in read("m.xml").findings]
     assert ids == ["mjcf-unread", "mjcf-from-outside"]
     Path("n.xml").write_text(f"<mujoco>{body.replace('GEOM', '')}</mujoco>")
     assert arm.links_tip_to_base == robolin.load("n.xml").links_tip_to_base

@@ -325,8 +325,8 @@ def test_other_formats_are_not_read_as_mjcf(tmp_path: Path) -> None:
     write(tmp_path / "a.urdf", '<robot name="r"><link name="a"/></robot>')
     main = write(tmp_path / "m.xml", model('<model name="c" file="a.urdf"/>'))
     for path in (main, write(tmp_path / "b.mjcf", (tmp_path / "a.urdf").read_bytes())):
-        (found,) = listed(path).findings
-        assert (found.id, found.level) == ("not-a-robot", "error")
+        (finding,) = listed(path).findings
+        assert (finding.id, finding.level) == ("not-a-robot", "error")
 
 
 def test_endless_files_are_refused(tmp_path: Path) -> None:

@@ -63,9 +63,9 @@ def test_a_keyframe_with_the_name_of_a_joint_is_refused(tmp_path: Path) -> None:
     """A name that --q would read as something else is left out, with a warning."""
     path = tmp_path / "arm.xml"
     path.write_text(HINGES)
-    found = [each for each in read(path).findings if each.id == "pose-ignored"]
-    assert [each.message.partition("'")[2].partition("'")[0] for each in found] == ["pan", "3"]
-    assert [(each.level, each.location.line) for each in found] == [("warning", 7)] * 2
+    findings = [each for each in read(path).findings if each.id == "pose-ignored"]
+    assert [each.message.partition("'")[2].partition("'")[0] for each in findings] == ["pan", "3"]
+    assert [(each.level, each.location.line) for each in findings] == [("warning", 7)] * 2
 
 
 @pytest.mark.slow

@@ -121,10 +121,10 @@ def test_invalid_joints_are_reported(old: str, new: str, message: str) -> None:
     assert any(message in each for each in messages), messages
 
 
-@pytest.mark.parametrize("given", ["", ", axis2: [1, 0]"])
-def test_an_unreadable_axis_is_reported_once(given: str) -> None:
+@pytest.mark.parametrize("axis", ["", ", axis2: [1, 0]"])
+def test_an_unreadable_axis_is_reported_once(axis: str) -> None:
     """A missing or malformed axis has no further findings."""
-    written = yaml().replace("axis: [1, 0, 2], axis2: [0, 1, 1]", f"axis: [1, 0, 0]{given}", 1)
+    written = yaml().replace("axis: [1, 0, 2], axis2: [0, 1, 1]", f"axis: [1, 0, 0]{axis}", 1)
     (finding,) = read_yaml(written.encode(), "pairs.yaml").findings
 
     assert "axis2" in finding.message

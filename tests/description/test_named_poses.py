@@ -82,10 +82,10 @@ def test_a_pose_outside_the_limits_is_a_finding(tmp_path: Path) -> None:
     """`validate` notes the joint, its position and its limits; missing joints do not count."""
     path = tmp_path / "crane.yaml"
     path.write_text(ARM + "  home: [0, 0]\n  far: {pan: 2}\n")
-    found = [each for each in validate(read(path)) if each.id == "pose-outside-limits"]
-    assert [each.level for each in found] == ["note"]
-    assert "'pan' is at 2 rad, its limits are -1.5708 to 1.5708" in found[0].message
-    assert found[0].location.line == 15
+    findings = [each for each in validate(read(path)) if each.id == "pose-outside-limits"]
+    assert [each.level for each in findings] == ["note"]
+    assert "'pan' is at 2 rad, its limits are -1.5708 to 1.5708" in findings[0].message
+    assert findings[0].location.line == 15
 
 
 @pytest.mark.parametrize("name", bundled_names())

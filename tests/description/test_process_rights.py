@@ -61,9 +61,9 @@ def test_the_system_refuses_what_was_given_up(tmp_path, guard):
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    held, text, found = json.loads(done.stdout)
+    held, text, outcomes = json.loads(done.stdout)
     if guard not in held:
         pytest.skip(f"this kernel has no {guard}")
     assert text == "packages"
-    assert found == dict.fromkeys(ATTEMPTS[guard], "refused")
+    assert outcomes == dict.fromkeys(ATTEMPTS[guard], "refused")
     assert sorted(path.name for path in inside.parent.iterdir()) == ["file"]

@@ -44,15 +44,15 @@ WEIGHTLESS = ("kuka_lbr_iiwa_14_r820",)
 
 
 def limits(arm: Arm) -> np.ndarray:
-    found = [
+    rows = [
         (j.limits.lower, j.limits.upper, j.limits.velocity, j.limits.effort) for j in arm.joints
     ]
-    return np.array(found, dtype=float)
+    return np.array(rows, dtype=float)
 
 
 def poses(arm: Arm, frame: str, q: np.ndarray) -> np.ndarray:
-    found = robolin.jacobian(arm, q, frame=frame)
-    return np.concatenate([found.position.reshape(-1), found.rotation.reshape(-1)])
+    kinematics = robolin.jacobian(arm, q, frame=frame)
+    return np.concatenate([kinematics.position.reshape(-1), kinematics.rotation.reshape(-1)])
 
 
 def require_same(ours: Arm, published: Arm, tip: str) -> None:

@@ -13,7 +13,7 @@ from robolin.description.building.keywords import ModelOptions
 from robolin.description.load import read
 from robolin.description.model import Finding
 from tests.cases import for_each
-from tests.description.test_sdf_frames import BODY, joint, link, model, place
+from tests.description.test_sdf_frames import BODY, joint, link, model, pose_of
 
 HAND = model(
     link("palm", "<pose>0 0 1 0 0 0</pose>"),
@@ -72,7 +72,7 @@ def test_include_sets_name_pose_and_placement(models: Path) -> None:
     description = read(arm_file(models, include, "left::palm")).description
 
     assert description is not None
-    assert place(description, "left::palm").translation == (0, 0, 46)
+    assert pose_of(description, "left::palm").translation == (0, 0, 46)
 
 
 def test_merged_include(models: Path) -> None:
@@ -82,29 +82,29 @@ def test_merged_include(models: Path) -> None:
 
     assert description is not None
     assert [each.name for each in description.joints] == ["j", "bend"]
-    assert place(description, "tip").translation == (0, 0, 52)
+    assert pose_of(description, "tip").translation == (0, 0, 52)
 
 
 def errors(path: Path, **packages: str) -> list[Finding]:
-    found = read(path, ModelOptions(packages=packages)).findings
-    return [each for each in found if each.id == "sdf-include"]
+    findings = read(path, ModelOptions(packages=packages)).findings
+    return [each for each in findings if each.id == "sdf-include"]
 
 
 def test_files_outside_are_rejected(models: Path) -> None:
     """No path, link or `model.config` leads out of the readable folders, unless the user does."""
     top = models.parent.parent
     for uri in ("../../secret/model.sdf", "model://../secret", f"file://{top}/secret/model.sdf"):
-        found = errors(arm_file(models, f"<uri>{uri}</uri>"))
-        assert ["outside the package" in each.message for each in found] == [True], uri
-        assert found[0].location.line == 4
+        reported = errors(arm_file(models, f"<uri>{uri}</uri>"))
+        assert ["outside the package" in each.message for each in reported] == [True], uri
+        assert reported[0].location.line == 4
     (models / "link.sdf").symlink_to(top / "secret" / "model.sdf")
     (models.parent / "trick").mkdir()
     (models.parent / "trick" / "model.config").write_text(
         '<model><sdf version="1.9">../../secret/model.sdf</sdf></model>'
     )
     for uri in ("link.sdf", "model://trick"):
-        found = errors(arm_file(models, f"<uri>{uri}</uri>"))
-        assert ["outside the package" in each.message for each in found] == [True], uri
+        reported = errors(arm_file(models, f"<uri>{uri}</uri>"))
+        assert ["outside the package" in each.message for each in reported] == [True], uri
     path = arm_file(models, "<uri>model://secret</uri>")
     assert [each.message for each in errors(path)] == ["'model://secret' was not found"]
     assert errors(path, secret=str(top / "secret")) == []
@@ -136,16 +136,16 @@ def test_includes_that_fail(models: Path, uri: str, words: str) -> None:
     text = f"<include><uri>{uri}</uri></include>"
     path.write_text(model(link("a"), text, joint("j", "a", "hand::palm")))
 
-    found = errors(path)
-    assert [words in each.message for each in found] == [True]
-    assert (found[0].location.file, found[0].location.line) == (str(path), 4)
+    reported = errors(path)
+    assert [words in each.message for each in reported] == [True]
+    assert (reported[0].location.file, reported[0].location.line) == (str(path), 4)
 
 
 def test_errors_in_an_included_file_have_its_name(models: Path) -> None:
     """A finding in an included file has the path and the line of that file."""
     (models / "local.sdf").write_text(HAND.replace("<mass>1</mass>", "<mass>heavy</mass>", 1))
-    found = read(arm_file(models, "<uri>local.sdf</uri>")).findings
-    assert [str(each.location) for each in found] == ["local.sdf:3"]
+    findings = read(arm_file(models, "<uri>local.sdf</uri>")).findings
+    assert [str(each.location) for each in findings] == ["local.sdf:3"]
 
 
 def test_file_that_includes_itself(models: Path) -> None:
@@ -221,9 +221,9 @@ def test_included_urdf(tmp_path: Path, name: str) -> None:
     hanging = robolin.load(tmp_path / "hanging.sdf")
     opposite = robolin.load(urdf, gravity=(0, 0, 9.81))
     assert hanging.joint_names == tuple(f"left::{joint}" for joint in alone.joint_names)
-    found, expected = (robolin.inverse(each, q, qd, qdd) for each in (hanging, opposite))
+    computed, expected = (robolin.inverse(each, q, qd, qdd) for each in (hanging, opposite))
     # pi in double precision
-    np.testing.assert_allclose(found, expected, atol=1e-13 * float(np.abs(expected).max()))
+    np.testing.assert_allclose(computed, expected, atol=1e-13 * float(np.abs(expected).max()))
 
 
 def test_included_urdf_on_the_world(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def described(text: str) -> Description:
     return reading.description
 
 
-def place(description: Description, name: str) -> Pose:
+def pose_of(description: Description, name: str) -> Pose:
     """The pose of a link in the root link, with all joints at zero."""
     pose = HERE
     for entry in tree_of(description).inboard(name):
@@ -84,7 +84,7 @@ def test_relative_poses(inside: str, at: tuple[float, ...], yaw: float) -> None:
         link("c", inside),
         joint("jc", "b", "c"),
     )
-    pose = place(described(text), "c")
+    pose = pose_of(described(text), "c")
 
     assert pose.translation == pytest.approx(at, abs=1e-15)
     assert pose.rotation == pytest.approx(
@@ -96,7 +96,7 @@ def test_quaternion_that_is_not_unit() -> None:
     """A long quaternion is normalized, with a warning: libsdformat does not normalize it."""
     pose = '<pose rotation_format="quat_xyzw">0 0 0 0 0 {} {}</pose>'
     ids = [
-        [found.id for found in read(model(link("a", pose.format(*each)))).findings]
+        [finding.id for finding in read(model(link("a", pose.format(*each)))).findings]
         for each in ((2, 2), (0.6, 0.8), (0.707107, 0.707107))
     ]
     assert ids == [["sdf-quaternion"], [], []]
@@ -142,8 +142,8 @@ def test_nested_models(about: str, pose: str, height: float) -> None:
     )
     description = described(text)
 
-    assert place(description, "hand::palm").translation == (0, 0, height)
-    assert place(description, "b").translation == (1, 0, height + 4)
+    assert pose_of(description, "hand::palm").translation == (0, 0, height)
+    assert pose_of(description, "b").translation == (1, 0, height + 4)
 
 
 def test_joint_ends_are_frames() -> None:
@@ -202,7 +202,7 @@ def test_frame_attribute_before_version_1_7() -> None:
         joint("k", "b", "c"),
         version="1.6",
     )
-    assert place(described(text), "c").translation == (1, 2, 0)
+    assert pose_of(described(text), "c").translation == (1, 2, 0)
 
 
 def test_joint_with_the_name_of_a_link() -> None:
@@ -211,7 +211,7 @@ def test_joint_with_the_name_of_a_link() -> None:
     assert tree_of(described(model(*parts, version="1.6"))).by_name["b"].child == "b"
 
     errors = read(model(*parts, version="1.7")).findings
-    assert [(found.id, found.location.line) for found in errors] == [("sdf-frame", 5)]
+    assert [(error.id, error.location.line) for error in errors] == [("sdf-frame", 5)]
 
 
 def test_long_chain_of_frames() -> None:
@@ -227,13 +227,13 @@ def test_long_chain_of_frames() -> None:
         '<frame name="f3000"/>',
         joint("j", "a", "b"),
     )
-    assert place(described(text), "b").translation == (0, 0, 3_001)
+    assert pose_of(described(text), "b").translation == (0, 0, 3_001)
 
 
 def test_many_unknown_frames() -> None:
     """A file with thousands of wrong names is not compared name by name."""
     links = (f'<link name="l{k}"><pose relative_to="x"/></link>' for k in range(2001))
-    hints = {found.hint for found in read(model(*links)).findings if found.id == "sdf-frame"}
+    hints = {finding.hint for finding in read(model(*links)).findings if finding.id == "sdf-frame"}
     assert hints == {"check the spelling", "correct these first"}
 
 

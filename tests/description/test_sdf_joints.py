@@ -116,7 +116,9 @@ def test_rotor_of_a_joint_without_motor() -> None:
     motor = "<drake:rotor_inertia>.01</drake:rotor_inertia>"
     reading = read(on_axis("<limit><effort>0</effort></limit>", more=motor))
 
-    assert [(found.id, found.level) for found in reading.findings] == [("sdf-left-out", "warning")]
+    assert [(finding.id, finding.level) for finding in reading.findings] == [
+        ("sdf-left-out", "warning")
+    ]
     assert "no motor" in reading.findings[0].message
 
 
@@ -188,8 +190,8 @@ def test_mimic(rule: str, ratio: float, offset: float) -> None:
         joint("k", "b", "c", axis(rule)),
         version="1.11",
     )
-    found = tree_of(described(text)).mimic["k"]
-    assert (found.leader, found.ratio, found.offset) == ("j", ratio, pytest.approx(offset))
+    mimic = tree_of(described(text)).mimic["k"]
+    assert (mimic.leader, mimic.ratio, mimic.offset) == ("j", ratio, pytest.approx(offset))
 
 
 def test_mimic_of_drake_and_of_one_axis() -> None:
@@ -216,8 +218,8 @@ def test_inertia_in_rotated_axes() -> None:
         '<inertial><pose degrees="true">1 2 3 0 0 90</pose><mass>4</mass><inertia><ixx>1</ixx>'
         "<iyy>2</iyy><izz>2.5</izz><ixz>.25</ixz></inertia></inertial>"
     )
-    found = described(model(f'<link name="a">{body}</link>')).links[0].inertia
+    inertia = described(model(f'<link name="a">{body}</link>')).links[0].inertia
 
-    assert found is not None
-    assert (found.mass, found.com) == (4, (1, 2, 3))
-    assert found.rotary == pytest.approx((2, 0, 0, 1, 0.25, 2.5), abs=1e-15)
+    assert inertia is not None
+    assert (inertia.mass, inertia.com) == (4, (1, 2, 3))
+    assert inertia.rotary == pytest.approx((2, 0, 0, 1, 0.25, 2.5), abs=1e-15)

@@ -18,7 +18,7 @@ from robolin.description.load import read
 from robolin.description.validate import validate
 from robolin.errors import RobolinError
 from tests.cases import for_each
-from tests.description.test_sdf_frames import described, joint, link, model, place
+from tests.description.test_sdf_frames import described, joint, link, model, pose_of
 from tests.fuzz.robot_subjects import SDF
 
 ARM = '<model name="{}">{}' + link("a") + link("b") + joint("j", "a", "b") + "</model>"
@@ -88,7 +88,7 @@ def test_base_is_where_the_file_places_it() -> None:
     description = described(text)
 
     assert (description.root, description.placement) == ("world", "a/fixed")
-    assert place(description, "a").translation == (0, 0, 3)
+    assert pose_of(description, "a").translation == (0, 0, 3)
     # z of the link is -y of the world: the body is level with the joint, 1 m aside
     tau = robolin.inverse(robolin.load(text), [0.0], [0.0], [0.0])
     assert abs(tau[0]) == pytest.approx(9.81, rel=1e-15)
@@ -116,7 +116,7 @@ def test_link_fixed_to_the_world() -> None:
     )
     description = described(text)
     assert (description.root, description.placement) == ("world", "")
-    assert place(description, "a").translation == (0, 0, 2)
+    assert pose_of(description, "a").translation == (0, 0, 2)
 
 
 def test_joint_of_the_world() -> None:
@@ -130,7 +130,7 @@ def test_joint_of_the_world() -> None:
     ]
     reading = read(world(arm, box, joint("grip", "m::b", "box::c", kind="fixed"), version="1.11"))
     assert reading.description is not None
-    assert [found.id for found in reading.findings] == ["sdf-left-out"]
+    assert [finding.id for finding in reading.findings] == ["sdf-left-out"]
 
 
 def test_errors_in_other_models_of_a_world() -> None:
@@ -139,7 +139,7 @@ def test_errors_in_other_models_of_a_world() -> None:
     reading = read(world(ARM.format("m", ""), wrong))
 
     assert reading.description is not None
-    assert [(found.id, found.level) for found in reading.findings] == [
+    assert [(finding.id, finding.level) for finding in reading.findings] == [
         ("sdf-world-include", "warning")
     ]
 
@@ -161,11 +161,11 @@ def test_errors_in_other_models_of_a_world() -> None:
 def test_default_inertia(inside: str, mass: float, rotary: tuple[float, ...], missing: str) -> None:
     """Missing parts of an inertia are 1, as SDF defines, each with a warning."""
     reading = read(model(f'<link name="a">{inside}</link>'))
-    found = reading.description
 
-    assert found is not None
-    assert found.links[0].inertia is not None
-    assert (found.links[0].inertia.mass, found.links[0].inertia.rotary) == (mass, rotary)
+    assert reading.description is not None
+    inertia = reading.description.links[0].inertia
+    assert inertia is not None
+    assert (inertia.mass, inertia.rotary) == (mass, rotary)
     # one finding, although these numbers are also those of a placeholder
     ids = [each.id for each in validate(reading)]
     assert [each for each in ids if "inertia" in each] == ["sdf-default-inertia"]
@@ -212,9 +212,9 @@ def test_ignored_parts() -> None:
 def test_parts_that_change_the_dynamics(part: str, words: str) -> None:
     """A part that is ignored and changes the dynamics is a warning."""
     text = model(link("a"), link("b", part), joint("j", "a", "b"))
-    found = read(text).findings
-    assert [(each.id, each.level) for each in found] == [("sdf-left-out", "warning")]
-    assert words in found[0].message
+    findings = read(text).findings
+    assert [(each.id, each.level) for each in findings] == [("sdf-left-out", "warning")]
+    assert words in findings[0].message
 
 
 @for_each("name", ["arm.sdf", "arm.world", "arm.xml", "arm"])
@@ -257,9 +257,9 @@ def test_agreement_with_drake() -> None:
 
     loose = parsed()
     loose.Finalize()
-    place = loose.GetDefaultFloatingBaseBodyPose(loose.GetBodyByName("tower"))
+    pose = loose.GetDefaultFloatingBaseBodyPose(loose.GetBodyByName("tower"))
     made = parsed()
-    made.WeldFrames(made.world_frame(), made.GetFrameByName("tower"), place)
+    made.WeldFrames(made.world_frame(), made.GetFrameByName("tower"), pose)
     made.mutable_gravity_field().set_gravity_vector([1, -2, -9])
     made.Finalize()
     rows = []
@@ -289,9 +289,9 @@ def test_xacro_of_sdf(tmp_path: Path) -> None:
     )
     text = text.replace("<model", '<xacro:property name="m" value="2"/><model')
     path.write_text(text.replace("<mass>1<", "<mass>${m*2}<"))
-    found = read(path).description
-    assert found is not None
-    assert {each.inertia.mass for each in found.links if each.inertia} == {4.0}
+    description = read(path).description
+    assert description is not None
+    assert {each.inertia.mass for each in description.links if each.inertia} == {4.0}
 
 
 def test_links_without_a_parent_joint() -> None:

@@ -74,8 +74,8 @@ def test_springs_are_part_of_the_figures() -> None:
 def test_rest_without_a_spring_is_ignored_aloud() -> None:
     """A rest position without stiffness has no effect, which is a warning and in the contract."""
     text = SWING.replace("    stiffness: 8\n", "")
-    (found,) = [each for each in read(text).findings if each.id == "ignored-key"]
-    assert "rest" in found.message
+    (finding,) = [each for each in read(text).findings if each.id == "ignored-key"]
+    assert "rest" in finding.message
     assert any("rest" in each for each in robolin.load(text).contract["ignored"])
 
 
@@ -175,8 +175,8 @@ def test_poles_against_mujoco(model: tuple[Arm, object]) -> None:
         data.qpos[:], data.qfrc_applied[:] = q, tau
         A = np.zeros((2 * arm.n, 2 * arm.n))
         mujoco.mjd_transitionFD(theirs, data, 1e-6, True, A, None, None, None)
-        found = np.sort_complex(np.log(np.linalg.eigvals(A)) / step)
-        errors.append(np.abs(found - ours).max() / np.abs(ours).max())
+        poles = np.sort_complex(np.log(np.linalg.eigvals(A)) / step)
+        errors.append(np.abs(poles - ours).max() / np.abs(ours).max())
     assert errors[0] < 2e-3
     assert errors[1] < 0.6 * errors[0]
 

@@ -94,9 +94,11 @@ def test_an_option_names_the_file(here: Path) -> None:
 def test_a_robot_loads_next_to_a_wrong_srdf_file(here: Path, state: str, message: str) -> None:
     """A mistake is a warning in the file next to the robot, with its line."""
     Path("arm.srdf").write_text(SRDF.replace("</robot>", f"{state}\n</robot>"))
-    found = [each for each in read("arm.urdf").findings if each.id == "pose-ignored"]
-    assert [(each.level, str(each.location)[:11]) for each in found] == [("warning", "arm.srdf:11")]
-    assert message in found[0].message
+    findings = [each for each in read("arm.urdf").findings if each.id == "pose-ignored"]
+    assert [(each.level, str(each.location)[:11]) for each in findings] == [
+        ("warning", "arm.srdf:11")
+    ]
+    assert message in findings[0].message
     assert robolin.load("arm.urdf").n == 2
 
 
@@ -111,8 +113,8 @@ def test_joints_of_other_variants_are_notes(here: Path) -> None:
     """A joint that the robot lacks is noted, and the rest of the state is used."""
     extra = '<joint name="elbow" value="0.7"/><joint name="elbw" value="1"/>'
     Path("arm.srdf").write_text(SRDF.replace('<joint name="elbow" value="0.7"/>', extra))
-    (found,) = (each for each in read("arm.urdf").findings if each.id == "srdf-other-joint")
-    assert (found.level, found.hint) == ("note", "did you mean 'elbow'?")
+    (finding,) = (each for each in read("arm.urdf").findings if each.id == "srdf-other-joint")
+    assert (finding.level, finding.hint) == ("note", "did you mean 'elbow'?")
     assert robolin.load("arm.urdf").poses["ready"].tolist() == [0.7, 0.05]
 
 
@@ -181,9 +183,9 @@ def test_a_srdf_file_may_be_a_xacro_file(here: Path) -> None:
 def test_a_xacro_file_of_poses_that_cannot_be_expanded_is_ignored(here: Path) -> None:
     """The robot loads with a warning; a file named by an option is an error."""
     Path("arm.srdf.xacro").write_text(XACRO.replace("0.1 + 0.6", "nothing"))
-    (found,) = read("arm.urdf").findings
-    assert (found.id, found.level) == ("pose-ignored", "warning")
-    assert "nothing" in found.message
+    (finding,) = read("arm.urdf").findings
+    assert (finding.id, finding.level) == ("pose-ignored", "warning")
+    assert "nothing" in finding.message
     with pytest.raises(RobolinError, match="nothing"):
         robolin.load("arm.urdf", srdf="arm.srdf.xacro")
 

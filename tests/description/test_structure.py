@@ -39,7 +39,7 @@ def joint(
 
 
 def ids(links: str, *joints: JointEntry) -> list[str]:
-    return [found.id for found in check_structure([link(c) for c in links], joints, HERE)[1]]
+    return [finding.id for finding in check_structure([link(c) for c in links], joints, HERE)[1]]
 
 
 def test_a_random_tree_has_its_root_and_no_findings() -> None:
@@ -64,7 +64,7 @@ def test_one_joint_turned_over_is_never_a_tree() -> None:
         root, findings = check_structure([link(name) for name in "abcdef"], turned, HERE)
 
         assert root is None
-        assert [found.id for found in findings] == ["two-parents"]
+        assert [finding.id for finding in findings] == ["two-parents"]
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ def test_a_rotor_that_is_left_out_is_warned_about(text: str, why: str) -> None:
     """A rotor inertia that Drake does not apply is not applied, with a warning that says why."""
     arm = robolin.load(pendulum(text))
     assert robolin.mass_matrix(arm, [0.4]) == pytest.approx(ABOUT_JOINT, rel=1e-15)
-    (found,) = [each for each in read(pendulum(text)).findings if each.id == "urdf-left-out"]
-    assert why in found.message
+    (finding,) = [each for each in read(pendulum(text)).findings if each.id == "urdf-left-out"]
+    assert why in finding.message
     with pytest.raises(RobolinError, match="rotor_inertia"):
         robolin.load(pendulum(text), strict=True)
 
@@ -86,8 +86,8 @@ def test_a_rotor_that_is_left_out_is_warned_about(text: str, why: str) -> None:
 def test_a_rotor_without_a_motor_is_warned_about(text: str, why: str) -> None:
     """A joint without effort, without a name in the file or with several axes has no rotor."""
     reading = read(text)
-    (found,) = [each for each in reading.findings if each.id == "urdf-left-out"]
-    assert why in found.message
+    (finding,) = [each for each in reading.findings if each.id == "urdf-left-out"]
+    assert why in finding.message
     assert reading.description is not None
     assert reading.description.joints[0].armature == 0.0
 
@@ -113,10 +113,10 @@ def test_several_rotors_add_up() -> None:
 )
 def test_a_rotor_that_is_no_number_is_an_error(actuator: str, finding: str) -> None:
     """A missing, malformed or infinite value is an error at its line."""
-    (found,) = [
+    (reported,) = [
         each for each in read(pendulum(transmission(actuator))).findings if each.level == "error"
     ]
-    assert (found.id, found.location.line) == (finding, 7)
+    assert (reported.id, reported.location.line) == (finding, 7)
 
 
 def test_everything_else_of_a_transmission_is_listed() -> None:

@@ -32,7 +32,7 @@ def read(text: str | bytes) -> Description:
     data = text if isinstance(text, bytes) else text.encode()
     reading = read_urdf(data, "arm.urdf")
     assert reading.description is not None, reading.findings
-    assert [found for found in reading.findings if found.level != "note"] == []
+    assert [finding for finding in reading.findings if finding.level != "note"] == []
     return reading.description
 
 
@@ -118,7 +118,7 @@ def test_missing_limits_are_a_note_only(kind: str, noted: int) -> None:
     reading = read_urdf(joint("", kind).encode(), "arm.urdf")
 
     assert reading.description is not None
-    assert [(found.id, found.level) for found in reading.findings] == (
+    assert [(finding.id, finding.level) for finding in reading.findings] == (
         [("limit-missing", "note")] * noted
     )
 
@@ -282,7 +282,7 @@ def test_blanks_after_a_number_change_it_in_other_programs_only() -> None:
     (entry,) = reading.description.links
     assert entry.inertia is not None
     assert entry.inertia.mass == 2.0
-    assert [found.id for found in reading.findings] == ["inertia-urdfdom"]
+    assert [finding.id for finding in reading.findings] == ["inertia-urdfdom"]
 
 
 def test_rotations_are_rotations() -> None:
@@ -329,12 +329,14 @@ def test_real_files_are_read_without_complaint() -> None:
     for path in FILES:
         reading = read_urdf(path.read_bytes(), path.name)
         assert reading.description is not None, path.name
-        assert {found.level for found in reading.findings} <= {"note"}, path.name
+        assert {finding.level for finding in reading.findings} <= {"note"}, path.name
 
 
 def test_an_empty_robot_name_is_a_warning():
     reading = read_urdf(robot(A, head='<robot name=" ">').encode(), "arm.urdf")
-    assert [(found.id, found.level) for found in reading.findings] == [("robot-unnamed", "warning")]
+    assert [(finding.id, finding.level) for finding in reading.findings] == [
+        ("robot-unnamed", "warning")
+    ]
     assert reading.description is not None
     assert reading.description.name == "robot"
 
@@ -372,7 +374,7 @@ LINKS = """<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz=
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "found"),
+    ("old", "new", "expected"),
     [
         ('"1.5"', '"1.5 "', "inertia-urdfdom"),
         ('"0 .1 .2"', '"0\n.1 .2"', "inertia-urdfdom"),
@@ -384,22 +386,22 @@ LINKS = """<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz=
         ('<link name="c"/>', '<!-- <mass value="1 "/> --><link name="c"/>', None),
     ],
 )
-def test_numbers_that_urdfdom_does_not_accept(old: str, new: str, found: str | None) -> None:
+def test_numbers_that_urdfdom_does_not_accept(old: str, new: str, expected: str | None) -> None:
     """The numbers are read here; Pinocchio, which uses urdfdom, loses them or rejects the file."""
     text = LINKS.replace(old, new, 1)
     reading = read_urdf(text.encode(), "arm.urdf")
-    assert [each.id for each in reading.findings] == ([found] if found else [])
+    assert [each.id for each in reading.findings] == ([expected] if expected else [])
     assert reading.description is not None
     (link,) = [link for link in reading.description.links if link.inertia]
     assert link.inertia is not None
     assert (link.inertia.mass, link.inertia.com) == (1.5, (0.0, 0.1, 0.2))
     pinocchio = pytest.importorskip("pinocchio", reason="the peer pinocchio is not installed")
-    if found == "joint-urdfdom":
+    if expected == "joint-urdfdom":
         with pytest.raises(ValueError, match="URDF"):
             pinocchio.buildModelFromXML(text)
     else:
         mass = pinocchio.buildModelFromXML(text).inertias[1].mass
-        assert mass == (0.0 if found else 1.5)
+        assert mass == (0.0 if expected else 1.5)
 
 
 def test_parts_that_other_programs_ignore_are_noted() -> None:

@@ -144,8 +144,8 @@ def test_numbers_the_library_lets_through_are_still_refused(loaded: Any) -> None
     reading = read_urdfpy(loaded)
 
     assert reading.description is None
-    errors = [found for found in reading.findings if found.level == "error"]
-    assert [found.id for found in errors] == ["number-not-finite", "number-not-finite"]
+    errors = [finding for finding in reading.findings if finding.level == "error"]
+    assert [error.id for error in errors] == ["number-not-finite", "number-not-finite"]
     assert "'upper'" in errors[0].message
     assert "'shoulder'" in errors[1].message
 

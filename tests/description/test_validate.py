@@ -42,7 +42,7 @@ def one_link(inertia=BOX, **more):
     return describe([joint("j1", "base", "arm", **more)], {"arm": inertia})
 
 
-def found(description, what=None):
+def findings_in(description, what=None):
     findings = validate(Reading(description, []))
     return findings if what is None else [f for f in findings if f.id == what]
 
@@ -332,7 +332,7 @@ FINDINGS = [
 )
 def test_findings(what, description, line, message, hint):
     """A defect is reported once, at its level and line, with the values and a hint."""
-    (one,) = found(description, what)
+    (one,) = findings_in(description, what)
     assert one.level == VALIDATION_IDS[what][0]
     assert one.location.line == line
     assert message in one.message
@@ -372,14 +372,14 @@ SOUND = [
 
 @pytest.mark.parametrize("description", [row[1] for row in SOUND], ids=[row[0] for row in SOUND])
 def test_valid_descriptions_have_no_findings(description):
-    assert found(description) == []
+    assert findings_in(description) == []
 
 
 @for_each("seed", range(20))
 def test_real_bodies_are_never_called_impossible(seed):
     """Random trees of point masses cause no finding but the length of their random axes."""
     description, _ = random_tree(seed)
-    assert {finding.id for finding in found(description)} <= {"axis-not-unit"}
+    assert {finding.id for finding in findings_in(description)} <= {"axis-not-unit"}
 
 
 def test_the_joint_named_is_the_one_whose_mass_matrix_entry_vanishes():
@@ -389,7 +389,7 @@ def test_the_joint_named_is_the_one_whose_mass_matrix_entry_vanishes():
         joint("j2", "a", "b", pose=NEAR, axis=(0.0, 0.0, 1.0)),
     ]
     description = describe(joints, {"b": Inertia(1.0)})
-    assert [f.location.line for f in found(description, "no-inertia-at-joint")] == [102]
+    assert [f.location.line for f in findings_in(description, "no-inertia-at-joint")] == [102]
 
 
 def test_a_broken_file_is_not_validated():
@@ -469,8 +469,8 @@ def test_known_defects_of_published_files_are_found():
 )
 def test_preloaded_springs_and_one_sided_motors_are_usual(more):
     """No warning about a rest position near the limits or without any, or 0 as an effort limit."""
-    assert not found(one_link(**more), "rest-outside-limits")
-    assert not found(one_link(**more), "effort-limits-without-zero")
+    assert not findings_in(one_link(**more), "rest-outside-limits")
+    assert not findings_in(one_link(**more), "effort-limits-without-zero")
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ def test_preloaded_springs_and_one_sided_motors_are_usual(more):
 )
 def test_limits_of_two_revolutions_or_many_are_usual(more):
     """Cables allow two revolutions; 1000 rad replaces no limit; travel has no degrees."""
-    assert not found(one_link(**more), "limits-in-degrees")
+    assert not findings_in(one_link(**more), "limits-in-degrees")
 
 
 def test_degrees_without_a_unit_are_warned_about_in_files(tmp_path):
@@ -545,6 +545,6 @@ links:
 def test_problems_after_an_error_are_reported(reader):
     """One run lists all problems, also of links and joints after one that is broken."""
     text = BEHIND_A_BROKEN_LINK if reader is read_urdf else SAME_IN_YAML
-    found = {x.id for x in validate(reader(text.encode(), "r"))}
-    assert {"number-malformed", "unknown-link", "negative-mass"} <= found
-    assert {"limits-inverted", "axis-not-unit"} <= found
+    ids = {x.id for x in validate(reader(text.encode(), "r"))}
+    assert {"number-malformed", "unknown-link", "negative-mass"} <= ids
+    assert {"limits-inverted", "axis-not-unit"} <= ids

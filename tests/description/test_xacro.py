@@ -109,8 +109,8 @@ def test_findings_name_the_file_and_the_line_of_its_expansion(workspace):
     """A finding in an expansion says so, since its line number is not that of the xacro file."""
     text = Path("arm.urdf.xacro").read_text().replace('xyz="0 0 0.4"', 'xyz="0 0 much"')
     Path("bad.xacro").write_text(text)
-    (found,) = [each for each in read("bad.xacro").findings if each.level == "error"]
-    assert str(found.location).startswith("bad.xacro (expanded):")
+    (finding,) = [each for each in read("bad.xacro").findings if each.level == "error"]
+    assert str(finding.location).startswith("bad.xacro (expanded):")
 
 
 def write(text: str) -> None:
@@ -304,10 +304,10 @@ def test_packages_behind_links_are_read(workspace):
 
 def test_used_arguments_are_recognized():
     """An argument counts as used once the file declares it or reads it."""
-    given = Arguments({"a": "1", "b": "2", "c": "3"})
-    assert "a" in given
-    assert given["b"] == "2"
-    assert list(given.unused) == ["c"]
+    arguments = Arguments({"a": "1", "b": "2", "c": "3"})
+    assert "a" in arguments
+    assert arguments["b"] == "2"
+    assert list(arguments.unused) == ["c"]
 
 
 def test_commands_take_arguments_and_packages(workspace):

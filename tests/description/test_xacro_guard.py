@@ -54,7 +54,7 @@ print(json.dumps([found, open(inside).read(), sorted(os.listdir(os.path.dirname(
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Results of all attempts in one process; the robot's own file stays readable."""
     folder = tmp_path_factory.mktemp("guard")
     for name in ("robot", "private"):
@@ -76,7 +76,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("event", ATTEMPTS)
-def test_network_processes_and_files_are_out_of_reach(found: dict[str, str], event: str) -> None:
+def test_network_processes_and_files_are_out_of_reach(outcomes: dict[str, str], event: str) -> None:
     """No socket, no process, no change of a file, and nothing read outside the robot's package."""
     outside = "outside" in event
     refusal = (
@@ -84,4 +84,4 @@ def test_network_processes_and_files_are_out_of_reach(found: dict[str, str], eve
         if outside
         else f"the file uses {event}, which is not allowed"
     )
-    assert refusal in found[event]
+    assert refusal in outcomes[event]

@@ -19,7 +19,7 @@ MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.yaml"))
 def wrong(text: str) -> list[str]:
     validator = jsonschema.Draft202012Validator(yaml_schema())
     # YAML 1.1 takes 2e-3 for a text, which robolin's reader does not
-    text = re.sub(r"(?<![\w.-])\d+e-?\d+", lambda found: repr(float(found[0])), text)
+    text = re.sub(r"(?<![\w.-])\d+e-?\d+", lambda match: repr(float(match[0])), text)
     return [error.message for error in validator.iter_errors(yaml.safe_load(text))]
 
 

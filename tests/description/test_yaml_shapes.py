@@ -49,10 +49,10 @@ SOLIDS = [
 @pytest.mark.parametrize(("text", "inside", "bounds"), SOLIDS, ids=["box", "cylinder", "sphere"])
 def test_a_shape_has_the_inertia_of_its_points(text, inside, bounds):
     """Inertias of a solid equal those of a grid of points in it, to the width of the grid."""
-    found = inertia(f"mass: 3, com: [1, 2, 3], {text}")
-    assert (found.mass, found.com) == (3.0, (1.0, 2.0, 3.0))
+    computed = inertia(f"mass: 3, com: [1, 2, 3], {text}")
+    assert (computed.mass, computed.com) == (3.0, (1.0, 2.0, 3.0))
     expected = by_sampling(inside, bounds, 3.0)
-    xx, xy, xz, yy, yz, zz = found.rotary
+    xx, xy, xz, yy, yz, zz = computed.rotary
     full = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     # 80 points along each edge: about (1/80)² for flat walls, less than 1/200 for round ones
     assert np.abs(full - expected).max() < 0.005 * np.abs(expected).max()
@@ -96,7 +96,7 @@ WRONG = [
 @pytest.mark.parametrize(("text", "finding"), WRONG, ids=range(len(WRONG)))
 def test_invalid_shapes_are_reported(text, finding):
     """Two shapes, none, an invalid size, a mass given twice: each is an error."""
-    assert finding in [found.id for found in read(ARM % text).findings]
+    assert finding in [each.id for each in read(ARM % text).findings]
     with pytest.raises(RobolinError):
         robolin.load(ARM % text)
 
@@ -108,4 +108,4 @@ def test_units_of_angles():
     assert joint.limits.velocity == pi
     assert joint.pose.rotation == pytest.approx((0, 1, 0, 1, 0, 0, 0, 0, -1), abs=1e-15)
     sliding = text.replace("continuous", "prismatic")
-    assert "number-malformed" in [found.id for found in read(sliding % "mass: 1").findings]
+    assert "number-malformed" in [finding.id for finding in read(sliding % "mass: 1").findings]

@@ -97,12 +97,12 @@ def hook_commands(text: str) -> list[str]:
 def test_each_robot_file_has_one_hook_that_validates_it(file: str, hook: str | None) -> None:
     """Xacro and MJCF files have hooks of their own, which install what they need."""
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-    found = [
+    matching = [
         each["id"]
         for each in hooks
         if each["entry"] == "robolin validate" and re.search(each["files"], file)
     ]
-    assert found == ([hook] if hook else [])
+    assert matching == ([hook] if hook else [])
 
 
 def test_the_action_installs_extras() -> None:
@@ -120,7 +120,7 @@ def test_the_action_installs_extras() -> None:
 def action_commands(inputs: Mapping[str, str]) -> list[str]:
     """Commands of the action with these inputs, without installation."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
-    given = {name: each["default"] for name, each in action["inputs"].items()} | dict(inputs)
+    chosen = {name: each["default"] for name, each in action["inputs"].items()} | dict(inputs)
     commands = []
     for step in action["runs"]["steps"]:
         condition = step.get("if", "")
@@ -128,9 +128,9 @@ def action_commands(inputs: Mapping[str, str]) -> list[str]:
         if not test:
             assert not condition
             continue
-        if (given[test[1]] == test[3]) == (test[2] == "=="):
+        if (chosen[test[1]] == test[3]) == (test[2] == "=="):
             values = {
-                name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1]], text)
+                name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda match: chosen[match[1]], text)
                 for name, text in step.get("env", {}).items()
             }
             settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())

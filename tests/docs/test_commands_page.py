@@ -23,8 +23,10 @@ def test_the_pages_are_current() -> None:
     for path, text in expected.items():
         assert (DOCS / path).read_text("utf-8") == text, path
     folders = (DOCS / FOLDER, DOCS / OPTIONS)
-    found = {page.relative_to(DOCS).as_posix() for folder in folders for page in folder.iterdir()}
-    assert found == set(expected) - {"reference/commands.md"}
+    existing = {
+        page.relative_to(DOCS).as_posix() for folder in folders for page in folder.iterdir()
+    }
+    assert existing == set(expected) - {"reference/commands.md"}
     assert (ROOT / "zensical.toml").read_text("utf-8") == site_settings()
 
 

@@ -90,9 +90,9 @@ def test_every_named_object_exists(paper: str) -> None:
 def test_places_that_are_not_there_are_noticed() -> None:
     """A misspelt operator, algorithm, module or function is an error."""
     misspelt = "robolin.dynamics.links.link_motion.nominal_term"
-    for place in ("op.phii", "inverze", "robolin.nowhere.f", misspelt):
+    for name in ("op.phii", "inverze", "robolin.nowhere.f", misspelt):
         with pytest.raises((AttributeError, KeyError, ImportError)):
-            resolved(place)
+            resolved(name)
 
 
 @every_paper
@@ -198,9 +198,9 @@ def test_errors_hold(paper: str) -> None:
 def test_misprints_are_wrong(paper: str) -> None:
     """Printed equations with misprints do not hold; the error has about the size on the page."""
     for row in of(paper, misprints(TEXT)):
-        found = off_by(row, MOST)
-        if found is None:
+        error = off_by(row, MOST)
+        if error is None:
             assert "misprint" not in row.tests[0]
             assert row.cells["off by"] in UNMEASURED
             continue
-        assert found >= max(WRONG, float(row.cells["off by"]) / FACTOR), row
+        assert error >= max(WRONG, float(row.cells["off by"]) / FACTOR), row

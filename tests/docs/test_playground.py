@@ -48,9 +48,9 @@ def test_the_operators_are_those_of_operator_algebra(name: str, tmp_path: Path) 
         "console.log(JSON.stringify(found, (_, x) => (ArrayBuffer.isView(x) ? [...x] : x)));"
     )
     ran = subprocess.run(["node", "run.cjs"], cwd=tmp_path, capture_output=True, check=True)
-    found = {key: np.array(values) for key, values in json.loads(ran.stdout).items()}
+    operators = {key: np.array(values) for key, values in json.loads(ran.stdout).items()}
     op, n = robolin.operators(arm, q), arm.n
-    places = np.cumsum(found["shift"].reshape(n, 3), axis=0)
+    places = np.cumsum(operators["shift"].reshape(n, 3), axis=0)
     for i, p in enumerate(places):
         # blocks of the operators are ordered from the tip
         k = slice(6 * (n - 1 - i), 6 * (n - i))
@@ -58,10 +58,10 @@ def test_the_operators_are_those_of_operator_algebra(name: str, tmp_path: Path) 
         X[:3, 3:] = -np.array([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]])
         for key, operator in (("M", op.M), ("P", op.P)):
             block = X @ operator.dense()[k, k] @ X.T
-            assert np.allclose(found[key].reshape(n, 6, 6)[i], block, atol=1e-12)
+            assert np.allclose(operators[key].reshape(n, 6, 6)[i], block, atol=1e-12)
         gain = X @ op.G.dense()[k].sum(axis=1)
-        assert np.allclose(found["G"].reshape(n, 6)[i], gain, atol=1e-12)
-    assert np.prod(found["D"]) == pytest.approx(np.linalg.det(robolin.mass_matrix(arm, q)))
+        assert np.allclose(operators["G"].reshape(n, 6)[i], gain, atol=1e-12)
+    assert np.prod(operators["D"]) == pytest.approx(np.linalg.det(robolin.mass_matrix(arm, q)))
 
 
 def test_the_operators_page_allows_only_its_own_program() -> None:

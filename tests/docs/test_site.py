@@ -37,11 +37,11 @@ def test_every_page_has_a_place_on_the_site() -> None:
     settings = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))
 
     def named(entries: list[dict[str, object]]) -> list[str]:
-        found: list[str] = []
+        pages: list[str] = []
         for entry in entries:
-            for place in entry.values():
-                found += named(place) if isinstance(place, list) else [str(place)]
-        return found
+            for target in entry.values():
+                pages += named(target) if isinstance(target, list) else [str(target)]
+        return pages
 
     listed = named(settings["project"]["nav"])
     pages = (page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))

@@ -62,18 +62,18 @@ def test_no_public_result_is_any() -> None:
     # names imported for type checkers only; classes of other libraries count as object
     others = {"DataFrame": object, "Figure": object, "NativeKernel": NativeKernel}
     known = {**vars(arrays), **vars(compare), **names, **others}
-    found = {}
+    hints = {}
     for name, each in names.items():
-        found |= _given(name, each, known)
+        hints |= _given(name, each, known)
 
-    assert {place for place, hint in found.items() if _has_any(hint)} == UNTYPED
-    for place in ("StateSpace.A", "Poles.values", "Regulator.K", "Trim.q", "StateSpace.gramian"):
-        assert get_origin(found[place]) is np.ndarray, place
+    assert {path for path, hint in hints.items() if _has_any(hint)} == UNTYPED
+    for path in ("StateSpace.A", "Poles.values", "Regulator.K", "Trim.q", "StateSpace.gramian"):
+        assert get_origin(hints[path]) is np.ndarray, path
 
 
 def test_no_public_argument_is_any() -> None:
     """Arguments of functions and methods have types, except objects of untyped libraries."""
-    found = set()
+    untyped = set()
     for name in robolin.__all__:
         public = getattr(robolin, name)
         members = vars(public).items() if inspect.isclass(public) else [(name, public)]
@@ -81,9 +81,9 @@ def test_no_public_argument_is_any() -> None:
             function = getattr(member, "__func__", member)
             if inspect.isfunction(function) and (key == "__init__" or not key.startswith("_")):
                 taken = inspect.signature(function).parameters.values()
-                found |= {f"{name}.{each.name}" for each in taken if each.annotation == "Any"}
+                untyped |= {f"{name}.{each.name}" for each in taken if each.annotation == "Any"}
 
-    assert found == {"from_urdfpy.urdf"}
+    assert untyped == {"from_urdfpy.urdf"}
 
 
 def _given(name: str, public: Any, known: dict[str, Any]) -> Iterator[tuple[str, Any]]:

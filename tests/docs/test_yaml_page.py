@@ -16,10 +16,10 @@ EXAMPLES = [text for text in BLOCKS if "robolin: 1" in text]
 
 
 def keys(schema: Schema) -> set[str]:
-    found = set(schema.get("properties", ()))
+    names = set(schema.get("properties", ()))
     for inner in (*schema.get("properties", {}).values(), *schema.get("anyOf", ())):
-        found |= keys(inner)
-    return found | (keys(schema["items"]) if isinstance(schema.get("items"), dict) else set())
+        names |= keys(inner)
+    return names | (keys(schema["items"]) if isinstance(schema.get("items"), dict) else set())
 
 
 def test_every_key_is_on_the_page():

@@ -85,15 +85,15 @@ def _prepared(model: pin.Model, arm: Arm, names: dict[str, str]) -> pin.Model:
 
 def velocity_indices(model: pin.Model, arm: Arm, names: dict[str, str]) -> np.ndarray:
     """Index of the coordinate of each link, 1, 2, …, in Pinocchio's velocity."""
-    found = {}
+    indices = {}
     for group in arm.groups:
         start = model.idx_vs[model.getJointId(names.get(group.name, group.name))]
         for part, k in group.coordinates.items():
-            found[k] = start + PARTS[group.kind].index(part)
+            indices[k] = start + PARTS[group.kind].index(part)
     for k, link in enumerate(arm.links_tip_to_base, start=1):
-        if k not in found:
-            found[k] = model.idx_vs[model.getJointId(link.joint.name)]
-    return np.array([found[k] for k in range(1, arm.base)])
+        if k not in indices:
+            indices[k] = model.idx_vs[model.getJointId(link.joint.name)]
+    return np.array([indices[k] for k in range(1, arm.base)])
 
 
 def configuration(model: pin.Model, arm: Arm, q: np.ndarray) -> np.ndarray:
@@ -128,26 +128,26 @@ def grouped_reference(model: pin.Model, arm: Arm, states: States) -> Reference:
         answers(model, S, configuration(model, arm, q), S @ qd, S @ qdd, tied=arm.has_mimic)
         for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True)
     ]
-    found = Reference(*(np.array(column) for column in zip(*rows, strict=True)))
-    return _with_turning_rotors(found, arm, states.qd)
+    reference = Reference(*(np.array(column) for column in zip(*rows, strict=True)))
+    return _with_turning_rotors(reference, arm, states.qd)
 
 
-def _with_turning_rotors(found: Reference, arm: Arm, qd: np.ndarray) -> Reference:
+def _with_turning_rotors(reference: Reference, arm: Arm, qd: np.ndarray) -> Reference:
     """Add the armature effect that Pinocchio omits: the axes of velocities rotate.
 
     Pinocchio adds a v̇ for a translation, with v in the axes of the body. Kinetic energy ½ v* A v
     takes A v̇ + ω x A v, and a torque v x A v, as MuJoCo has it for its free joints.
     """
     if not any(link.joint.armature for link in arm.links):
-        return found
+        return reference
     torque = _turning_rotors(arm, qd)
     stepped = _turning_rotors(arm, qd[:, None, :] + 1e-30j * np.eye(arm.n))
     slope = np.swapaxes(np.imag(stepped) / 1e-30, -1, -2)
     return replace(
-        found,
-        tau=found.tau + torque,
-        dtau_dqd=found.dtau_dqd + slope,
-        dqdd_dqd=found.dqdd_dqd - found.dqdd_dtau @ slope,
+        reference,
+        tau=reference.tau + torque,
+        dtau_dqd=reference.dtau_dqd + slope,
+        dqdd_dqd=reference.dqdd_dqd - reference.dqdd_dtau @ slope,
     )
 
 

@@ -14,14 +14,14 @@ from robolin.evaluation.evaluate import arm_cache
 
 
 def run_on(
-    arm: Arm, algorithm: str, given: Mapping[str, Any], number: Any = float
+    arm: Arm, algorithm: str, inputs: Mapping[str, Any], number: Any = float
 ) -> dict[str, np.ndarray]:
     """Run an algorithm of the catalogue on numbers of any type: floats, complex, mpmath.
 
     Each input is an array (..., n) of such numbers, each result an array (..., n, …) of the same.
     """
     entry = ALGORITHMS[algorithm]
-    values = {name: np.asarray(value) for name, value in given.items()}
+    values = {name: np.asarray(value) for name, value in inputs.items()}
     ran = run.run_on(arm_cache(arm).parameters, entry.run, entry.gives, values, number)
     assert not ran.shortfalls
     return ran.arrays
@@ -32,10 +32,10 @@ STEP = 1e-30
 
 
 def complex_step(
-    arm: Arm, algorithm: str, given: Mapping[str, np.ndarray], along: str
+    arm: Arm, algorithm: str, inputs: Mapping[str, np.ndarray], along: str
 ) -> dict[str, np.ndarray]:
     """∂result/∂along, exact to rounding: the last axis counts the entries of `along`."""
-    steps = {name: np.asarray(values)[..., None, :] for name, values in given.items()}
+    steps = {name: np.asarray(values)[..., None, :] for name, values in inputs.items()}
     steps[along] = steps[along] + 1j * STEP * np.eye(arm.n)
     moved = run_on(arm, algorithm, steps)
     return {
@@ -47,19 +47,19 @@ def complex_step(
 def complex_step_along(
     arm: Arm,
     algorithm: str,
-    given: Mapping[str, np.ndarray],
+    inputs: Mapping[str, np.ndarray],
     directions: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """The change of every result when the inputs named in `directions` move along them."""
     moved = {
         name: values + 1j * STEP * directions[name] if name in directions else values
-        for name, values in given.items()
+        for name, values in inputs.items()
     }
     return {name: x.imag / STEP for name, x in run_on(arm, algorithm, moved).items()}
 
 
 def gap(
-    found: np.ndarray,
+    computed: np.ndarray,
     true: np.ndarray | float,
     made_of: float = 0.0,
     beside: np.ndarray | None = None,
@@ -72,7 +72,7 @@ def gap(
     states if `true` has only one of them.
     """
     size = max(float(np.abs(true if beside is None else beside).max()), made_of)
-    return float(np.abs(found - true).max()) / (size or 1.0)
+    return float(np.abs(computed - true).max()) / (size or 1.0)
 
 
 # results below this fraction of their terms are numerically zero
@@ -80,7 +80,7 @@ NOTHING = 1e-10
 
 
 def gap_by_state(
-    found: np.ndarray, true: np.ndarray, made_of: np.ndarray | float = 0.0
+    computed: np.ndarray, true: np.ndarray, made_of: np.ndarray | float = 0.0
 ) -> np.ndarray:
     """The largest difference relative to the largest entry, for each state.
 
@@ -89,7 +89,7 @@ def gap_by_state(
     axes = tuple(range(1, np.ndim(true)))
     size = np.abs(true).max(axis=axes)
     size = np.where(size > NOTHING * np.asarray(made_of), size, made_of)
-    return np.abs(found - true).max(axis=axes) / np.where(size == 0.0, 1.0, size)
+    return np.abs(computed - true).max(axis=axes) / np.where(size == 0.0, 1.0, size)
 
 
 def inertia_bound(arm: Arm) -> float:

@@ -65,8 +65,8 @@ def test_inverse_dynamics_and_mass_matrix(pair: tuple[Arm, object]) -> None:
 
     tau = robolin.inverse(arm, states.q, states.qd, states.qdd)
     assert gap_by_state(tau, np.array(taus)).max() <= TOLERANCE
-    found = robolin.mass_matrix(arm, states.q)
-    assert gap_by_state(found, np.array(masses)).max() <= TOLERANCE
+    M = robolin.mass_matrix(arm, states.q)
+    assert gap_by_state(M, np.array(masses)).max() <= TOLERANCE
 
 
 def test_a_free_joint() -> None:
@@ -130,8 +130,8 @@ def test_forward_dynamics(pair: tuple[Arm, object]) -> None:
     condition = np.linalg.cond(robolin.mass_matrix(arm, states.q)).max()
     tolerance = 10.0 * (TOLERANCE + 1e-15 * condition)
     for method in ("operator", "conventional"):
-        found = robolin.forward(arm, states.q, states.qd, tau, method=method)
-        assert gap_by_state(found, np.array(accelerations)).max() <= tolerance
+        qdd = robolin.forward(arm, states.q, states.qd, tau, method=method)
+        assert gap_by_state(qdd, np.array(accelerations)).max() <= tolerance
 
 
 def test_gradients_of_torque(pair: tuple[Arm, object]) -> None:
@@ -140,7 +140,7 @@ def test_gradients_of_torque(pair: tuple[Arm, object]) -> None:
     data, states = mujoco.MjData(model), random_states(arm, 3)
     for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True):
         data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
-        found = robolin.linearize_inverse(arm, q, qd, qdd)
+        linearized = robolin.linearize_inverse(arm, q, qd, qdd)
         gradients = [np.zeros((arm.n, arm.n)) for _ in range(3)]
         mujoco.mjd_inverseFD(model, data, 1e-6, False, *gradients, None, None, None, None)
 
@@ -149,5 +149,5 @@ def test_gradients_of_torque(pair: tuple[Arm, object]) -> None:
         for name, rows in zip(names, gradients, strict=True):
             size = np.abs(rows).max()
             np.testing.assert_allclose(
-                getattr(found, name), rows.T, rtol=0.0, atol=1e-5 * size, err_msg=name
+                getattr(linearized, name), rows.T, rtol=0.0, atol=1e-5 * size, err_msg=name
             )

@@ -39,8 +39,8 @@ def assert_inverse_side(arm: Arm, states: States, true: Reference) -> None:
     assert gap_by_state(tau, true.tau).max() <= 1e-12
     assert gap_by_state(mass_matrix, true.mass_matrix).max() <= 1e-12
     for name in ("mass_matrix", "dtau_dqd", "dtau_dq"):
-        found, expected = getattr(model, name), getattr(true, name)
-        assert gap_by_state(found, expected, _made_of(arm, states)).max() <= 1e-12, name
+        computed, expected = getattr(model, name), getattr(true, name)
+        assert gap_by_state(computed, expected, _made_of(arm, states)).max() <= 1e-12, name
 
 
 def assert_forward_side(arm: Arm, states: States, true: Reference, method: str) -> None:
@@ -52,8 +52,8 @@ def assert_forward_side(arm: Arm, states: States, true: Reference, method: str) 
     assert (gap_by_state(qdd, true.qdd) <= 10.0 * tolerance).all()
     assert (gap_by_state(model.qdd, true.qdd) <= 10.0 * tolerance).all()
     for name in ("dqdd_dtau", "dqdd_dqd", "dqdd_dq"):
-        found, expected = getattr(model, name), getattr(true, name)
-        assert (gap_by_state(found, expected, terms) <= tolerance).all(), name
+        computed, expected = getattr(model, name), getattr(true, name)
+        assert (gap_by_state(computed, expected, terms) <= tolerance).all(), name
 
 
 def _made_of(arm: Arm, states: States) -> np.ndarray:
@@ -137,8 +137,8 @@ def test_inverse_of_the_mass_matrix(arm: Arm) -> None:
         true[i] = (upper + np.triu(upper, 1).T)[np.ix_(order, order)]
     allowed = 1e-12 + 1e-15 * np.linalg.cond(robolin.mass_matrix(arm, q))
     for method in ("operator", "conventional", "auto"):
-        found = robolin.mass_matrix_inverse(arm, q, method=method)
-        assert (gap_by_state(found, true) <= allowed).all(), method
+        M_inverse = robolin.mass_matrix_inverse(arm, q, method=method)
+        assert (gap_by_state(M_inverse, true) <= allowed).all(), method
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "iiwa14"])

@@ -38,20 +38,20 @@ def pushed(arm: Arm, count: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
 def test_sparse_elimination_gives_the_accelerations_that_took_the_torques(arm: Arm) -> None:
     """Equation 27, eliminated from the tips, on trees, with rotors, loads and point masses."""
     state, true = pushed(arm, 6)
-    found = run_on(arm, "forward-all-bodies", state)["qdd"]
+    qdd = run_on(arm, "forward-all-bodies", state)["qdd"]
     condition = np.linalg.cond(robolin.mass_matrix(arm, state["q"])).max()
 
-    assert gap(found, true) <= 1e-11 + 1e-14 * condition
+    assert gap(qdd, true) <= 1e-11 + 1e-14 * condition
 
 
 @pytest.mark.parametrize("arm", CHAINS, ids=arm_name)
 def test_constraint_forces_give_the_accelerations_that_took_the_torques(arm: Arm) -> None:
     """Equation 28 as a block-tridiagonal system, joints eliminated one after the other."""
     state, true = pushed(arm, 6)
-    found = run_on(arm, "forward-constraint-forces", state)["qdd"]
+    qdd = run_on(arm, "forward-constraint-forces", state)["qdd"]
     condition = np.linalg.cond(robolin.mass_matrix(arm, state["q"])).max()
 
-    assert gap(found, true) <= 1e-11 + 1e-14 * condition
+    assert gap(qdd, true) <= 1e-11 + 1e-14 * condition
 
 
 @pytest.mark.parametrize("joints", [1, 2, 3, 7, 8, 12])
@@ -59,14 +59,14 @@ def test_cyclic_reduction_takes_as_many_steps_as_a_logarithm(joints: int) -> Non
     """⌈log₂(N+1)⌉ steps, in each of which all remaining joints can be processed in parallel."""
     arm = random_arm(20 + joints, joints, armature=joints % 2 == 0)
     state, true = pushed(arm, 1)
-    given = {name: values[0].tolist() for name, values in state.items()}
-    chain = DirectChain(parameters_of(arm), given)
+    inputs = {name: values[0].tolist() for name, values in state.items()}
+    chain = DirectChain(parameters_of(arm), inputs)
     steps = forward_by_reduction(chain)
-    found = np.array([chain.results["qdd"][(i,)] for i in range(joints)])
+    computed = np.array([chain.results["qdd"][(i,)] for i in range(joints)])
     beside = run_on(arm, "forward-constraint-forces", state)["qdd"][0]
 
     assert steps == math.ceil(math.log2(joints + 1))
-    assert gap(found, true[0]) <= 1e-9
+    assert gap(computed, true[0]) <= 1e-9
     assert gap(beside, true[0]) <= 1e-9
 
 

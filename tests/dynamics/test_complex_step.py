@@ -71,11 +71,11 @@ def tolerance(arm: Arm, q: np.ndarray) -> float:
 def test_gradients_of_torque(arm: Arm) -> None:
     """∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂q̈ are complex steps of Newton–Euler."""
     s = random_states(arm, STATES)
-    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
-    model = robolin.linearize_inverse(arm, **given)
+    inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
+    model = robolin.linearize_inverse(arm, **inputs)
 
     for name, along in (("dtau_dq", "q"), ("dtau_dqd", "qd"), ("mass_matrix", "qdd")):
-        true = complex_step(arm, "inverse", given, along)["tau"]
+        true = complex_step(arm, "inverse", inputs, along)["tau"]
         assert gap_by_state(getattr(model, name), true).max() <= ROUNDING, name
 
 
@@ -85,32 +85,32 @@ def test_gradient_of_the_mass_matrix(arm: Arm) -> None:
     s = random_states(arm, STATES)
     true = complex_step(arm, "mass-matrix", {"q": s.q}, "q")["mass_matrix"]
 
-    found = robolin.mass_matrix_derivative(arm, s.q)
-    assert gap_by_state(found, true, inertia_bound(arm)).max() <= ROUNDING
+    dM = robolin.mass_matrix_derivative(arm, s.q)
+    assert gap_by_state(dM, true, inertia_bound(arm)).max() <= ROUNDING
 
 
 @every
 def test_change_of_torque(arm: Arm) -> None:
     """δτ of Algorithm 1 is the complex step of Newton–Euler along the change."""
     s = random_states(arm, STATES)
-    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
-    true = complex_step_along(arm, "inverse", given, {"q": s.dq, "qd": s.dqd, "qdd": s.dqdd})
+    inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
+    true = complex_step_along(arm, "inverse", inputs, {"q": s.dq, "qd": s.dqd, "qdd": s.dqdd})
 
-    found = robolin.perturb_inverse(arm, **given, dq=s.dq, dqd=s.dqd, dqdd=s.dqdd)
-    assert gap_by_state(found, true["tau"]).max() <= ROUNDING
+    dtau = robolin.perturb_inverse(arm, **inputs, dq=s.dq, dqd=s.dqd, dqdd=s.dqdd)
+    assert gap_by_state(dtau, true["tau"]).max() <= ROUNDING
 
 
 @every
 def test_gradients_of_acceleration(arm: Arm) -> None:
     """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ are complex steps of forward dynamics, by every method."""
     s = random_states(arm, STATES)
-    given = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
+    inputs = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
 
     for method in methods(arm):
         verb = "forward" if method == "operator" else "forward-conventional"
-        model = robolin.linearize_forward(arm, **given, method=method)
+        model = robolin.linearize_forward(arm, **inputs, method=method)
         for name, along in (("dqdd_dq", "q"), ("dqdd_dqd", "qd"), ("dqdd_dtau", "tau")):
-            true = complex_step(arm, verb, given, along)["qdd"]
+            true = complex_step(arm, verb, inputs, along)["qdd"]
             gaps = gap_by_state(getattr(model, name), true)
             assert gaps.max() <= tolerance(arm, s.q), (method, name)
 
@@ -119,16 +119,16 @@ def test_gradients_of_acceleration(arm: Arm) -> None:
 def test_change_of_acceleration(arm: Arm) -> None:
     """δq̈ of Algorithms 3, 5 and 5b is the complex step of forward dynamics along the change."""
     s = random_states(arm, STATES)
-    given = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
+    state = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
     change = {"q": s.dq, "qd": s.dqd, "tau": s.dtau}
     verb = "forward-conventional" if arm.has_mimic else "forward"
-    true = complex_step_along(arm, verb, given, change)["qdd"]
+    true = complex_step_along(arm, verb, state, change)["qdd"]
 
     names = {f"d{name}": values for name, values in change.items()}
     for method in methods(arm):
-        found = robolin.perturb_forward(arm, **given, **names, method=method)
-        assert gap_by_state(found, true).max() <= tolerance(arm, s.q), method
+        dqdd = robolin.perturb_forward(arm, **state, **names, method=method)
+        assert gap_by_state(dqdd, true).max() <= tolerance(arm, s.q), method
     if not arm.has_mimic:
-        inputs = {**given, "qdd": s.qdd, **names}
-        found = run_on(arm, "perturb-forward-articulated", inputs)["dqdd"]
-        assert gap_by_state(found, true).max() <= tolerance(arm, s.q), "Algorithm 5"
+        inputs = {**state, "qdd": s.qdd, **names}
+        dqdd = run_on(arm, "perturb-forward-articulated", inputs)["dqdd"]
+        assert gap_by_state(dqdd, true).max() <= tolerance(arm, s.q), "Algorithm 5"

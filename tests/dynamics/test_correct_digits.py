@@ -82,9 +82,9 @@ def in_fifty_digits(panda: Arm, name: str, motion: dict[str, np.ndarray]) -> dic
     return run_on(panda, name, exact, number=mpmath.mpf)
 
 
-def digits(found: np.ndarray, true: np.ndarray) -> float:
+def digits(computed: np.ndarray, true: np.ndarray) -> float:
     """Correct digits of the worst entry relative to the largest one."""
-    gaps, size = np.ravel(true - found), max(abs(x) for x in np.ravel(true))
+    gaps, size = np.ravel(true - computed), max(abs(x) for x in np.ravel(true))
     error = max(abs(x) for x in gaps) / size
     return float(-mpmath.log10(error)) if error else 16.0
 
@@ -103,10 +103,10 @@ def test_number_of_correct_digits(
     floor = SUMMED if name in ONLY_SUMS else SUMMED - np.log10(condition)
     answers = []
     for motion in motions:
-        found = run_on(panda, name, {need: motion[need].tolist() for need in algorithm.needs})
-        answers.append((found, in_fifty_digits(panda, name, motion)))
+        results = run_on(panda, name, {need: motion[need].tolist() for need in algorithm.needs})
+        answers.append((results, in_fifty_digits(panda, name, motion)))
     for result in algorithm.gives:
-        worst = min(digits(found[result], true[result]) for found, true in answers)
+        worst = min(digits(computed[result], true[result]) for computed, true in answers)
         record_property(f"{name}.{result}", round(worst, 1))
         print(f"{name:32} {result:20} {worst:5.1f} digits")
         assert worst >= floor, result

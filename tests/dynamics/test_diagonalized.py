@@ -141,14 +141,14 @@ def test_both_coriolis_forces_belong_together(arm: Arm) -> None:
 def test_algorithm_6_1_gives_the_rate_of_d(arm: Arm) -> None:
     """Ḋ = H λ̇ H*."""
     at = worked(arm)
-    given = {"q": list(at.q.T), "qd": list(at.qd.T)}
-    chain = DirectChain(parameters_of(arm), given)
+    inputs = {"q": list(at.q.T), "qd": list(at.qd.T)}
+    chain = DirectChain(parameters_of(arm), inputs)
     _rates_of_d(chain)
     rates = chain.results["Ddot"]
-    found = np.stack([rates[(i,)] for i in range(arm.n)], axis=-1)
+    computed = np.stack([rates[(i,)] for i in range(arm.n)], axis=-1)
 
     terms = float(at.diagonal.D.max())
-    assert gap(found, at.diagonal_rates["D"], made_of=terms) <= divided(at.condition)
+    assert gap(computed, at.diagonal_rates["D"], made_of=terms) <= divided(at.condition)
 
 
 def _rates_of_d(chain: Chain) -> None:

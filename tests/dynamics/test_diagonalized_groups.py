@@ -23,7 +23,7 @@ each = pytest.mark.parametrize(
 )
 
 
-def given(arm: Arm) -> dict[str, np.ndarray]:
+def random_state(arm: Arm) -> dict[str, np.ndarray]:
     states = random_states(arm, 2)
     return {"q": states.q, "qd": states.qd, "tau": states.dtau}
 
@@ -37,25 +37,25 @@ def divided(arm: Arm, q: np.ndarray) -> float:
 @pytest.mark.parametrize("end", ["", "-unnormalized"])
 def test_recursions_and_elimination_agree(arm: Arm, end: str) -> None:
     """Tables 1 and 2 and Algorithm 7.1 equal elimination with Christoffel's C."""
-    state = given(arm)
-    found, true = (run_on(arm, f"diagonalize{end}{by}", state) for by in ("", "-conventional"))
+    state = random_state(arm)
+    computed, true = (run_on(arm, f"diagonalize{end}{by}", state) for by in ("", "-conventional"))
     for name, values in true.items():
-        assert gap(found[name], values) <= divided(arm, state["q"]), name
+        assert gap(computed[name], values) <= divided(arm, state["q"]), name
 
 
 @each
 def test_energy_is_a_sum_of_squares_that_coriolis_forces_keep(arm: Arm) -> None:
     """m m* = 𝓜, ν*ν = q̇*𝓜q̇, ν*C(q, ν) = 0, and the inverse maps invert."""
-    state = given(arm)
-    found = run_on(arm, "diagonalize", state)
-    M, nu, qd = robolin.mass_matrix(arm, state["q"]), found["nu"], state["qd"]
+    state = random_state(arm)
+    results = run_on(arm, "diagonalize", state)
+    M, nu, qd = robolin.mass_matrix(arm, state["q"]), results["nu"], state["qd"]
     limit = divided(arm, state["q"])
-    assert gap(found["m"] @ np.swapaxes(found["m"], 1, 2), M) <= 1e-13
+    assert gap(results["m"] @ np.swapaxes(results["m"], 1, 2), M) <= 1e-13
     assert gap(np.sum(nu**2, -1), np.einsum("bi,bij,bj->b", qd, M, qd)) <= 1e-13
-    work = np.sum(nu * found["coriolis"], -1)
-    sizes = np.linalg.norm(nu, axis=-1) * np.linalg.norm(found["coriolis"], axis=-1)
+    work = np.sum(nu * results["coriolis"], -1)
+    sizes = np.linalg.norm(nu, axis=-1) * np.linalg.norm(results["coriolis"], axis=-1)
     assert gap(work, 0.0, made_of=float(sizes.max())) <= limit
-    back = {"q": state["q"], "nu": nu, "epsilon": found["epsilon"]}
+    back = {"q": state["q"], "nu": nu, "epsilon": results["epsilon"]}
     assert gap(run_on(arm, "undiagonalize", back)["qd"], qd) <= limit
 
 
@@ -65,19 +65,19 @@ def test_rates_of_nu_are_those_of_the_accelerations(arm: Arm) -> None:
 
     Central differences with h = 1e-5 leave 1e-10 of a third derivative and 1e-11 of rounding.
     """
-    state = given(arm)
-    found = run_on(arm, "diagonalize", state)
-    moved = {"q": state["q"], "nu": found["nu"], "tau": state["tau"]}
+    state = random_state(arm)
+    results = run_on(arm, "diagonalize", state)
+    moved = {"q": state["q"], "nu": results["nu"], "tau": state["tau"]}
     nud = run_on(arm, "forward-diagonalized", moved)["nud"]
     limit = divided(arm, state["q"])
-    assert gap(nud + found["coriolis"], found["epsilon"], made_of=np.abs(nud).max()) <= limit
+    assert gap(nud + results["coriolis"], results["epsilon"], made_of=np.abs(nud).max()) <= limit
 
     more, less = (
         run_on(arm, "diagonalize", {**state, "q": integrate(arm, state["q"], h * state["qd"])})["m"]
         for h in (1e-5, -1e-5)
     )
     qdd = run_on(arm, "forward", state)["qdd"]
-    true = np.einsum("bji,bj->bi", found["m"], qdd)
+    true = np.einsum("bji,bj->bi", results["m"], qdd)
     true += np.einsum("bji,bj->bi", (more - less) / 2e-5, state["qd"])
     assert gap(nud, true) <= 1e-8
 

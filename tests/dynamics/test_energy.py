@@ -38,10 +38,10 @@ DRIVEN = (
 def test_energies_are_sums_over_bodies(arm: Arm) -> None:
     """½ Σ V*MV and -Σ m g·c are the energies of masses and inertias placed in the root frame."""
     states = random_states(arm, 2)
-    found = evaluate(arm, "energy", {"q": states.q, "qd": states.qd}, engine="compiled")
+    results = evaluate(arm, "energy", {"q": states.q, "qd": states.qd}, engine="compiled")
 
-    assert gap(found["kinetic_energy"], kinetic_energy(arm, states.q, states.qd)) < 1e-13
-    assert gap(found["potential_energy"], potential_energy(arm, states.q)) < 1e-13
+    assert gap(results["kinetic_energy"], kinetic_energy(arm, states.q, states.qd)) < 1e-13
+    assert gap(results["potential_energy"], potential_energy(arm, states.q)) < 1e-13
 
 
 @pytest.mark.parametrize("arm", DRIVEN, ids=arm_name)
@@ -51,9 +51,9 @@ def test_power_is_the_rate_of_energy(arm: Arm) -> None:
     q, qd, tau = states.q, states.qd, 10.0 * states.dtau
     qdd = robolin.forward(arm, q, qd, tau)
     rates = complex_step_along(arm, "energy", {"q": q, "qd": qd}, {"q": qd, "qd": qdd})
-    found = evaluate(arm, "power", {"q": q, "qd": qd, "tau": tau})["power"]
+    power = evaluate(arm, "power", {"q": q, "qd": qd, "tau": tau})["power"]
 
     # kinetic and potential energy exchange much more than they gain; q̈ has cond(M) of rounding
     exchanged = float(np.abs(rates["kinetic_energy"]).max())
     total = rates["kinetic_energy"] + rates["potential_energy"]
-    assert gap(found, total, made_of=exchanged) < 1e-11
+    assert gap(power, total, made_of=exchanged) < 1e-11

@@ -61,31 +61,31 @@ def given_far(arm: Arm, away: float) -> dict[str, np.ndarray]:
     return {"q": s.q[0] + away * slides, "qd": s.qd[0], "qdd": s.qdd[0], "tau": s.dtau[0]}
 
 
-def floats(arm: Arm, name: str, given: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def floats(arm: Arm, name: str, inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:
     entry = ALGORITHMS[name]
-    values = {need: given[need] for need in entry.needs}
+    values = {need: inputs[need] for need in entry.needs}
     return run.run_on(parameters_of(arm), entry.run, entry.gives, values).arrays
 
 
-def exactly(parameters: Parameters, name: str, given: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def exactly(parameters: Parameters, name: str, inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Every result in 50 digits, as decimals."""
     entry = ALGORITHMS[name]
     with fifty_digits():
         values = {
-            need: np.array([exact(x) for x in given[need].tolist()], dtype=object)
+            need: np.array([exact(x) for x in inputs[need].tolist()], dtype=object)
             for need in entry.needs
         }
-        found = run.run_on(parameters, entry.run, entry.gives, values, exact).arrays
+        arrays = run.run_on(parameters, entry.run, entry.gives, values, exact).arrays
         plain = np.vectorize(
             lambda x: x.value if isinstance(x, ExactNumbers) else exact(x).value, "O"
         )
-        return {key: plain(each) for key, each in found.items()}
+        return {key: plain(each) for key, each in arrays.items()}
 
 
-def digits(found: Any, true: Any) -> float:
+def digits(computed: Any, true: Any) -> float:
     """How many digits of the largest entry are right in every entry."""
     with fifty_digits():
-        gap = largest(decimals(np.asarray(found)) - true)
+        gap = largest(decimals(np.asarray(computed)) - true)
         return 16.0 if gap == 0.0 else float(-np.log10(gap / largest(true)))
 
 
@@ -97,11 +97,14 @@ def largest(values: Any) -> float:
 def test_prismatic_travel_loses_no_digits(stem: str) -> None:
     """A kilometre away, results are as accurate as those of any arm."""
     arm = on_stem(stem)
-    given = given_far(arm, 1000.0)
+    inputs = given_far(arm, 1000.0)
     for name in VERBS:
-        found, true = floats(arm, name, given), exactly(at_rest(parameters_of(arm)), name, given)
-        for key in found:
-            assert digits(found[key], true[key]) > DIGITS, (name, key)
+        computed, true = (
+            floats(arm, name, inputs),
+            exactly(at_rest(parameters_of(arm)), name, inputs),
+        )
+        for key in computed:
+            assert digits(computed[key], true[key]) > DIGITS, (name, key)
 
 
 @pytest.mark.parametrize("stem", (*SLIDING, *TURNED))
@@ -111,15 +114,15 @@ def test_far_away_accelerations_are_as_right_as_pinocchios(stem: str) -> None:
     arm = replace(on_stem(stem), damping=False)
     peer, at = PinocchioPeer(arm), np.array(arm.coordinates)
     for away in AWAY:
-        given = given_far(arm, away)
-        true = exactly(at_rest(parameters_of(arm)), "forward", given)["qdd"]
+        inputs = given_far(arm, away)
+        true = exactly(at_rest(parameters_of(arm)), "forward", inputs)["qdd"]
         state = (
-            peer._configuration(given["q"][at]),
-            *(peer._spread(given[x][at]) for x in ("qd", "tau")),
+            peer._configuration(inputs["q"][at]),
+            *(peer._spread(inputs[x][at]) for x in ("qd", "tau")),
         )
         theirs = np.empty(arm.n)
         theirs[at] = pin.aba(peer._model, peer._data, *state)[peer._indices]
-        ours = floats(arm, "forward", given)["qdd"]
+        ours = floats(arm, "forward", inputs)["qdd"]
         assert digits(ours, true) > min(digits(theirs, true) - 0.5, 12.8), away
 
 
@@ -129,10 +132,11 @@ def test_far_away_accelerations_are_as_right_as_pinocchios(stem: str) -> None:
 def test_the_frame_that_goes_along_changes_no_result(stem: str, load: str) -> None:
     """In 50 digits every result is that of a frame which stays: poses, energies, loads and all."""
     arm = with_wrench(on_stem(stem), load) if load else on_stem(stem)
-    given = given_far(arm, 30.0)
+    inputs = given_far(arm, 30.0)
     for name in (*VERBS, *PLACED):
         moving, still = (
-            exactly(each, name, given) for each in (parameters_of(arm), at_rest(parameters_of(arm)))
+            exactly(each, name, inputs)
+            for each in (parameters_of(arm), at_rest(parameters_of(arm)))
         )
         for key in moving:
             assert largest(moving[key] - still[key]) <= 1e-40 * largest(still[key]), (name, key)
@@ -142,15 +146,15 @@ def test_the_frame_that_goes_along_changes_no_result(stem: str, load: str) -> No
 def test_near_the_origin_every_bit_is_that_of_a_fixed_frame(stem: str) -> None:
     """Within a few metres nothing is computed differently."""
     arm = on_stem(stem)
-    given = given_far(arm, FAR_SLID - 3.2)
-    assert np.abs(given["q"]).max() < FAR_SLID
+    inputs = given_far(arm, FAR_SLID - 3.2)
+    assert np.abs(inputs["q"]).max() < FAR_SLID
     still = at_rest(parameters_of(arm))
     for name in (*VERBS, *PLACED):
         entry = ALGORITHMS[name]
-        values = {need: given[need] for need in entry.needs}
+        values = {need: inputs[need] for need in entry.needs}
         at_home = run.run_on(still, entry.run, entry.gives, values).arrays
-        for key, found in floats(arm, name, given).items():
-            assert found.tobytes() == at_home[key].tobytes(), (name, key)
+        for key, computed in floats(arm, name, inputs).items():
+            assert computed.tobytes() == at_home[key].tobytes(), (name, key)
 
 
 @pytest.mark.slow
@@ -161,10 +165,10 @@ def test_kernels_have_the_same_bits(arm: Arm) -> None:
     """Lanes shift the frame as Python does, to the bit, some rows near and some far away."""
     s = random_states(arm, 40)
     far = s.q + 100.0 * np.arange(40)[:, None] * np.array([not joint.turns for joint in arm.joints])
-    given = {"q": far, "qd": s.qd, "qdd": s.qdd, "tau": s.dtau}
+    inputs = {"q": far, "qd": s.qd, "qdd": s.qdd, "tau": s.dtau}
     for name in ("inverse", "mass-matrix", "forward-conventional", "energy", "jacobian"):
         entry = ALGORITHMS[name]
-        values = {need: given[need] for need in entry.needs}
+        values = {need: inputs[need] for need in entry.needs}
         python = run.run_on(parameters_of(arm), entry.run, entry.gives, values).arrays
         lanes, _ = on_lanes(arm, name, entry, values)
         assert all(lanes[key].tobytes() == python[key].tobytes() for key in python), name

@@ -63,12 +63,12 @@ def test_pinocchios_free_flyer(path: Path) -> None:
 def _assert_perturbations(arm: Arm, s: States, true: object, tolerance: np.ndarray) -> None:
     changes = {"dtau_dq": s.dq, "dtau_dqd": s.dqd, "mass_matrix": s.dqdd}
     expected = sum(np.einsum("bij,bj->bi", getattr(true, n), x) for n, x in changes.items())
-    found = robolin.perturb_inverse(arm, s.q, s.qd, s.qdd, s.dq, s.dqd, s.dqdd)
-    assert gap_by_state(found, expected).max() <= 1e-12
+    change = robolin.perturb_inverse(arm, s.q, s.qd, s.qdd, s.dq, s.dqd, s.dqdd)
+    assert gap_by_state(change, expected).max() <= 1e-12
     changes = {"dqdd_dq": s.dq, "dqdd_dqd": s.dqd, "dqdd_dtau": s.dtau}
     expected = sum(np.einsum("bij,bj->bi", getattr(true, n), x) for n, x in changes.items())
-    found = robolin.perturb_forward(arm, s.q, s.qd, true.tau, s.dq, s.dqd, s.dtau)
-    assert (gap_by_state(found, expected) <= 10.0 * tolerance).all()
+    change = robolin.perturb_forward(arm, s.q, s.qd, true.tau, s.dq, s.dqd, s.dtau)
+    assert (gap_by_state(change, expected) <= 10.0 * tolerance).all()
 
 
 def test_a_kilometre_away_no_digit_is_lost() -> None:

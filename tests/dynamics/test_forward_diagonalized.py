@@ -43,14 +43,14 @@ def test_rates_are_those_of_the_motion(arm: Arm, form: str) -> None:
     states = random_states(arm, 2)
     q, qd, tau = states.q, states.qd, 10.0 * states.dtau
     qdd = robolin.forward(arm, q, qd, tau)
-    given = {"q": q, "qd": qd, "tau": np.zeros_like(q)}
-    true = complex_step_along(arm, there, given, {"q": qd, "qd": qdd})[form]
-    values = evaluate(arm, there, given)[form]
+    inputs = {"q": q, "qd": qd, "tau": np.zeros_like(q)}
+    true = complex_step_along(arm, there, inputs, {"q": qd, "qd": qdd})[form]
+    values = evaluate(arm, there, inputs)[form]
 
-    found = evaluate(arm, onward, {"q": q, form: values, "tau": tau})
+    results = evaluate(arm, onward, {"q": q, form: values, "tau": tau})
 
-    assert gap(found["qd"], qd) < 1e-12
-    assert gap_by_state(found[f"{form}d"], true).max() < 1e-10
+    assert gap(results["qd"], qd) < 1e-12
+    assert gap_by_state(results[f"{form}d"], true).max() < 1e-10
 
 
 @for_each_arm(ARMS)
@@ -77,11 +77,11 @@ def test_rate_control_is_a_force_along_nu(arm: Arm) -> None:
     """The torque of control law 8.1 is, in diagonalizing coordinates, ε = -c ν joint by joint."""
     states = random_states(arm, 2)
     q, qd, gain = states.q, states.qd, np.abs(states.dq)
-    found = evaluate(arm, "rate-control", {"q": q, "qd": qd, "gain": gain})
+    results = evaluate(arm, "rate-control", {"q": q, "qd": qd, "gain": gain})
 
-    there = robolin.diagonalize(arm, q, qd, found["tau"])
+    there = robolin.diagonalize(arm, q, qd, results["tau"])
 
-    assert gap(found["nu"], there.nu) < 1e-13
+    assert gap(results["nu"], there.nu) < 1e-13
     # subtracting gravity leaves its round-off, divided by the root of the smallest D
     weight = np.abs(robolin.inverse(arm, q)).max()
     made_of = float(weight / np.sqrt(there.D.min()))
@@ -96,6 +96,6 @@ def test_inverse_from_rest_leaves_out_coriolis_forces(arm: Arm) -> None:
     coriolis = robolin.coriolis_matrix(arm, q, qd)
     true = robolin.inverse(arm, q, qd, qdd) - np.einsum("bij,bj->bi", coriolis, qd)
 
-    found = evaluate(arm, "inverse-from-rest", {"q": q, "qd": qd, "qdd": qdd})["tau"]
+    tau = evaluate(arm, "inverse-from-rest", {"q": q, "qd": qd, "qdd": qdd})["tau"]
 
-    assert gap(found, true) < 1e-12
+    assert gap(tau, true) < 1e-12

@@ -47,26 +47,26 @@ ELIMINATION = [(arm, "-conventional") for arm in (ARMS[1], *FOLLOWING)]
 @pytest.mark.parametrize(("arm", "way"), [*((arm, "") for arm in ARMS), *ELIMINATION])
 def test_newton_euler_gives_the_torques_back(arm: Arm, way: str) -> None:
     """q̈ of free joints and τ of driven ones are those of one motion; divided by 𝓜: 1e-11."""
-    given, qdd = prescribed_state(arm)
-    found = run_on(arm, f"forward-prescribed{way}", given)
-    tau = robolin.inverse(arm, given["q"], given["qd"], qdd)
-    assert gap(found["qdd"], qdd) <= 1e-11
-    assert gap(found["tau"], tau) <= 1e-11
+    inputs, qdd = prescribed_state(arm)
+    results = run_on(arm, f"forward-prescribed{way}", inputs)
+    tau = robolin.inverse(arm, inputs["q"], inputs["qd"], qdd)
+    assert gap(results["qdd"], qdd) <= 1e-11
+    assert gap(results["tau"], tau) <= 1e-11
 
 
 @pytest.mark.parametrize(("arm", "way"), [*((arm, "") for arm in ARMS[1:5]), *ELIMINATION])
 def test_model_is_the_complex_step(arm: Arm, way: str) -> None:
     """∂q̈/∂τ, ∂q̈/∂q̇, ∂q̈/∂q and ∂q̈/∂q̈₀ are complex steps of q̈; divided by 𝓜: 1e-11."""
-    given, _ = prescribed_state(arm, rows=2)
-    found = run_on(arm, f"linearize-forward-prescribed{way}", given)
+    inputs, _ = prescribed_state(arm, rows=2)
+    results = run_on(arm, f"linearize-forward-prescribed{way}", inputs)
     for name, along in (
         ("dqdd_dtau", "tau"),
         ("dqdd_dqd", "qd"),
         ("dqdd_dq", "q"),
         ("dqdd_dprescribed", "qdd"),
     ):
-        true = complex_step(arm, f"forward-prescribed{way}", given, along)["qdd"]
-        assert gap(found[name], true) <= 1e-11, name
+        true = complex_step(arm, f"forward-prescribed{way}", inputs, along)["qdd"]
+        assert gap(results[name], true) <= 1e-11, name
 
 
 def test_an_accelerated_base_is_equivalent_to_gravity() -> None:
@@ -81,9 +81,9 @@ def test_an_accelerated_base_is_equivalent_to_gravity() -> None:
     none = np.zeros((5, 6))
     states = [np.concatenate([none, each], -1) for each in (q, qd, tau)]
     qdd = np.concatenate([np.zeros(3), rising, np.zeros(6)])
-    found = robolin.forward(arm, *states, prescribe="base", qdd=qdd)
-    assert gap(found[:, 6:], robolin.forward(still, q, qd, tau)) <= 1e-11
-    assert (found[:, :6] == qdd[:6]).all()
+    accelerations = robolin.forward(arm, *states, prescribe="base", qdd=qdd)
+    assert gap(accelerations[:, 6:], robolin.forward(still, q, qd, tau)) <= 1e-11
+    assert (accelerations[:, :6] == qdd[:6]).all()
 
 
 def test_a_base_at_rest_is_a_fixed_base() -> None:
@@ -92,13 +92,13 @@ def test_a_base_at_rest_is_a_fixed_base() -> None:
     q, qd, tau = rng.uniform(-1.0, 1.0, (3, 6))
     floating, still = robolin.load("ur5", floating_base=True), robolin.load("ur5")
     states = [np.concatenate([np.zeros(6), each]) for each in (q, qd, tau)]
-    found = robolin.linearize_forward(floating, *states, prescribe="base")
+    model = robolin.linearize_forward(floating, *states, prescribe="base")
     true = robolin.linearize_forward(still, q, qd, tau)
-    assert gap(found.qdd[6:], true.qdd) <= 1e-11
+    assert gap(model.qdd[6:], true.qdd) <= 1e-11
     for name in ("dqdd_dtau", "dqdd_dqd", "dqdd_dq"):
-        assert gap(getattr(found, name)[6:, 6:], getattr(true, name)) <= 1e-11, name
-    assert (found.dqdd_dtau[:6] == 0.0).all()
-    assert (found.dqdd_dtau[:, :6] == 0.0).all()
+        assert gap(getattr(model, name)[6:, 6:], getattr(true, name)) <= 1e-11, name
+    assert (model.dqdd_dtau[:6] == 0.0).all()
+    assert (model.dqdd_dtau[:, :6] == 0.0).all()
 
 
 def test_the_floating_arm_moves_so_under_the_returned_torques() -> None:
@@ -109,10 +109,10 @@ def test_the_floating_arm_moves_so_under_the_returned_torques() -> None:
     arm = robolin.load("ur5", floating_base=True)
     q, qd, tau, qdd = np.random.default_rng(5).uniform(-1.0, 1.0, (4, 3, 12))
     tau[:, :6], qdd[:, 6:] = 0.0, 0.0
-    found = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=qdd)
-    needed = robolin.inverse(arm, q, qd, found)
+    accelerations = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=qdd)
+    needed = robolin.inverse(arm, q, qd, accelerations)
     assert gap(needed[:, 6:], tau[:, 6:]) <= 1e-11
-    assert gap(robolin.forward(arm, q, qd, needed), found) <= 1e-10
+    assert gap(robolin.forward(arm, q, qd, needed), accelerations) <= 1e-10
 
 
 def test_pinocchio_agrees() -> None:
@@ -124,13 +124,13 @@ def test_pinocchio_agrees() -> None:
     from tests.dynamics.grouped_reference import grouped_model, grouped_reference
 
     arm = ARMS[3]
-    given, _ = prescribed_state(arm, seed=7, rows=3)
-    found = run_on(arm, "forward-prescribed", given)
-    states = replace(random_states(arm, 3, seed=7), qdd=found["qdd"])
+    inputs, _ = prescribed_state(arm, seed=7, rows=3)
+    results = run_on(arm, "forward-prescribed", inputs)
+    states = replace(random_states(arm, 3, seed=7), qdd=results["qdd"])
     true = grouped_reference(grouped_model(arm), arm, states)
-    free = given["prescribed"] == 0.0
-    assert gap(true.tau * free, given["tau"], made_of=np.abs(true.tau).max()) <= 1e-11
-    assert gap(found["tau"], true.tau) <= 1e-11
+    free = inputs["prescribed"] == 0.0
+    assert gap(true.tau * free, inputs["tau"], made_of=np.abs(true.tau).max()) <= 1e-11
+    assert gap(results["tau"], true.tau) <= 1e-11
 
 
 def test_costs_are_lines_in_n() -> None:
@@ -235,5 +235,5 @@ def test_free_joints_are_those_of_inverse_and_mass_matrix() -> None:
     prescribed_qdd, tau = {"base:x": 2.0}, [0.0, 0.0, 0.0, 1.0, 0.5]
     mass = robolin.mass_matrix(arm, q)[3:, 3:]
     needed = robolin.inverse(arm, q, qd, [2.0, 0.0, 0.0, 0.0, 0.0])[3:]
-    found = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=prescribed_qdd)
-    assert np.abs(found[3:] - np.linalg.solve(mass, tau[3:] - needed)).max() <= 1e-12
+    qdd = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=prescribed_qdd)
+    assert np.abs(qdd[3:] - np.linalg.solve(mass, tau[3:] - needed)).max() <= 1e-12

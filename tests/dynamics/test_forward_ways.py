@@ -63,10 +63,10 @@ def test_the_methods_are_different_computations() -> None:
     arm = random_arm(730, 8, armature=True)
     s = random_states(arm, 2)
     ways = ("a", "c", "d", "two-sweeps")
-    found = [robolin.forward(arm, s.q, s.qd, s.qdd, method=way).tobytes() for way in ways]
-    found.append(robolin.forward(arm, s.q, s.qd, s.qdd, method="conventional").tobytes())
+    results = [robolin.forward(arm, s.q, s.qd, s.qdd, method=way).tobytes() for way in ways]
+    results.append(robolin.forward(arm, s.q, s.qd, s.qdd, method="conventional").tobytes())
 
-    assert len(set(found)) == len(found)
+    assert len(set(results)) == len(results)
 
 
 @pytest.mark.parametrize("letter, name", METHOD_ALIASES.items())
@@ -105,11 +105,11 @@ def test_b_gives_the_links_accelerations_too(arm: Arm) -> None:
     """λ + ζ of the four-sweep recursion is the spatial acceleration that kinematics gives."""
     s = random_states(arm, 2)
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
-    found = run_on(arm, "forward-bias-free-links", {"q": s.q, "qd": s.qd, "tau": tau})
+    results = run_on(arm, "forward-bias-free-links", {"q": s.q, "qd": s.qd, "tau": tau})
     true = robolin.link_accelerations(arm, s.q, s.qd, s.qdd).link_acceleration
     condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
 
-    assert gap(found["link_acceleration"], true) <= 10.0 * (1e-12 + 1e-15 * condition)
+    assert gap(results["link_acceleration"], true) <= 10.0 * (1e-12 + 1e-15 * condition)
 
 
 @pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=arm_name)
@@ -118,13 +118,13 @@ def test_c_gives_accelerations_of_links_and_tip(arm: Arm) -> None:
     s = random_states(arm, 2)
     motion = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
-    found = run_on(arm, "forward-three-sweeps-links", {"q": s.q, "qd": s.qd, "tau": tau})
+    results = run_on(arm, "forward-three-sweeps-links", {"q": s.q, "qd": s.qd, "tau": tau})
     links, tip = (run_on(arm, name, motion) for name in ("link-accelerations", "tip-acceleration"))
     condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
     tolerance = 10.0 * (1e-12 + 1e-15 * condition)
 
-    assert gap(found["link_acceleration"], links["link_acceleration"]) <= tolerance
-    assert gap(found["tip_acceleration"], tip["tip_acceleration"]) <= tolerance
+    assert gap(results["link_acceleration"], links["link_acceleration"]) <= tolerance
+    assert gap(results["tip_acceleration"], tip["tip_acceleration"]) <= tolerance
 
 
 @pytest.mark.parametrize("arm", ROUGH[1:3] + PLAIN[:2], ids=arm_name)
@@ -137,8 +137,8 @@ def test_the_error_of_old_velocities(arm: Arm) -> None:
     state = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
 
     def missed(share: float) -> np.ndarray:
-        found = run_on(arm, "forward-delayed", {**state, "dqd": share * s.dqd})["qdd"]
-        return found - s.qdd
+        qdd = run_on(arm, "forward-delayed", {**state, "dqd": share * s.dqd})["qdd"]
+        return qdd - s.qdd
 
     condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
     first = complex_step_along(
@@ -180,19 +180,19 @@ def test_classical_accelerations_are_second_derivatives_of_the_origins(arm: Arm)
         return placed(arm, q + 1j * STEP * qd).p.imag / STEP
 
     true = ((velocity(h) - velocity(-h)) / (2.0 * h))[:, ::-1]
-    found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
+    accelerations = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
 
-    assert gap(found.link_classical_acceleration[..., 3:], true) <= 1e-6
+    assert gap(accelerations.link_classical_acceleration[..., 3:], true) <= 1e-6
 
 
 @pytest.mark.parametrize("arm", [ROUGH[3], PLAIN[0]], ids=arm_name)
 def test_both_accelerations_differ_by_spin_times_velocity(arm: Arm) -> None:
     """The linear parts differ by w x v, the angular parts not at all."""
     s = random_states(arm, 2)
-    found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
+    accelerations = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
     for i, link in enumerate(arm.links):
         twist = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=link.name).twist
-        spatial, classical = (x[:, i] for x in vars(found).values())
+        spatial, classical = (x[:, i] for x in vars(accelerations).values())
         own = np.cross(twist[:, :3], twist[:, 3:])
 
         assert np.array_equal(spatial[:, :3], classical[:, :3])

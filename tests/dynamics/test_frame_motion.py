@@ -66,14 +66,14 @@ def test_jacobian_is_the_derivative_of_the_pose(arm: Arm) -> None:
     s = random_states(arm, 2)
     R, p = frame_in_world(arm, TOOL, s.q[:, None] + 1j * STEP * np.eye(arm.n))
     at = (R @ np.array(POINT)[:, None])[..., 0] + p
-    found = robolin.jacobian(arm, s.q, frame=TOOL, point=POINT)
+    kinematics = robolin.jacobian(arm, s.q, frame=TOOL, point=POINT)
 
     assert (
-        gap(found.jacobian, np.swapaxes(np.concatenate([spin(R), at.imag / STEP], -1), 1, 2))
+        gap(kinematics.jacobian, np.swapaxes(np.concatenate([spin(R), at.imag / STEP], -1), 1, 2))
         <= EXACT
     )
-    assert gap(found.position, at.real[:, 0]) <= EXACT
-    assert gap(found.rotation, R.real[:, 0]) <= EXACT
+    assert gap(kinematics.position, at.real[:, 0]) <= EXACT
+    assert gap(kinematics.rotation, R.real[:, 0]) <= EXACT
 
 
 @each_arm
@@ -99,29 +99,33 @@ def test_jacobian_rate_is_the_jacobians_rate(arm: Arm) -> None:
     placed = at_frame(arm, TOOL, POINT)
     moved = run_on(placed, "jacobian", {"q": s.q + 1j * STEP * s.qd, "qd": s.qd})
     true = np.einsum("bij,bj->bi", moved["jacobian"].imag / STEP, s.qd)
-    found = robolin.jacobian(arm, s.q, s.qd, frame=TOOL, point=POINT).jacobian_rate_qd
+    jacobian_rate_qd = robolin.jacobian(arm, s.q, s.qd, frame=TOOL, point=POINT).jacobian_rate_qd
 
     # a single prismatic joint rotates nothing, and a single hinge only by its own speed
-    assert gap(found, true, made_of=float(np.abs(s.qd).max() ** 2)) <= EXACT
+    assert gap(jacobian_rate_qd, true, made_of=float(np.abs(s.qd).max() ** 2)) <= EXACT
 
 
-def moved_motion(arm: Arm, given: Mapping[str, Any], along: str) -> dict[str, np.ndarray]:
+def moved_motion(arm: Arm, inputs: Mapping[str, Any], along: str) -> dict[str, np.ndarray]:
     """∂/∂along of the frame's motion by complex step, joints on the last axis."""
-    return complex_step(at_frame(arm, TOOL, POINT), "frame-motion", given, along)
+    return complex_step(at_frame(arm, TOOL, POINT), "frame-motion", inputs, along)
 
 
 @each_arm
 def test_derivatives_of_the_moving_point(arm: Arm) -> None:
     """∂/∂q and ∂/∂q̇ of twist and classical acceleration equal complex steps."""
     s = random_states(arm, 2)
-    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
-    by_q, by_qd = (moved_motion(arm, given, name) for name in ("q", "qd"))
-    found = robolin.frame_derivatives(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
+    inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
+    by_q, by_qd = (moved_motion(arm, inputs, name) for name in ("q", "qd"))
+    derivatives = robolin.frame_derivatives(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
     size = float(np.abs(s.qd).max() ** 2 + np.abs(s.qdd).max())
 
-    assert gap(found.dtwist_dq, by_q["twist"], size) <= EXACT
-    assert gap(found.dclassical_acceleration_dq, by_q["classical_acceleration"], size) <= EXACT
-    assert gap(found.dclassical_acceleration_dqd, by_qd["classical_acceleration"], size) <= EXACT
+    assert gap(derivatives.dtwist_dq, by_q["twist"], size) <= EXACT
+    assert (
+        gap(derivatives.dclassical_acceleration_dq, by_q["classical_acceleration"], size) <= EXACT
+    )
+    assert (
+        gap(derivatives.dclassical_acceleration_dqd, by_qd["classical_acceleration"], size) <= EXACT
+    )
 
 
 @each_arm
@@ -130,7 +134,7 @@ def test_derivatives_at_a_fixed_point(arm: Arm) -> None:
     s = random_states(arm, 2)
     placed, names = at_frame(arm, TOOL, POINT), ("q", "qd", "qdd")
     here = run_on(placed, "frame-motion", {name: getattr(s, name) for name in names})["position"]
-    found = robolin.frame_derivatives(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
+    derivatives = robolin.frame_derivatives(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
     size = float(np.abs(s.qd).max() ** 2 + np.abs(s.qdd).max())
     for along, result, array in (
         ("q", "dspatial_velocity_dq", "twist"),
@@ -145,7 +149,7 @@ def test_derivatives_at_a_fixed_point(arm: Arm) -> None:
         at_rest = np.concatenate([X[..., :3], X[..., 3:] + np.cross(X[..., :3], away)], axis=-1)
         true = np.swapaxes(at_rest.imag / STEP, 1, 2)
 
-        assert gap(getattr(found, result), true, size) <= EXACT, result
+        assert gap(getattr(derivatives, result), true, size) <= EXACT, result
 
 
 @each_arm
@@ -188,12 +192,12 @@ def test_vectors_in_the_frames_own_axes() -> None:
 def test_a_frame_on_the_base_is_fixed() -> None:
     """No joint moves it, and its pose is the description's."""
     arm = robolin.load("ur5")
-    found = robolin.jacobian(arm, np.full((2, 6), 0.3), 1.0, frame="base")
+    kinematics = robolin.jacobian(arm, np.full((2, 6), 0.3), 1.0, frame="base")
 
-    assert not found.jacobian.any()
-    assert not found.twist.any()
+    assert not kinematics.jacobian.any()
+    assert not kinematics.twist.any()
     np.testing.assert_array_equal(
-        found.rotation[0], np.reshape(arm.frames["base"].pose.rotation, (3, 3))
+        kinematics.rotation[0], np.reshape(arm.frames["base"].pose.rotation, (3, 3))
     )
 
 
@@ -211,16 +215,24 @@ def test_floating_and_planar_joints() -> None:
         return robolin.frame_motion(arm, at, qd + dqd, qdd, frame="panda_hand", point=POINT)
 
     J = robolin.jacobian(arm, q, qd, frame="panda_hand", point=POINT)
-    found = robolin.frame_derivatives(arm, q, qd, qdd, frame="panda_hand", point=POINT)
+    derivatives = robolin.frame_derivatives(arm, q, qd, qdd, frame="panda_hand", point=POINT)
     for j, e in enumerate(h * np.eye(arm.n)):
         ahead, behind = motion(e), motion(-e)
         faster, slower = motion(0.0 * e, e), motion(0.0 * e, -e)
         for name, column, (one, other) in (
             ("position", J.jacobian[3:, j], (ahead, behind)),
-            ("twist", found.dtwist_dq[:, j], (ahead, behind)),
+            ("twist", derivatives.dtwist_dq[:, j], (ahead, behind)),
             ("twist", J.jacobian[:, j], (faster, slower)),
-            ("classical_acceleration", found.dclassical_acceleration_dq[:, j], (ahead, behind)),
-            ("classical_acceleration", found.dclassical_acceleration_dqd[:, j], (faster, slower)),
+            (
+                "classical_acceleration",
+                derivatives.dclassical_acceleration_dq[:, j],
+                (ahead, behind),
+            ),
+            (
+                "classical_acceleration",
+                derivatives.dclassical_acceleration_dqd[:, j],
+                (faster, slower),
+            ),
         ):
             difference = (getattr(one, name) - getattr(other, name)) / (2.0 * h)
             np.testing.assert_allclose(difference, column, rtol=0, atol=2e-8, err_msg=name)
@@ -261,12 +273,12 @@ def test_pinocchio_agrees(arm: Arm) -> None:
         pin.forwardKinematics(model, data, q, S @ s.qd[i], S @ s.qdd[i])
         pin.updateFramePlacements(model, data)
         at = (model, data, number, aligned)
-        for found, true in (
+        for computed, true in (
             (J.jacobian[i], pin.computeFrameJacobian(model, data, q, number, aligned) @ S),
             (moving.twist[i], pin.getFrameVelocity(*at).vector),
             (moving.spatial_acceleration[i], pin.getFrameAcceleration(*at).vector),
             (moving.classical_acceleration[i], pin.getFrameClassicalAcceleration(*at).vector),
         ):
-            assert gap(found, true[swapped]) <= EXACT
+            assert gap(computed, true[swapped]) <= EXACT
         assert gap(moving.position[i], data.oMf[number].translation) <= EXACT
         assert gap(moving.rotation[i], data.oMf[number].rotation) <= EXACT

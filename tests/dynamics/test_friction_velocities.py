@@ -57,13 +57,13 @@ def file_text(a: str, b: str) -> str:
 
 def losses(arm: Arm, qd: np.ndarray) -> np.ndarray:
     """Friction torques (n,) of an arm in closed form."""
-    found = np.zeros(arm.n)
+    torques = np.zeros(arm.n)
     for link, coordinate in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         ratio = link.joint.mimic.ratio if link.joint.mimic else 1.0
         positive, negative = link.joint.friction_sides
         t = np.tanh(ratio * qd[coordinate] / (link.joint.friction_velocity or 0.3))
-        found[coordinate] += ratio * (positive * t * (1 + t) / 2 + negative * t * (1 - t) / 2)
-    return found
+        torques[coordinate] += ratio * (positive * t * (1 + t) / 2 + negative * t * (1 - t) / 2)
+    return torques
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -73,8 +73,8 @@ def test_every_joint_has_its_own_velocity(name):
     s = random_states(arm, 1)
     q, qd = s.q[0], 0.2 * s.qd[0]
     without = robolin.inverse(replace(arm, friction_velocity=None), q, qd)
-    found = robolin.inverse(arm, q, qd)
-    np.testing.assert_allclose(found - without, losses(arm, qd), atol=1e-12 * np.abs(found).max())
+    tau = robolin.inverse(arm, q, qd)
+    np.testing.assert_allclose(tau - without, losses(arm, qd), atol=1e-12 * np.abs(tau).max())
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -86,9 +86,9 @@ def test_engines_give_the_same_bits(name):
     for algorithm in ("inverse", "forward", "linearize-inverse", "regressor"):
         if algorithm == "regressor" and name != "chain":
             continue
-        given = {key: values[key] for key in ALGORITHMS[algorithm].needs}
+        inputs = {key: values[key] for key in ALGORITHMS[algorithm].needs}
         python, compiled = (
-            evaluate(arm, algorithm, given, engine=engine) for engine in ("python", "compiled")
+            evaluate(arm, algorithm, inputs, engine=engine) for engine in ("python", "compiled")
         )
         for result in python:
             assert python[result].tobytes() == compiled[result].tobytes()
@@ -101,8 +101,8 @@ def test_every_check_of_verify_passes(name, request):
     if name != "tree":
         # kernels of one arm are compared with plain Python
         request.getfixturevalue("without_kernels")
-    found = robolin.verify(ARMS[name], samples=2)
-    assert found.passed, found.failed
+    verification = robolin.verify(ARMS[name], samples=2)
+    assert verification.passed, verification.failed
 
 
 def test_torques_are_linear_in_friction():
@@ -110,10 +110,14 @@ def test_torques_are_linear_in_friction():
     arm = replace(ARMS["chain"], wrenches=())
     s = random_states(arm, 4)
     qd = 0.2 * s.qd
-    found, tau = robolin.regressor(arm, s.q, qd, s.qdd), robolin.inverse(arm, s.q, qd, s.qdd)
-    np.testing.assert_allclose(found.matrix @ found.parameters, tau, atol=1e-12 * np.abs(tau).max())
+    regressor, tau = robolin.regressor(arm, s.q, qd, s.qdd), robolin.inverse(arm, s.q, qd, s.qdd)
+    np.testing.assert_allclose(
+        regressor.matrix @ regressor.parameters, tau, atol=1e-12 * np.abs(tau).max()
+    )
     adaptive = robolin.slotine_li_regressor(arm, s.q, qd, qd, s.qdd).matrix
-    np.testing.assert_allclose(adaptive, found.matrix, atol=1e-12 * np.abs(found.matrix).max())
+    np.testing.assert_allclose(
+        adaptive, regressor.matrix, atol=1e-12 * np.abs(regressor.matrix).max()
+    )
 
 
 @pytest.mark.slow
@@ -129,9 +133,9 @@ def test_c_and_casadi_have_the_same_torques(tmp_path):
     assert motion.energy_drift.max() < 1e-9 * motion.kinetic_energy.max()
     pytest.importorskip("casadi")
     s = random_states(chain, 1)
-    found = robolin.casadi_function(chain, "inverse")(s.q[0], 0.2 * s.qd[0], s.qdd[0])
+    by_casadi = robolin.casadi_function(chain, "inverse")(s.q[0], 0.2 * s.qd[0], s.qdd[0])
     tau = robolin.inverse(chain, s.q[0], 0.2 * s.qd[0], s.qdd[0])
-    np.testing.assert_allclose(np.array(found).ravel(), tau, atol=1e-13 * np.abs(tau).max())
+    np.testing.assert_allclose(np.array(by_casadi).ravel(), tau, atol=1e-13 * np.abs(tau).max())
 
 
 def test_one_number_keeps_kernel_and_parameters():
@@ -197,9 +201,9 @@ def test_wrong_velocities_are_reported(tmp_path, monkeypatch, flag, message):
     """Each mistake is an error of the option, with exit code 2."""
     monkeypatch.chdir(tmp_path)
     Path("plain.yaml").write_text(file_text("", ""))
-    found = command("inverse", "plain.yaml", f"--friction-velocity={flag}")
-    assert found.code == 2
-    assert message in found.err
+    ran = command("inverse", "plain.yaml", f"--friction-velocity={flag}")
+    assert ran.code == 2
+    assert message in ran.err
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,7 @@ def test_wrong_velocities_of_a_file_have_a_line(tmp_path, monkeypatch, a, b, mes
     """A joint with friction needs a velocity if another joint has one."""
     monkeypatch.chdir(tmp_path)
     Path("own.yaml").write_text(file_text(a, b))
-    found = command("inverse", "own.yaml")
-    assert found.code != 0
-    assert message in found.err
-    assert "own.yaml:5" in found.err
+    ran = command("inverse", "own.yaml")
+    assert ran.code != 0
+    assert message in ran.err
+    assert "own.yaml:5" in ran.err

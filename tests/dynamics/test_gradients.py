@@ -134,8 +134,8 @@ def test_fifty_digits_confirm_the_gradients() -> None:
     with mpmath.workdps(50):
         digits = {name: np.vectorize(mpmath.mpf, otypes=[object])(x) for name, x in inputs.items()}
         true = run_on(arm, "hessian-inverse", digits, mpmath.mpf)
-    for name, found in run_on(arm, "hessian-inverse", inputs).items():
-        assert gap(found, true[name].astype(float)) <= 1e-14
+    for name, computed in run_on(arm, "hessian-inverse", inputs).items():
+        assert gap(computed, true[name].astype(float)) <= 1e-14
 
 
 def test_closed_loops_are_rejected() -> None:

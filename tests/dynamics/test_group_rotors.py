@@ -88,13 +88,13 @@ def test_translations_are_prismatic_joints(
     s = random_states(arm, 4)
     rates, second, J = _as_coordinates(arm, s.q, s.qd, s.qdd)
     expected = robolin.inverse(plain, s.q, rates, second)
-    found = robolin.inverse(arm, s.q, s.qd, s.qdd, engine=engine)
-    assert gap(found, np.einsum("bji,bj->bi", J, expected)) <= ROUNDING
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd, engine=engine)
+    assert gap(tau, np.einsum("bji,bj->bi", J, expected)) <= ROUNDING
     M = robolin.mass_matrix(plain, s.q)
     assert (
         gap(robolin.mass_matrix(arm, s.q, engine=engine), np.swapaxes(J, 1, 2) @ M @ J) < ROUNDING
     )
-    qdd = robolin.forward(arm, s.q, s.qd, found, engine=engine)
+    qdd = robolin.forward(arm, s.q, s.qd, tau, engine=engine)
     assert gap(qdd, s.qdd) <= 1e-10
 
 
@@ -130,8 +130,8 @@ def test_everything_that_verify_checks(arm: Arm, request: pytest.FixtureRequest)
     if arm is not ARMS[-1]:
         # the last one has all kinds of joints: its kernels are compared with plain Python
         request.getfixturevalue("without_kernels")
-    found = robolin.verify(arm, samples=2)
-    assert found.passed, found.failed
+    verification = robolin.verify(arm, samples=2)
+    assert verification.passed, verification.failed
 
 
 @pytest.mark.parametrize("arm", ARMS[:3], ids=["equal", "unequal", "planar"])

@@ -67,14 +67,14 @@ def test_pinocchio_agrees(arm: Arm) -> None:
         assert gap_by_state(getattr(model, name), getattr(true, name)).max() <= 1e-12, name
 
     tolerance = 1e-12 + 1e-15 * np.linalg.cond(true.mass_matrix)
-    given = {"q": states.q, "qd": states.qd, "tau": true.tau}
+    inputs = {"q": states.q, "qd": states.qd, "tau": true.tau}
     for algorithm in FORWARD:
-        found = run_on(arm, algorithm, given)["qdd"]
-        assert (gap_by_state(found, true.qdd) <= 10.0 * tolerance).all(), algorithm
+        computed = run_on(arm, algorithm, inputs)["qdd"]
+        assert (gap_by_state(computed, true.qdd) <= 10.0 * tolerance).all(), algorithm
     for algorithm in _linearizations(arm):
-        found = run_on(arm, algorithm, given)
+        computed = run_on(arm, algorithm, inputs)
         for name in ("dqdd_dtau", "dqdd_dqd", "dqdd_dq"):
-            error = gap_by_state(found[name], getattr(true, name))
+            error = gap_by_state(computed[name], getattr(true, name))
             assert (error <= tolerance).all(), (algorithm, name)
 
 
@@ -95,18 +95,18 @@ def test_vectors_are_matrices_times_changes(arm: Arm) -> None:
     expected = _pairs(
         (inverse.mass_matrix, s.dqdd), (inverse.dtau_dqd, s.dqd), (inverse.dtau_dq, s.dq)
     )
-    found = robolin.perturb_inverse(arm, s.q, s.qd, s.qdd, s.dq, s.dqd, s.dqdd)
-    assert gap(found, expected) <= 1e-13
+    change = robolin.perturb_inverse(arm, s.q, s.qd, s.qdd, s.dq, s.dqd, s.dqdd)
+    assert gap(change, expected) <= 1e-13
 
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
     forward = robolin.linearize_forward(arm, s.q, s.qd, tau)
     expected = _pairs(
         (forward.dqdd_dtau, s.dtau), (forward.dqdd_dqd, s.dqd), (forward.dqdd_dq, s.dq)
     )
-    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd, "dq": s.dq, "dqd": s.dqd, "dtau": s.dtau}
+    inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd, "dq": s.dq, "dqd": s.dqd, "dtau": s.dtau}
     for end in ("", "-articulated", "-conventional"):
-        found = run_on(arm, f"perturb-forward{end}", given)["dqdd"]
-        assert gap(found, expected) <= 1e-11, end
+        change = run_on(arm, f"perturb-forward{end}", inputs)["dqdd"]
+        assert gap(change, expected) <= 1e-11, end
 
 
 @pytest.mark.parametrize("model", WRENCH_MODELS)
@@ -118,14 +118,14 @@ def test_gradients_are_differences_along_the_tangent(arm: Arm, model: str) -> No
     """
     arm, h = with_wrench(arm, model), 1e-4
     s = random_states(arm, 2, seed=2)
-    found = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd).dtau_dq
+    dtau_dq = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd).dtau_dq
     steps = h * np.eye(arm.n)
     q, qd, qdd = (x[:, None, :] for x in (s.q, s.qd, s.qdd))
     ahead, behind = (
         robolin.inverse(arm, integrate(arm, q, sign * steps), qd, qdd) for sign in (1.0, -1.0)
     )
     expected = np.swapaxes(ahead - behind, -1, -2) / (2.0 * h)
-    assert gap(found, expected) <= 1e-7
+    assert gap(dtau_dq, expected) <= 1e-7
 
 
 @pytest.mark.parametrize("model", WRENCH_MODELS)
@@ -138,8 +138,8 @@ def test_forward_gradients_follow_loads(arm: Arm, model: str) -> None:
     inverse = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd)
     expected = -np.linalg.solve(inverse.mass_matrix, inverse.dtau_dq)
     for algorithm in _linearizations(arm):
-        found = run_on(arm, algorithm, {"q": s.q, "qd": s.qd, "tau": tau})["dqdd_dq"]
-        assert gap(found, expected) <= 1e-11, algorithm
+        dqdd_dq = run_on(arm, algorithm, {"q": s.q, "qd": s.qd, "tau": tau})["dqdd_dq"]
+        assert gap(dqdd_dq, expected) <= 1e-11, algorithm
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
@@ -176,18 +176,18 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
     """Jacobian, ∂twist/∂q and ∂a/∂q of the tool are differences along q ⊕ δ, to 1e-8."""
     arm, h = replace(arm, tip=arm.frames[TOOL]), 1e-5
     s = random_states(arm, 1, seed=5)
-    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
+    inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
     steps = h * np.eye(arm.n)
     ahead, behind = (
-        run_on(arm, "frame-motion", given | {"q": integrate(arm, s.q, sign * steps)})
+        run_on(arm, "frame-motion", inputs | {"q": integrate(arm, s.q, sign * steps)})
         for sign in (1.0, -1.0)
     )
-    found = run_on(arm, "frame-derivatives", given)
+    results = run_on(arm, "frame-derivatives", inputs)
     columns = run_on(arm, "jacobian", {"q": s.q, "qd": s.qd})["jacobian"]
     for name, derivative in (
         ("position", columns[0, 3:]),
-        ("twist", found["dtwist_dq"][0]),
-        ("classical_acceleration", found["dclassical_acceleration_dq"][0]),
+        ("twist", results["dtwist_dq"][0]),
+        ("classical_acceleration", results["dclassical_acceleration_dq"][0]),
     ):
         difference = (ahead[name] - behind[name]).T / (2.0 * h)
         assert gap(difference, derivative, made_of=1.0) <= 1e-8, name
@@ -210,14 +210,17 @@ def test_a_plane_has_right_handed_axes(axis: tuple[float, float, float]) -> None
 def test_every_body_accelerates_as_its_frame(arm: Arm) -> None:
     """Links are listed once each, with the accelerations that the frame of that name has."""
     s = random_states(arm, 2)
-    found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
+    accelerations = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
     assert (
         len(arm.link_names) == len(arm.links) - len(arm.virtual_links) == len(set(arm.link_names))
     )
     for i, name in enumerate(arm.link_names):
         moving = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=name)
-        assert gap(found.link_acceleration[:, i], moving.spatial_acceleration) <= 1e-13
-        assert gap(found.link_classical_acceleration[:, i], moving.classical_acceleration) <= 1e-13
+        assert gap(accelerations.link_acceleration[:, i], moving.spatial_acceleration) <= 1e-13
+        assert (
+            gap(accelerations.link_classical_acceleration[:, i], moving.classical_acceleration)
+            <= 1e-13
+        )
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
@@ -226,9 +229,9 @@ def test_b_gives_the_bodies_accelerations_too(arm: Arm) -> None:
     s = random_states(arm, 2)
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
     ways = run_on(arm, "forward-bias-free-links", {"q": s.q, "qd": s.qd, "tau": tau})
-    found = drop_virtual_links(arm, ("link", 6), ways["link_acceleration"])
+    computed = drop_virtual_links(arm, ("link", 6), ways["link_acceleration"])
     true = robolin.link_accelerations(arm, s.q, s.qd, s.qdd).link_acceleration
-    assert gap(found, true) <= 1e-11
+    assert gap(computed, true) <= 1e-11
 
 
 def test_operators_that_hold_for_single_dof_joints_only() -> None:
@@ -253,9 +256,9 @@ def test_operators_that_hold_for_single_dof_joints_only() -> None:
 def test_gradient_of_the_mass_matrix(arm: Arm) -> None:
     """∂𝓜/∂q is the complex step of 𝓜 along the twists of the joints' bodies; sums: 1e-12."""
     s = random_states(arm, STATES, seed=5)
-    found = robolin.mass_matrix_derivative(arm, s.q)
+    dM = robolin.mass_matrix_derivative(arm, s.q)
     true = complex_step(arm, "mass-matrix", {"q": s.q}, "q")["mass_matrix"]
-    assert gap(found, true, made_of=np.abs(robolin.mass_matrix(arm, s.q)).max()) <= 1e-12
+    assert gap(dM, true, made_of=np.abs(robolin.mass_matrix(arm, s.q)).max()) <= 1e-12
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
@@ -311,15 +314,15 @@ def test_lanes_have_the_same_bits(name: str) -> None:
     algorithm, rows = ALGORITHMS[name], 33
     arm = CHAIN if algorithm.kind == "serial" else TREE
     rng = np.random.default_rng(7)
-    given = {each: rng.uniform(-2.0, 2.0, (rows, arm.n)) for each in algorithm.needs}
-    expected = run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, given)[0]
-    found, status = on_lanes(arm, name, algorithm, given, width=host_width())
+    inputs = {each: rng.uniform(-2.0, 2.0, (rows, arm.n)) for each in algorithm.needs}
+    expected = run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, inputs)[0]
+    lanes, status = on_lanes(arm, name, algorithm, inputs, width=host_width())
     assert not status.any()
-    one = {each: values[5] for each, values in given.items()}
+    one = {each: values[5] for each, values in inputs.items()}
     on_floats = run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, one)[0]
     for each, values in expected.items():
         assert np.isfinite(values).all()
-        assert values.tobytes() == np.ascontiguousarray(found[each]).tobytes()
+        assert values.tobytes() == np.ascontiguousarray(lanes[each]).tobytes()
         assert values[5].tobytes() == on_floats[each].tobytes()
 
 

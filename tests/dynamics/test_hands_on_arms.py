@@ -44,21 +44,21 @@ def _small(link: Link, offset: float) -> Link:
     )
 
 
-def exactly(arm: Arm, name: str, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def exactly(arm: Arm, name: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     with fifty_digits():
         values = {
             need: np.array([ExactNumbers(column) for column in decimals(value.T)], dtype=object)
-            for need, value in given.items()
+            for need, value in inputs.items()
         }
-        found = run_on(arm, name, values, exact)
-        rows = len(given["q"])
-        return {each: _by_state(x, rows).astype(float) for each, x in found.items()}
+        results = run_on(arm, name, values, exact)
+        rows = len(inputs["q"])
+        return {each: _by_state(x, rows).astype(float) for each, x in results.items()}
 
 
-def apart(found: np.ndarray, true: np.ndarray) -> float:
+def apart(computed: np.ndarray, true: np.ndarray) -> float:
     """Difference relative to the largest entry of a state, geometric mean over states."""
     axes = tuple(range(1, true.ndim))
-    each = np.abs(found - true).max(axis=axes) / np.abs(true).max(axis=axes)
+    each = np.abs(computed - true).max(axis=axes) / np.abs(true).max(axis=axes)
     return float(np.exp(np.log(each).mean()))
 
 
@@ -71,9 +71,11 @@ def test_factors_lose_digits_with_the_square_of_the_distance() -> None:
 
     def error(reach: float) -> float:
         arm = hand_on_arm(reach)
-        given = {"q": random_states(arm, 12).q}
-        found, true = (run(arm, "mass-matrix-factor", given)["factor"] for run in (run_on, exactly))
-        return apart(found, true)
+        inputs = {"q": random_states(arm, 12).q}
+        computed, true = (
+            run(arm, "mass-matrix-factor", inputs)["factor"] for run in (run_on, exactly)
+        )
+        return apart(computed, true)
 
     near, far = error(1.0), error(10.0)
     assert 10.0 < far / near < 1000.0
@@ -89,13 +91,13 @@ def test_algorithm_8_1_multiplies_the_error_of_its_factors() -> None:
     arm = hand_on_arm(1.0)
     states = random_states(arm, 12)
     tau = run_on(arm, "inverse", {"q": states.q, "qd": states.qd, "qdd": states.qdd})["tau"]
-    given = {"q": states.q, "qd": states.qd, "tau": tau}
-    start, true_start = (run(arm, "diagonalize-unnormalized", given) for run in (run_on, exactly))
+    inputs = {"q": states.q, "qd": states.qd, "tau": tau}
+    start, true_start = (run(arm, "diagonalize-unnormalized", inputs) for run in (run_on, exactly))
     moved = {"q": states.q, "xi": start["xi"], "tau": tau}
-    found, true = (
+    computed, true = (
         run(arm, "forward-diagonalized-unnormalized", moved)["xid"] for run in (run_on, exactly)
     )
     factors = apart(start["factor"], true_start["factor"])
     noise = 1.0 + factors * np.random.default_rng(0).uniform(-1.0, 1.0, states.q.shape)
     nudged = exactly(arm, "forward-diagonalized-unnormalized", {**moved, "xi": start["xi"] * noise})
-    assert 0.1 < apart(found, true) / apart(nudged["xid"], true) < 10.0
+    assert 0.1 < apart(computed, true) / apart(nudged["xid"], true) < 10.0

@@ -122,8 +122,8 @@ def test_algorithm_6_is_algorithm_5_column_by_column(arm: Arm) -> None:
     six = run_on(arm, "linearize-forward", at.pushed)
 
     for name, made_of in MADE_OF.items():
-        found, true = six[name], at.forward_columns[name]
-        assert gap(found, true, made_of) <= divided(at.condition), name
+        computed, true = six[name], at.forward_columns[name]
+        assert gap(computed, true, made_of) <= divided(at.condition), name
 
 
 @every_independent
@@ -132,8 +132,8 @@ def test_algorithm_6_with_branches_is_algorithm_5_column_by_column(arm: Arm) -> 
     at = worked(arm)
 
     for name, made_of in MADE_OF.items():
-        found, true = at.forward_tree[name], at.forward_columns[name]
-        assert gap(found, true, made_of) <= divided(at.condition), name
+        computed, true = at.forward_tree[name], at.forward_columns[name]
+        assert gap(computed, true, made_of) <= divided(at.condition), name
 
 
 @every_independent
@@ -142,21 +142,21 @@ def test_recursive_forward_model_is_algorithm_4(arm: Arm) -> None:
     at = worked(arm)
 
     for name, made_of in MADE_OF.items():
-        found, true = at.forward_tree[name], getattr(at.forward_conventional, name)
-        assert gap(found, true, made_of) <= divided(at.condition), name
+        computed, true = at.forward_tree[name], getattr(at.forward_conventional, name)
+        assert gap(computed, true, made_of) <= divided(at.condition), name
 
 
 @every
 def test_forward_model_undoes_the_inverse_model(arm: Arm) -> None:
     """𝓜 𝓜⁻¹ = 1, 𝓜 ∂q̈/∂q̇ = -A_D, 𝓜 ∂q̈/∂q = -B_D."""
     at = worked(arm)
-    found, size = at.forward_conventional, float(np.abs(at.M).max())
-    inverse = np.abs(found.dqdd_dtau).max()
+    model, size = at.forward_conventional, float(np.abs(at.M).max())
+    inverse = np.abs(model.dqdd_dtau).max()
 
-    assert gap(at.M @ found.dqdd_dtau, np.eye(arm.n)) <= divided(at.condition)
+    assert gap(at.M @ model.dqdd_dtau, np.eye(arm.n)) <= divided(at.condition)
     for name, other in (("dqdd_dqd", at.model.dtau_dqd), ("dqdd_dq", at.model.dtau_dq)):
         terms = max(size * inverse * float(np.abs(other).max()), size)
-        assert np.abs(at.M @ getattr(found, name) + other).max() / terms <= EXACT, name
+        assert np.abs(at.M @ getattr(model, name) + other).max() / terms <= EXACT, name
 
 
 @every
@@ -165,11 +165,11 @@ def test_forward_undoes_inverse(arm: Arm) -> None:
     at = worked(arm)
 
     for method in ("auto", "conventional"):
-        found = robolin.forward(arm, at.q, at.qd, at.tau, method=method)
+        qdd = robolin.forward(arm, at.q, at.qd, at.tau, method=method)
         # torques of gravity and speed, larger than those of q̈, carry their rounding into q̈
         inverse = float(np.abs(at.forward_conventional.dqdd_dtau).max())
         terms = max(1.0, float(np.abs(at.tau).max()) * inverse)
-        assert np.abs(found - at.qdd).max() / terms <= divided(at.condition), method
+        assert np.abs(qdd - at.qdd).max() / terms <= divided(at.condition), method
 
 
 @every_independent
@@ -193,19 +193,19 @@ def test_inverse_by_recursion_is_the_inverse(arm: Arm) -> None:
     at = worked(arm)
     names = ["mass-matrix-inverse-tree", *["mass-matrix-inverse"] * arm.serial]
     for name in names:
-        found = run_on(arm, name, {"q": at.q})["mass_matrix_inverse"]
-        assert gap(found, np.linalg.inv(at.M)) <= divided(at.condition), name
-        assert np.array_equal(found, _T(found)), name
+        mass_matrix_inverse = run_on(arm, name, {"q": at.q})["mass_matrix_inverse"]
+        assert gap(mass_matrix_inverse, np.linalg.inv(at.M)) <= divided(at.condition), name
+        assert np.array_equal(mass_matrix_inverse, _T(mass_matrix_inverse)), name
 
 
 @every
 def test_inverse_by_elimination_is_the_inverse(arm: Arm) -> None:
     """The conventional inverse, which also serves mimic joints, is that of 𝓜."""
     at = worked(arm)
-    found = robolin.mass_matrix_inverse(arm, at.q, method="conventional")
+    M_inverse = robolin.mass_matrix_inverse(arm, at.q, method="conventional")
 
-    assert gap(found, np.linalg.inv(at.M)) <= divided(at.condition)
-    assert np.array_equal(found, _T(found))
+    assert gap(M_inverse, np.linalg.inv(at.M)) <= divided(at.condition)
+    assert np.array_equal(M_inverse, _T(M_inverse))
 
 
 @every

@@ -30,13 +30,13 @@ every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: close
 def test_results_equal_those_of_lapack(closed: Closed) -> None:
     """Accelerations, forces and active rows are those of QR and LU."""
     state = {"q": closed.q, "qd": closed.qd, "tau": closed.tau}
-    found, unanswered = evaluate_rows(closed.arm, "forward-closed", state)
+    computed, unanswered = evaluate_rows(closed.arm, "forward-closed", state)
     true = Mechanism(closed.arm, **state).solution()
 
     assert not unanswered.any()
-    assert relative(found["qdd"], true.qdd) < AGREE
-    assert relative(found["lam"], true.lam) < AGREE
-    np.testing.assert_array_equal(found["kept"] > 0.5, true.kept)
+    assert relative(computed["qdd"], true.qdd) < AGREE
+    assert relative(computed["lam"], true.lam) < AGREE
+    np.testing.assert_array_equal(computed["kept"] > 0.5, true.kept)
 
 
 @every_arm
@@ -94,9 +94,9 @@ def test_nearly_singular_states_use_lapack() -> None:
     state = {"q": q[None], "qd": np.zeros((1, 3)), "tau": np.ones((1, 3))}
     _, unanswered = evaluate_rows(arm, "forward-closed", state)
     assert unanswered.all()
-    found, true = loop_solution(arm, **state), Mechanism(arm, **state).solution()
+    computed, true = loop_solution(arm, **state), Mechanism(arm, **state).solution()
     for name, values in vars(true).items():
-        np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
+        np.testing.assert_array_equal(getattr(computed, name), values, err_msg=name)
 
 
 def test_arms_without_loops_have_no_closures() -> None:
@@ -112,11 +112,11 @@ INDEPENDENT = [each for each in sample() if not each.arm.has_mimic]
 def test_recursions_find_the_same_motion(closed: Closed) -> None:
     """Method 2 without a mass matrix gives accelerations and forces of QR and LU."""
     state = {"q": closed.q, "qd": closed.qd, "tau": closed.tau}
-    found = run_on(closed.arm, "forward-closed-recursive", state)
+    results = run_on(closed.arm, "forward-closed-recursive", state)
     true = Mechanism(closed.arm, **state).solution()
 
-    assert relative(found["qdd"], true.qdd) < AGREE
-    assert relative(found["lam"], true.lam) < AGREE
+    assert relative(results["qdd"], true.qdd) < AGREE
+    assert relative(results["lam"], true.lam) < AGREE
 
 
 @pytest.mark.slow

@@ -67,15 +67,15 @@ def test_it_is_the_second_order_of_small_motions(arm: Arm) -> None:
     ahead, here, behind = (
         robolin.mass_matrix(arm, robolin.integrate(arm, s.q, i * h * s.dq)) for i in (1, 0, -1)
     )
-    found = np.einsum("rijkl,rk,rl->rij", second(arm, s.q), s.dq, s.dq)
+    change = np.einsum("rijkl,rk,rl->rij", second(arm, s.q), s.dq, s.dq)
 
-    assert gap((ahead - 2.0 * here + behind) / h**2, found) <= 1e-5
+    assert gap((ahead - 2.0 * here + behind) / h**2, change) <= 1e-5
 
 
 @pytest.mark.parametrize("arm", ARMS[6:], ids=arm_name)
 def test_it_is_symmetric_in_both_pairs(arm: Arm) -> None:
     """The entries of 𝓜 and the order of the two derivatives can be exchanged."""
-    found = second(arm, random_states(arm, 2).q)
+    second_derivative = second(arm, random_states(arm, 2).q)
 
-    np.testing.assert_array_equal(found, found.swapaxes(1, 2))
-    np.testing.assert_array_equal(found, found.swapaxes(3, 4))
+    np.testing.assert_array_equal(second_derivative, second_derivative.swapaxes(1, 2))
+    np.testing.assert_array_equal(second_derivative, second_derivative.swapaxes(3, 4))

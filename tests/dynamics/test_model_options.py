@@ -41,9 +41,9 @@ def divided(M: np.ndarray) -> float:
 
 def _matrices(model: object) -> list[tuple[str, np.ndarray]]:
     """The matrices of a linear model, without the operating point."""
-    found = [(name, values) for name, values in vars(model).items() if np.ndim(values) == 3]
-    assert len(found) == 3
-    return found
+    matrices = [(name, values) for name, values in vars(model).items() if np.ndim(values) == 3]
+    assert len(matrices) == 3
+    return matrices
 
 
 # a joint that follows another
@@ -56,7 +56,7 @@ def test_mimic_joints_reduce_the_full_model(arm: Arm) -> None:
     S, shift = _spreading(arm, tied)
     s = random_states(tied, 2)
     q, qd, qdd = s.q @ S.T + shift, s.qd @ S.T, s.qdd @ S.T
-    full, found = (
+    full, model = (
         robolin.linearize_inverse(arm, q, qd, qdd),
         robolin.linearize_inverse(tied, s.q, s.qd, s.qdd),
     )
@@ -64,7 +64,7 @@ def test_mimic_joints_reduce_the_full_model(arm: Arm) -> None:
     tau = robolin.inverse(tied, s.q, s.qd, s.qdd)
     assert gap(tau, robolin.inverse(arm, q, qd, qdd) @ S) <= EXACT
     for name, true in _matrices(full):
-        assert gap(getattr(found, name), S.T @ true @ S) <= EXACT, name
+        assert gap(getattr(model, name), S.T @ true @ S) <= EXACT, name
     dM = np.einsum("ai,bj,ck,sabc->sijk", S, S, S, robolin.mass_matrix_derivative(arm, q))
     assert gap(robolin.mass_matrix_derivative(tied, s.q), dM, made_of=1.0) <= EXACT
 
@@ -76,18 +76,18 @@ def test_forward_model_of_mimic_joints_solves_the_reduced_one(arm: Arm) -> None:
     s = random_states(tied, 2)
     tau = robolin.inverse(tied, s.q, s.qd, s.qdd)
     model = robolin.linearize_inverse(tied, s.q, s.qd, s.qdd)
-    found = robolin.linearize_forward(tied, s.q, s.qd, tau)
+    linearized = robolin.linearize_forward(tied, s.q, s.qd, tau)
     M = model.mass_matrix
 
-    assert gap(found.qdd, s.qdd) <= divided(M)
-    assert gap(found.dqdd_dtau, np.linalg.inv(M)) <= divided(M)
+    assert gap(linearized.qdd, s.qdd) <= divided(M)
+    assert gap(linearized.dqdd_dtau, np.linalg.inv(M)) <= divided(M)
     for name, right in (("dqdd_dqd", model.dtau_dqd), ("dqdd_dq", model.dtau_dq)):
         solved = -np.linalg.solve(M, right)
-        assert gap(getattr(found, name), solved, made_of=1.0) <= divided(M), name
+        assert gap(getattr(linearized, name), solved, made_of=1.0) <= divided(M), name
     change = robolin.perturb_forward(tied, s.q, s.qd, tau, s.dq, s.dqd, s.dtau)
-    product = np.einsum("bij,bj->bi", found.dqdd_dtau, s.dtau)
-    product += np.einsum("bij,bj->bi", found.dqdd_dqd, s.dqd)
-    product += np.einsum("bij,bj->bi", found.dqdd_dq, s.dq)
+    product = np.einsum("bij,bj->bi", linearized.dqdd_dtau, s.dtau)
+    product += np.einsum("bij,bj->bi", linearized.dqdd_dqd, s.dqd)
+    product += np.einsum("bij,bj->bi", linearized.dqdd_dq, s.dq)
     assert gap(change, product) <= divided(M)
 
 
@@ -146,9 +146,9 @@ def assert_same_dynamics(one: Arm, other: Arm, tolerance: float) -> None:
     loss = divided(M) + tolerance * float(np.linalg.cond(M).max())
 
     assert gap(robolin.inverse(one, s.q, s.qd, s.qdd), tau) <= tolerance
-    found = robolin.linearize_inverse(one, s.q, s.qd, s.qdd)
+    model = robolin.linearize_inverse(one, s.q, s.qd, s.qdd)
     for name, true in _matrices(robolin.linearize_inverse(other, s.q, s.qd, s.qdd)):
-        assert gap(getattr(found, name), true, made_of=1.0) <= tolerance, name
+        assert gap(getattr(model, name), true, made_of=1.0) <= tolerance, name
     forward = robolin.linearize_forward(one, s.q, s.qd, tau)
     for name, true in _matrices(robolin.linearize_forward(other, s.q, s.qd, tau)):
         assert gap(getattr(forward, name), true, made_of=1.0) <= loss, name
@@ -222,9 +222,9 @@ def test_locking_a_joint_takes_its_row_and_column() -> None:
         gap(robolin.inverse(locked, s.q, s.qd, s.qdd), robolin.inverse(free, q, qd, qdd)[:, rest])
         <= EXACT
     )
-    found = robolin.linearize_inverse(locked, s.q, s.qd, s.qdd)
+    model = robolin.linearize_inverse(locked, s.q, s.qd, s.qdd)
     for name, true in _matrices(robolin.linearize_inverse(free, q, qd, qdd)):
-        assert gap(getattr(found, name), true[:, rest][:, :, rest]) <= EXACT, name
+        assert gap(getattr(model, name), true[:, rest][:, :, rest]) <= EXACT, name
 
 
 # rotors, damping, friction

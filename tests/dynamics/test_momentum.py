@@ -38,14 +38,16 @@ every_arm = pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_velocity_and_momentum_are_their_matrices_times_rates(arm: Arm) -> None:
     """ċ = J_c q̇, h = A q̇, and the linear momentum is the mass times ċ."""
     s = random_states(arm, 2)
-    found = robolin.momentum(arm, s.q, s.qd)
-    size = float(np.abs(found.momentum_matrix).max())
+    centroidal = robolin.momentum(arm, s.q, s.qd)
+    size = float(np.abs(centroidal.momentum_matrix).max())
 
-    velocity = np.einsum("bij,bj->bi", found.com_jacobian, s.qd)
-    momentum = np.einsum("bij,bj->bi", found.momentum_matrix, s.qd)
-    assert gap(found.com_velocity, velocity) <= EXACT
-    assert gap(found.momentum, momentum, made_of=size) <= EXACT
-    assert gap(found.momentum[:, 3:], found.mass[:, None] * found.com_velocity) <= EXACT
+    velocity = np.einsum("bij,bj->bi", centroidal.com_jacobian, s.qd)
+    momentum = np.einsum("bij,bj->bi", centroidal.momentum_matrix, s.qd)
+    assert gap(centroidal.com_velocity, velocity) <= EXACT
+    assert gap(centroidal.momentum, momentum, made_of=size) <= EXACT
+    assert (
+        gap(centroidal.momentum[:, 3:], centroidal.mass[:, None] * centroidal.com_velocity) <= EXACT
+    )
 
 
 @every_arm
@@ -53,14 +55,14 @@ def test_the_jacobian_is_the_derivative_of_the_centre(arm: Arm) -> None:
     """J_c = ∂c/∂q, and Ȧ q̇ is the rate of A q̇ while q̈ = 0, by complex steps."""
     s = random_states(arm, 2)
     state = {"q": s.q, "qd": s.qd}
-    found = robolin.momentum(arm, s.q, s.qd)
+    momentum = robolin.momentum(arm, s.q, s.qd)
     along = complex_step(arm, "momentum", state, "q")
     rate = np.einsum("bij,bj->bi", along["momentum"], s.qd)
     drift = np.einsum("bij,bj->bi", along["com_velocity"], s.qd)
 
-    assert gap(found.com_jacobian, along["com"]) <= EXACT
-    assert gap(found.momentum_matrix_rate_qd, rate) <= EXACT
-    assert gap(found.com_jacobian_rate_qd, drift) <= EXACT
+    assert gap(momentum.com_jacobian, along["com"]) <= EXACT
+    assert gap(momentum.momentum_matrix_rate_qd, rate) <= EXACT
+    assert gap(momentum.com_jacobian_rate_qd, drift) <= EXACT
 
 
 @pytest.mark.parametrize("kinds", [("floating", "revolute", "prismatic"), ("floating", "planar")])
@@ -71,9 +73,9 @@ def test_only_gravity_accelerates_a_floating_arm(kinds: tuple[str, ...]) -> None
     joints = np.array([not name.startswith("joint0") for name in arm.joint_names])
     tau = np.where(joints, s.dtau, 0.0)
     qdd = robolin.forward(arm, s.q, s.qd, tau)
-    found = robolin.momentum(arm, s.q, s.qd)
-    rate = np.einsum("bij,bj->bi", found.momentum_matrix, qdd) + found.momentum_matrix_rate_qd
-    weight = found.mass[:, None] * np.concatenate([np.zeros(3), arm.gravity])
+    momentum = robolin.momentum(arm, s.q, s.qd)
+    rate = np.einsum("bij,bj->bi", momentum.momentum_matrix, qdd) + momentum.momentum_matrix_rate_qd
+    weight = momentum.mass[:, None] * np.concatenate([np.zeros(3), arm.gravity])
 
     condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
     assert gap(rate, weight, made_of=float(np.abs(qdd).max())) <= 10 * (EXACT + 1e-15 * condition)
@@ -90,7 +92,7 @@ def test_pinocchio(arm: Arm) -> None:
     S[velocity_indices(model, arm)] = spreading(arm)
     full = np.zeros((3, model.nv))
     full[:, velocity_indices(model, arm)] = link_positions(arm, s.q)
-    found = robolin.momentum(arm, s.q, s.qd)
+    momentum = robolin.momentum(arm, s.q, s.qd)
     # Pinocchio has the linear half first
     swapped = [3, 4, 5, 0, 1, 2]
     for i in range(3):
@@ -101,11 +103,11 @@ def test_pinocchio(arm: Arm) -> None:
         pin.computeCentroidalMapTimeVariation(model, data, q, v)
         A, rate = data.Ag[swapped] @ S, data.dAg[swapped] @ v
 
-        assert gap(found.com[i], com) <= EXACT
-        assert gap(found.com_jacobian[i], J) <= EXACT
-        assert gap(found.com_jacobian_rate_qd[i], acceleration) <= EXACT
-        assert gap(found.momentum_matrix[i], A) <= EXACT
-        assert gap(found.momentum_matrix_rate_qd[i], rate) <= EXACT
+        assert gap(momentum.com[i], com) <= EXACT
+        assert gap(momentum.com_jacobian[i], J) <= EXACT
+        assert gap(momentum.com_jacobian_rate_qd[i], acceleration) <= EXACT
+        assert gap(momentum.momentum_matrix[i], A) <= EXACT
+        assert gap(momentum.momentum_matrix_rate_qd[i], rate) <= EXACT
 
 
 def test_massless_arms_have_no_centre_of_mass() -> None:

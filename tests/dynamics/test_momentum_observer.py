@@ -40,13 +40,13 @@ def test_momentum_and_its_rate(arm: Arm) -> None:
     """p = 𝓜 q̇ and β = τ + 𝓜̇ q̇ - τ(q̈ = 0), with 𝓜̇ = C + C*."""
     s = random_states(arm, 3)
     tau = np.random.default_rng(1).normal(size=s.q.shape)
-    found = evaluate(arm, "generalized-momentum", {"q": s.q, "qd": s.qd, "tau": tau})
+    results = evaluate(arm, "generalized-momentum", {"q": s.q, "qd": s.qd, "tau": tau})
 
     M, C = robolin.mass_matrix(arm, s.q), robolin.coriolis_matrix(arm, s.q, s.qd)
     momentum = np.einsum("bij,bj->bi", M, s.qd)
     turned = np.einsum("bij,bj->bi", C + np.swapaxes(C, 1, 2), s.qd)
-    assert gap(found["generalized_momentum"], momentum) <= ROUNDING
-    assert gap(found["momentum_rate"], tau + turned - robolin.inverse(arm, s.q, s.qd)) <= ROUNDING
+    assert gap(results["generalized_momentum"], momentum) <= ROUNDING
+    assert gap(results["momentum_rate"], tau + turned - robolin.inverse(arm, s.q, s.qd)) <= ROUNDING
 
 
 def test_start_is_an_estimate_of_zero() -> None:
@@ -60,6 +60,6 @@ def test_start_is_an_estimate_of_zero() -> None:
     # a row of the same momentum whose torques do not change it: nothing external
     still = {**row, "tau": tau - evaluate(arm, "generalized-momentum", row)["momentum_rate"]}
     begun = evaluate(arm, "momentum-observer-start", still)["observer"]
-    found = evaluate(arm, "momentum-observer", {**still, "observer": begun})
-    assert np.abs(found["tau_external"]).max() <= 1e-12 * np.abs(begun).max()
+    results = evaluate(arm, "momentum-observer", {**still, "observer": begun})
+    assert np.abs(results["tau_external"]).max() <= 1e-12 * np.abs(begun).max()
     assert not np.array_equal(started, begun)

@@ -79,8 +79,8 @@ def test_the_robotics_toolbox_prints_the_same_torques():
     ]
     for each, qdd, published in printed:
         # six digits are printed
-        found = robolin.inverse(each, QN, np.ones(6), np.full(6, qdd))
-        np.testing.assert_allclose(found, published, rtol=5.1e-6)
+        torques = robolin.inverse(each, QN, np.ones(6), np.full(6, qdd))
+        np.testing.assert_allclose(torques, published, rtol=5.1e-6)
     qd, tau = [0.1, 0.2, 0.8, 0.2, 0.5, 1.0], [1.0, 3.2, 1.8, 0.1, 0.7, 4.6]
     accelerations = [-7.4102, -9.8432, -10.9694, -4.4314, -0.9881, 21.0228]
     np.testing.assert_allclose(robolin.forward(arm, QN, qd, tau), accelerations, atol=5.1e-5)
@@ -120,8 +120,8 @@ def test_every_check_of_verify_passes(name, request):
     if name != "tree":
         # `test_engines_give_the_same_bits` compares kernels of the other arms
         request.getfixturevalue("without_kernels")
-    found = robolin.verify(ARMS[name], samples=2)
-    assert found.passed, found.failed
+    verification = robolin.verify(ARMS[name], samples=2)
+    assert verification.passed, verification.failed
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -131,9 +131,9 @@ def test_engines_give_the_same_bits(name):
     s = random_states(arm, 3)
     values = {"q": s.q, "qd": s.qd, "qdd": s.qdd, "tau": s.qdd}
     for algorithm in ("forward-closed",) if arm.loops else ("inverse", "forward"):
-        given = {key: values[key] for key in ALGORITHMS[algorithm].needs}
+        inputs = {key: values[key] for key in ALGORITHMS[algorithm].needs}
         ((python, compiled), (smooth, _)) = (
-            [evaluate(each, algorithm, given, engine=engine) for engine in ("python", "compiled")]
+            [evaluate(each, algorithm, inputs, engine=engine) for engine in ("python", "compiled")]
             for each in (arm, replace(arm, friction_velocity=None))
         )
         for result in python:
@@ -155,8 +155,12 @@ def test_the_linear_model_has_the_slope_of_friction(name):
         t = np.tanh(ratio * (qd[coordinate] + 1e-30j) / 0.3)
         loss = ratio * (positive * t * (1 + t) / 2 + negative * t * (1 - t) / 2)
         slopes[coordinate, coordinate] += loss.imag / 1e-30
-    found, without = (robolin.linearize_inverse(each, q, qd, qdd).dtau_dqd for each in (arm, bare))
-    np.testing.assert_allclose(found - without, slopes, atol=1e-12 * np.abs(found).max())
+    with_friction, without = (
+        robolin.linearize_inverse(each, q, qd, qdd).dtau_dqd for each in (arm, bare)
+    )
+    np.testing.assert_allclose(
+        with_friction - without, slopes, atol=1e-12 * np.abs(with_friction).max()
+    )
 
 
 @pytest.mark.parametrize("name", ["chain", "tree", "sprung"])
@@ -164,13 +168,15 @@ def test_torques_are_linear_in_the_friction_of_each_direction(name):
     """Y π is the torque, with a parameter for each direction where they differ."""
     arm = replace(ARMS[name], wrenches=())
     s = random_states(arm, 4)
-    found = robolin.regressor(arm, s.q, 0.2 * s.qd, s.qdd)
+    regressor = robolin.regressor(arm, s.q, 0.2 * s.qd, s.qdd)
     tau = robolin.inverse(arm, s.q, 0.2 * s.qd, s.qdd)
-    np.testing.assert_allclose(found.matrix @ found.parameters, tau, atol=1e-12 * np.abs(tau).max())
-    sides = [label for label in found.names if "friction_" in label]
+    np.testing.assert_allclose(
+        regressor.matrix @ regressor.parameters, tau, atol=1e-12 * np.abs(tau).max()
+    )
+    sides = [label for label in regressor.names if "friction_" in label]
     halves = [link.joint for link in arm.links if link.joint.friction_negative is not None]
     assert len(sides) == 2 * len(halves)
-    assert not any(f"{joint.name}/friction" in found.names for joint in halves)
+    assert not any(f"{joint.name}/friction" in regressor.names for joint in halves)
 
 
 def test_the_energy_of_a_motion_is_accounted_for():
@@ -205,9 +211,9 @@ def test_casadi_has_the_same_torques():
     pytest.importorskip("casadi")
     arm = ARMS["chain"]
     s = random_states(arm, 1)
-    found = robolin.casadi_function(arm, "inverse")(s.q[0], s.qd[0], s.qdd[0])
+    by_casadi = robolin.casadi_function(arm, "inverse")(s.q[0], s.qd[0], s.qdd[0])
     tau = robolin.inverse(arm, s.q[0], s.qd[0], s.qdd[0])
-    np.testing.assert_allclose(np.array(found).ravel(), tau, atol=1e-13 * np.abs(tau).max())
+    np.testing.assert_allclose(np.array(by_casadi).ravel(), tau, atol=1e-13 * np.abs(tau).max())
 
 
 def test_the_same_friction_in_both_directions_is_one_number(tmp_path, monkeypatch):
@@ -272,9 +278,9 @@ def test_both_sides_are_shown(tmp_path, monkeypatch):
 )
 def test_wrong_friction_is_reported(friction, finding, message):
     """Each mistake is an error that names the key."""
-    found = read_yaml(ARM.replace("FRICTION", friction).encode(), "arm.yaml").findings
-    assert finding in [each.id for each in found]
-    assert any(message in each.message for each in found)
+    findings = read_yaml(ARM.replace("FRICTION", friction).encode(), "arm.yaml").findings
+    assert finding in [each.id for each in findings]
+    assert any(message in each.message for each in findings)
 
 
 def test_a_negative_size_is_warned_about(tmp_path, monkeypatch):

@@ -34,8 +34,8 @@ from tests.robots import (
 STATES = 2
 
 
-def arrays_of(found: Any) -> dict[str, Any]:
-    return {name: values for name, values in vars(found).items() if name != "frame"}
+def arrays_of(result: Any) -> dict[str, Any]:
+    return {name: values for name, values in vars(result).items() if name != "frame"}
 
 
 def arm_and_tip(arm: Arm) -> str:
@@ -62,10 +62,10 @@ def tolerance(arm: Arm, q: np.ndarray) -> np.ndarray:
 def test_the_inverse_is_the_jacobian_around_that_of_the_mass_matrix(arm: Arm) -> None:
     """The recursion along the links gives J 𝓜⁻¹ J* of dense matrices, symmetric to the bit."""
     frame, s = arm_and_tip(arm), random_states(arm, STATES)
-    found = robolin.operational_space(arm, s.q, frame=frame, inverse_only=True)
+    computed = robolin.operational_space(arm, s.q, frame=frame, inverse_only=True)
     J = robolin.jacobian(arm, s.q, frame=frame).jacobian
     true = J @ np.linalg.solve(robolin.mass_matrix(arm, s.q), np.swapaxes(J, 1, 2))
-    inverse = found.operational_inertia_inverse
+    inverse = computed.operational_inertia_inverse
 
     assert (gap_by_state(inverse, true) <= tolerance(arm, s.q)).all()
     assert np.array_equal(inverse, np.swapaxes(inverse, 1, 2))
@@ -75,11 +75,11 @@ def test_the_inverse_is_the_jacobian_around_that_of_the_mass_matrix(arm: Arm) ->
 def test_the_free_acceleration_is_that_of_forward_dynamics(arm: Arm) -> None:
     """Without a further wrench the frame accelerates as the torques and loads there are say."""
     frame, s = arm_and_tip(arm), random_states(arm, STATES)
-    found = robolin.operational_space(arm, s.q, s.qd, s.dtau, frame=frame, inverse_only=True)
+    computed = robolin.operational_space(arm, s.q, s.qd, s.dtau, frame=frame, inverse_only=True)
     qdd = robolin.forward(arm, s.q, s.qd, s.dtau)
     true = robolin.frame_motion(arm, s.q, s.qd, qdd, frame=frame).classical_acceleration
 
-    assert (gap_by_state(found.free_acceleration, true) <= 10.0 * tolerance(arm, s.q)).all()
+    assert (gap_by_state(computed.free_acceleration, true) <= 10.0 * tolerance(arm, s.q)).all()
 
 
 @each_long
@@ -91,11 +91,11 @@ def test_a_wrench_accelerates_the_frame_as_the_inertia_says(arm: Arm) -> None:
     pushed = replace(arm, wrenches=(*arm.wrenches, Wrench(frame, "dead", force, torque)))
     qdd = robolin.forward(pushed, s.q, s.qd, s.dtau)
     a = robolin.frame_motion(arm, s.q, s.qd, qdd, frame=frame).classical_acceleration
-    found = robolin.operational_space(arm, s.q, s.qd, s.dtau, frame=frame)
-    left = np.einsum("bij,bj->bi", found.operational_inertia, a)
+    operational = robolin.operational_space(arm, s.q, s.qd, s.dtau, frame=frame)
+    left = np.einsum("bij,bj->bi", operational.operational_inertia, a)
 
-    condition = np.linalg.cond(found.operational_inertia)
-    error = np.abs(left + found.bias_wrench - F).max(axis=1) / np.abs(left).max(axis=1)
+    condition = np.linalg.cond(operational.operational_inertia)
+    error = np.abs(left + operational.bias_wrench - F).max(axis=1) / np.abs(left).max(axis=1)
     assert (error <= 10.0 * tolerance(arm, s.q) * condition).all()
 
 
@@ -103,9 +103,9 @@ def test_a_wrench_accelerates_the_frame_as_the_inertia_says(arm: Arm) -> None:
 def test_the_inertia_is_the_inverse_of_its_inverse(arm: Arm) -> None:
     """Swept pivot by pivot, Λ equals LAPACK's inverse of Λ⁻¹, and is symmetric to the bit."""
     frame, s = arm_and_tip(arm), random_states(arm, STATES)
-    found = robolin.operational_space(arm, s.q, frame=frame)
-    inertia = found.operational_inertia
-    true = np.linalg.inv(found.operational_inertia_inverse)
+    computed = robolin.operational_space(arm, s.q, frame=frame)
+    inertia = computed.operational_inertia
+    true = np.linalg.inv(computed.operational_inertia_inverse)
 
     assert (gap_by_state(inertia, true) <= 1e-15 * np.linalg.cond(true)).all()
     assert np.array_equal(inertia, np.swapaxes(inertia, 1, 2))
@@ -122,14 +122,14 @@ def test_pinocchios_inverse_mass_matrix_gives_the_same() -> None:
     model = model_from_urdf(bundled_path("panda"), arm)
     data, number = model.createData(), model.getFrameId("panda_hand")
     s = random_states(arm, STATES)
-    found = robolin.operational_space(arm, s.q, frame="panda_hand")
+    computed = robolin.operational_space(arm, s.q, frame="panda_hand")
     allowed = tolerance(arm, s.q)
     for i in range(STATES):
         J = pin.computeFrameJacobian(model, data, s.q[i], number, pin.LOCAL_WORLD_ALIGNED)
         upper = pin.computeMinverse(model, data, s.q[i])
         J = J[[3, 4, 5, 0, 1, 2]]
         true = J @ (np.triu(upper) + np.triu(upper, 1).T) @ J.T
-        assert gap(found.operational_inertia_inverse[i], true) <= allowed[i]
+        assert gap(computed.operational_inertia_inverse[i], true) <= allowed[i]
 
 
 def test_vectors_and_matrices_in_the_frames_own_axes() -> None:
@@ -169,15 +169,15 @@ def test_lanes_have_the_same_bits(arm: Arm) -> None:
     """Kernels are bit-identical to NumPy, for Λ as well."""
     placed, algorithm = at_frame(arm, arm_and_tip(arm)), ALGORITHMS["operational-space"]
     s = random_states(arm, 100)
-    given = {"q": s.q, "qd": s.qd, "tau": s.dtau}
-    found, status = on_lanes(placed, "operational-space", algorithm, given)
+    inputs = {"q": s.q, "qd": s.qd, "tau": s.dtau}
+    lanes, status = on_lanes(placed, "operational-space", algorithm, inputs)
     true = robolin.operational_space(
         arm, s.q, s.qd, s.dtau, frame=arm_and_tip(arm), engine="python"
     )
 
     assert not status.any()
     for name, values in arrays_of(true).items():
-        assert found[name].tobytes() == values.tobytes(), name
+        assert lanes[name].tobytes() == values.tobytes(), name
 
 
 # where Λ does not exist
@@ -189,10 +189,10 @@ def test_few_joints_have_an_inverse_only() -> None:
     panda = robolin.load("panda")
     middle = robolin.operational_space(panda, np.full(7, 0.5), frame="panda_link5")
 
-    for found in (short, middle):
-        assert found.operational_inertia is None
-        assert found.bias_wrench is None
-        assert np.linalg.matrix_rank(found.operational_inertia_inverse) == 5
+    for operational in (short, middle):
+        assert operational.operational_inertia is None
+        assert operational.bias_wrench is None
+        assert np.linalg.matrix_rank(operational.operational_inertia_inverse) == 5
 
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
@@ -205,8 +205,10 @@ def test_a_singular_pose_is_named_by_its_state(engine: Any) -> None:
     assert str(caught.value).startswith("ur5: state 1: ")
     assert "inverse alone" in caught.value.hint
 
-    found = robolin.operational_space(arm, [fine, [0.0] * 6], inverse_only=True, engine=engine)
-    ranks = np.linalg.matrix_rank(found.operational_inertia_inverse, tol=1e-9)
+    operational = robolin.operational_space(
+        arm, [fine, [0.0] * 6], inverse_only=True, engine=engine
+    )
+    ranks = np.linalg.matrix_rank(operational.operational_inertia_inverse, tol=1e-9)
     J = robolin.jacobian(arm, [fine, [0.0] * 6]).jacobian
     assert ranks.tolist() == np.linalg.matrix_rank(J, tol=1e-9).tolist() == [6, 5]
 
@@ -224,9 +226,9 @@ def test_a_floating_arm_feels_all_of_itself() -> None:
     """With a floating base Λ⁻¹ is J 𝓜⁻¹ J* with the base's six columns among J's."""
     arm = robolin.load("ur5", floating_base=True)
     s = random_states(arm, 5)
-    found = robolin.operational_space(arm, s.q, s.qd, frame="tool0")
+    computed = robolin.operational_space(arm, s.q, s.qd, frame="tool0")
     J = robolin.jacobian(arm, s.q, frame="tool0").jacobian
     true = J @ np.linalg.solve(robolin.mass_matrix(arm, s.q), np.swapaxes(J, 1, 2))
 
     assert J.shape[-1] == 12 == parameters_of(arm).n
-    assert (gap_by_state(found.operational_inertia_inverse, true) <= tolerance(arm, s.q)).all()
+    assert (gap_by_state(computed.operational_inertia_inverse, true) <= tolerance(arm, s.q)).all()

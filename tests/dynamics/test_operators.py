@@ -46,9 +46,9 @@ def test_inverse_model_is_its_operator_form(arm: Arm) -> None:
     B = H @ phi @ (turned_forces(op) + 2.0 * hats @ phi.T @ Hd + M @ phi.T @ Hdd)
 
     for name, true in (("mass_matrix", mass), ("dtau_dqd", A), ("dtau_dq", B)):
-        found = getattr(at.model, name)
-        at_state = in_papers_order(arm, found[0])
-        assert gap(at_state, true, made_of=at.inertia, beside=found) <= EXACT, name
+        computed = getattr(at.model, name)
+        at_state = in_papers_order(arm, computed[0])
+        assert gap(at_state, true, made_of=at.inertia, beside=computed) <= EXACT, name
 
 
 @every_chain
@@ -57,13 +57,13 @@ def test_factors_are_their_operator_form(arm: Arm) -> None:
     at, op = operators(arm)
     _, D, G, _, _, _ = op.articulated
     K, H = op.E @ tall(G), op.Hs.T
-    found = robolin.mass_matrix_factor(arm, at.q[0])
+    computed = robolin.mass_matrix_factor(arm, at.q[0])
     back = np.eye(op.n) - H @ op.psi @ K
 
-    assert gap(found.D[list(arm.coordinates)], D) <= EXACT
+    assert gap(computed.D[list(arm.coordinates)], D) <= EXACT
     factor = np.eye(op.n) + H @ op.phi @ K
-    assert gap(in_papers_order(arm, found.factor), factor) <= divided(at.condition)
-    assert gap(in_papers_order(arm, found.factor_inverse), back) <= divided(at.condition)
+    assert gap(in_papers_order(arm, computed.factor), factor) <= divided(at.condition)
+    assert gap(in_papers_order(arm, computed.factor_inverse), back) <= divided(at.condition)
     assert gap(back @ H @ op.phi, H @ op.psi) <= divided(at.condition)
 
 
@@ -121,8 +121,8 @@ def test_forward_model_is_its_triangular_decomposition(arm: Arm) -> None:
     B = U @ op.psi @ YB + K.T @ op.psi.T @ EB + Q @ op.phi.T @ Hd
     inverse = np.diag(L) - K.T @ op.psi.T @ U.T - U @ op.psi @ K
 
-    found = in_papers_order(arm, at.forward_conventional.dqdd_dtau[0])
-    assert gap(inverse, found) <= divided(at.condition)
+    dqdd_dtau = in_papers_order(arm, at.forward_conventional.dqdd_dtau[0])
+    assert gap(inverse, dqdd_dtau) <= divided(at.condition)
     assert_forward_model(at, A, B)
 
 
@@ -140,6 +140,6 @@ def test_operational_inertia_splits_into_diagonal_and_triangles(arm: Arm) -> Non
 def assert_forward_model(at: Worked, A: np.ndarray, B: np.ndarray) -> None:
     """A_C = -∂q̈/∂q̇ and B_C = -∂q̈/∂q; at speeds of about 1 their terms are about 1."""
     model = at.forward_conventional
-    for found, true in ((model.dqdd_dqd, A), (model.dqdd_dq, B)):
-        at_state = in_papers_order(at.arm, -found[0])
-        assert gap(at_state, true, made_of=1.0, beside=found) <= divided(at.condition)
+    for computed, true in ((model.dqdd_dqd, A), (model.dqdd_dq, B)):
+        at_state = in_papers_order(at.arm, -computed[0])
+        assert gap(at_state, true, made_of=1.0, beside=computed) <= divided(at.condition)

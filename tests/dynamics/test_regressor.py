@@ -47,10 +47,10 @@ ARMS = [
 def test_regressor_times_parameters_is_the_torque(arm: Arm) -> None:
     """Y π, plus the torques of wrenches, equals inverse dynamics."""
     s = random_states(arm, 2)
-    found = robolin.regressor(arm, s.q, s.qd, s.qdd)
+    regressor = robolin.regressor(arm, s.q, s.qd, s.qdd)
 
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
-    assert gap(found.matrix @ found.parameters + found.offset, tau) <= ROUNDING
+    assert gap(regressor.matrix @ regressor.parameters + regressor.offset, tau) <= ROUNDING
 
 
 @pytest.mark.parametrize(
@@ -178,14 +178,15 @@ def test_against_pinocchio(arm: Arm) -> None:
     s = random_states(arm, 4)
     full = np.zeros((4, model.nv))
     full[:, indices] = link_positions(arm, s.q)
-    found = robolin.regressor(arm, s.q, s.qd, s.qdd)
+    regressor = robolin.regressor(arm, s.q, s.qd, s.qdd)
 
     for row in range(4):
         motion = full[row], S @ s.qd[row], S @ s.qdd[row]
         theirs = S.T @ pin.computeJointTorqueRegressor(model, data, *motion)
         size = np.abs(theirs).max()
         for k, link in enumerate(arm.links_tip_to_base):
-            at = found.names.index(f"{link.name}/mass")
+            at = regressor.names.index(f"{link.name}/mass")
             body = 10 * (model.getJointId(link.joint.name) - 1)
             true = theirs[:, body : body + 10][:, PINOCCHIOS]
-            assert gap(found.matrix[row][:, at : at + 10], true, size) <= ROUNDING, (k, link.name)
+            columns = regressor.matrix[row][:, at : at + 10]
+            assert gap(columns, true, size) <= ROUNDING, (k, link.name)

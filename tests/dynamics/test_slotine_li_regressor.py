@@ -53,7 +53,7 @@ def times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 def test_regressor_times_parameters(arm: Arm) -> None:
     """Y π, plus wrenches, is 𝓜 q̈ᵣ + C q̇ᵣ + g with damping at q̇ᵣ and Coulomb friction at q̇."""
     s, (qdr, qddr) = random_states(arm, 3), references(arm, 3)
-    found = robolin.slotine_li_regressor(arm, s.q, s.qd, qdr, qddr)
+    computed = robolin.slotine_li_regressor(arm, s.q, s.qd, qdr, qddr)
 
     smooth = replace(arm, friction_velocity=None)
     viscous = robolin.linearize_inverse(smooth, s.q).dtau_dqd
@@ -61,19 +61,19 @@ def test_regressor_times_parameters(arm: Arm) -> None:
     M, C = robolin.mass_matrix(arm, s.q), robolin.coriolis_matrix(arm, s.q, s.qd)
     expected = times(M, qddr) + times(C, qdr) + robolin.inverse(smooth, s.q)
     expected += times(viscous, qdr) + friction
-    assert gap(found.matrix @ found.parameters + found.offset, expected) <= ROUNDING
+    assert gap(computed.matrix @ computed.parameters + computed.offset, expected) <= ROUNDING
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=arm_name)
 def test_references_equal_to_the_motion(arm: Arm) -> None:
     """With q̇ᵣ = q̇ and q̈ᵣ = q̈ every column is that of the regressor."""
     s = random_states(arm, 3)
-    found = robolin.slotine_li_regressor(arm, s.q, s.qd, s.qd, s.qdd)
+    slotine_li = robolin.slotine_li_regressor(arm, s.q, s.qd, s.qd, s.qdd)
     plain = robolin.regressor(arm, s.q, s.qd, s.qdd)
 
-    assert found.names == plain.names
-    assert gap(found.matrix, plain.matrix) <= ROUNDING
-    assert gap(found.offset, plain.offset) <= ROUNDING
+    assert slotine_li.names == plain.names
+    assert gap(slotine_li.matrix, plain.matrix) <= ROUNDING
+    assert gap(slotine_li.offset, plain.offset) <= ROUNDING
 
 
 @pytest.mark.parametrize("arm", [LOSSY, ARMS[9]], ids=arm_name)
@@ -85,9 +85,9 @@ def test_every_parameter_is_passive(arm: Arm) -> None:
     s, (slip, _) = random_states(arm, 3), references(arm, 3)
 
     def columns(q: np.ndarray, qdr: np.ndarray | float, qddr: np.ndarray | float) -> np.ndarray:
-        found = robolin.slotine_li_regressor(arm, q, s.qd, qdr, qddr)
-        kinds = [name.rpartition("/")[2] for name in found.names]
-        return found.matrix[..., [kind not in ("damping", "friction") for kind in kinds]]
+        regressor = robolin.slotine_li_regressor(arm, q, s.qd, qdr, qddr)
+        kinds = [name.rpartition("/")[2] for name in regressor.names]
+        return regressor.matrix[..., [kind not in ("damping", "friction") for kind in kinds]]
 
     def mass_times(q: np.ndarray) -> np.ndarray:
         return np.einsum("bi,bip->bp", slip, columns(q, 0.0, slip) - columns(q, 0.0, 0.0))
@@ -126,8 +126,11 @@ def test_against_pinocchio(arm: Arm) -> None:
     s, (qdr, qddr) = random_states(arm, 4), references(arm, 4)
     full = np.zeros((4, model.nv))
     full[:, indices] = link_positions(arm, s.q)
-    found = robolin.slotine_li_regressor(arm, s.q, s.qd, qdr, qddr)
-    torques, matrices = found.matrix @ found.parameters, robolin.coriolis_matrix(arm, s.q, s.qd)
+    computed = robolin.slotine_li_regressor(arm, s.q, s.qd, qdr, qddr)
+    torques, matrices = (
+        computed.matrix @ computed.parameters,
+        robolin.coriolis_matrix(arm, s.q, s.qd),
+    )
 
     for row in range(4):
         C = S.T @ pin.computeCoriolisMatrix(model, data, full[row], S @ s.qd[row]) @ S

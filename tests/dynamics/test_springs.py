@@ -96,12 +96,12 @@ def test_every_forward_algorithm_undoes_inverse(arm: Arm) -> None:
     """Each algorithm for q̈, linearizations among them, returns the q̈ that the torque was for."""
     s = random_states(arm, 2)
     tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
-    given = {"q": s.q, "qd": s.qd, "tau": tau}
+    inputs = {"q": s.q, "qd": s.qd, "tau": tau}
     names = _forward(arm)
     assert len(names) >= (2 if arm.has_mimic else 8)
     for name in names:
-        found = run_on(arm, name, given)["qdd"]
-        assert gap(found, s.qdd) <= 10.0 * divided(arm, s.q), name
+        qdd = run_on(arm, name, inputs)["qdd"]
+        assert gap(qdd, s.qdd) <= 10.0 * divided(arm, s.q), name
 
 
 @every
@@ -115,15 +115,15 @@ def test_every_linear_forward_model(arm: Arm) -> None:
     models = [name for name in _forward(arm) if "dqdd_dq" in ALGORITHMS[name].gives]
     assert models
     for name in models:
-        found = run_on(arm, name, {"q": s.q, "qd": s.qd, "tau": tau})["dqdd_dq"]
-        assert gap(found, solved) <= tolerance, name
+        dqdd_dq = run_on(arm, name, {"q": s.q, "qd": s.qd, "tau": tau})["dqdd_dq"]
+        assert gap(dqdd_dq, solved) <= tolerance, name
 
-    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd, "dq": s.dq, "dqd": s.dqd}
-    dtau = run_on(arm, "perturb-inverse", {**given, "dqdd": s.dqdd})["dtau"]
+    inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd, "dq": s.dq, "dqd": s.dqd}
+    dtau = run_on(arm, "perturb-inverse", {**inputs, "dqdd": s.dqdd})["dtau"]
     for name in ("perturb-forward", "perturb-forward-articulated", "perturb-forward-conventional"):
         if ALGORITHMS[name].kind == "any" or not arm.has_mimic:
-            found = run_on(arm, name, {**given, "dtau": dtau})["dqdd"]
-            assert gap(found, s.dqdd) <= tolerance, name
+            dqdd = run_on(arm, name, {**inputs, "dtau": dtau})["dqdd"]
+            assert gap(dqdd, s.dqdd) <= tolerance, name
 
 
 @every
@@ -134,10 +134,10 @@ def test_potential_energy(arm: Arm) -> None:
     offset = np.array([joint.mimic.offset if joint.mimic else 0.0 for joint in joints])
     stretched = s.q @ spreading(arm).T + offset - np.array([joint.rest for joint in joints])
     stored = 0.5 * (stretched**2) @ np.array([joint.stiffness for joint in joints])
-    found, plain = (run_on(each, "energy", {"q": s.q, "qd": s.qd}) for each in (arm, relaxed(arm)))
-    change = found["potential_energy"] - plain["potential_energy"]
-    assert gap(change, stored, np.abs(found["potential_energy"]).max()) <= ROUNDING
-    assert np.array_equal(found["kinetic_energy"], plain["kinetic_energy"])
+    sprung, plain = (run_on(each, "energy", {"q": s.q, "qd": s.qd}) for each in (arm, relaxed(arm)))
+    change = sprung["potential_energy"] - plain["potential_energy"]
+    assert gap(change, stored, np.abs(sprung["potential_energy"]).max()) <= ROUNDING
+    assert np.array_equal(sprung["kinetic_energy"], plain["kinetic_energy"])
 
 
 @pytest.mark.slow
@@ -147,8 +147,8 @@ def test_everything_that_verify_checks(arm: Arm, request: pytest.FixtureRequest)
     if arm is not CHAIN:
         # `test_torque_and_gradient` compares kernels of the other arms
         request.getfixturevalue("without_kernels")
-    found = robolin.verify(arm, samples=2)
-    assert found.passed, found.failed
+    verification = robolin.verify(arm, samples=2)
+    assert verification.passed, verification.failed
 
 
 @pytest.mark.slow
@@ -158,21 +158,21 @@ def test_against_other_programs(against: str) -> None:
     """MuJoCo has the same springs, and Pinocchio with their torques added gives the same."""
     pytest.importorskip(against)
     arm = replace(CHAIN, wrenches=())
-    found = robolin.verify(arm, samples=3, against=against)
-    assert found.passed, found.failed
+    verification = robolin.verify(arm, samples=3, against=against)
+    assert verification.passed, verification.failed
     words = {"mujoco": "set in the other model", "pinocchio": "added to the other torques"}
-    assert found.comparison.accounted["springs"] == words[against]
+    assert verification.comparison.accounted["springs"] == words[against]
 
 
 def test_closed_loops() -> None:
     """With loops closed, springs act as the torque that they need, with the sign turned."""
     case = sample()[0]
     sprung = with_springs(case.arm)
-    found = robolin.forward(sprung, case.q, case.qd, case.tau)
+    qdd = robolin.forward(sprung, case.q, case.qd, case.tau)
     needed = spring_torque(sprung, case.q)
     expected = robolin.forward(case.arm, case.q, case.qd, case.tau - needed)
     # both divide by the same matrices, within 1e-12 of the largest entry for sizes of this sample
-    assert gap(found, expected) <= 1e-10
+    assert gap(qdd, expected) <= 1e-10
 
     model = robolin.linearize_forward(sprung, case.q, case.qd, case.tau)
     plain = robolin.linearize_forward(case.arm, case.q, case.qd, case.tau - needed)

@@ -33,9 +33,9 @@ def arm() -> Arm:
     return robolin.load("two-link")
 
 
-def assert_printed(found: np.ndarray, printed: list) -> None:
+def assert_printed(computed: np.ndarray, printed: list) -> None:
     """Equal to the last printed digit: half a unit of the tenth decimal."""
-    np.testing.assert_allclose(found, printed, rtol=0.0, atol=0.5000001e-10)
+    np.testing.assert_allclose(computed, printed, rtol=0.0, atol=0.5000001e-10)
 
 
 def test_inverse_dynamics_has_the_printed_digits(arm: Arm) -> None:
@@ -68,11 +68,11 @@ def test_forward_model_has_the_printed_digits(arm: Arm, method: str) -> None:
 def test_diagonalized_dynamics_has_the_printed_digits(arm: Arm) -> None:
     """D, ν, C(q, ν) and ε are those of the worked example; ε excludes gravity."""
     tau = robolin.inverse(arm, Q, QD, QDD)
-    found = robolin.diagonalize(arm, Q, QD, tau)
+    diagonalized = robolin.diagonalize(arm, Q, QD, tau)
     free = robolin.diagonalize(robolin.load("two-link", gravity=0.0), Q, QD, tau)
-    assert_printed(found.D, D)
-    assert_printed(found.nu, NU)
-    assert_printed(found.coriolis, C_NU)
+    assert_printed(diagonalized.D, D)
+    assert_printed(diagonalized.nu, NU)
+    assert_printed(diagonalized.coriolis, C_NU)
     assert_printed(free.epsilon, EPSILON)
     assert_printed(robolin.mass_matrix_factor(arm, Q).D, D)
 
@@ -99,7 +99,7 @@ def test_inverse_model_is_the_closed_form(arm: Arm) -> None:
     for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True):
         true = closed_form(q, qd, qdd)
         model = robolin.linearize_inverse(arm, q, qd, qdd)
-        found = {**vars(model), "tau": robolin.inverse(arm, q, qd, qdd)}
+        arrays = {**vars(model), "tau": robolin.inverse(arm, q, qd, qdd)}
         for name, expected in true.items():
             # 1e-14 of the torques and inertias at play, all of order 10
-            np.testing.assert_allclose(found[name], expected, rtol=0.0, atol=1e-13, err_msg=name)
+            np.testing.assert_allclose(arrays[name], expected, rtol=0.0, atol=1e-13, err_msg=name)

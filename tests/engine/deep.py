@@ -19,15 +19,15 @@ def main(widths: list[int]) -> None:
 def _same_everywhere(width: int) -> bool:
     arm, algorithm = random_arm(54, 7, prismatic=False), ALGORITHMS["linearize-inverse"]
     states = random_states(arm, ROWS)
-    given = [states.q, states.qd, states.qdd]
+    state = [states.q, states.qd, states.qdd]
     plan = plan_for(arm, "linearize-inverse", algorithm, width)
 
     def at(depth: int) -> list[bytes]:
         # each map is a frame of C, and leaves the stack 16 bytes off where it was not before
         if depth:
             return next(map(at, [depth - 1]))
-        ways = (plan.call_batch(given, (ROWS,), 1, chunk)[0] for chunk in (None, 7))
+        ways = (plan.call_batch(state, (ROWS,), 1, chunk)[0] for chunk in (None, 7))
         return [values.tobytes() for results in ways for values in results.values()]
 
-    found = [at(depth) for depth in range(DEPTHS)]
-    return all(each == found[0] for each in found)
+    by_depth = [at(depth) for depth in range(DEPTHS)]
+    return all(each == by_depth[0] for each in by_depth)

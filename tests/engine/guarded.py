@@ -60,10 +60,10 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     kernel = kernel_for(recipe)
     n, m = numbers.n, numbers.m
     rng = np.random.default_rng(rows)
-    given = {each: rng.uniform(-1.5, 1.5, (rows, m)) for each in algorithm.needs}
+    states = {each: rng.uniform(-1.5, 1.5, (rows, m)) for each in algorithm.needs}
 
-    inputs = [Guarded(rows * m) for _ in given]
-    for guard, values in zip(inputs, given.values(), strict=True):
+    inputs = [Guarded(rows * m) for _ in states]
+    for guard, values in zip(inputs, states.values(), strict=True):
         guard.values[:] = values.ravel()
     lengths = [prod(numbers.parameters.sizes(shape)) for shape in algorithm.gives.values()]
     outputs = [Guarded(rows * length) for length in lengths]
@@ -107,9 +107,9 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         assert last_word == (done == rows)
     for guard in (*inputs, *outputs, status, scratch, tables, staging):
         assert guard.intact
-    for guard, values in zip(inputs, given.values(), strict=True):
+    for guard, values in zip(inputs, states.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
-    expected = run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
+    expected = run_on(parameters(arm), algorithm.run, algorithm.gives, states)[0]
     for guard, values in zip(outputs, expected.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
     assert not status.values.any()

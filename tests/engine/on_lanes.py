@@ -31,14 +31,14 @@ def on_lanes(
     arm: Arm,
     name: str,
     algorithm: Algorithm,
-    given: Mapping[str, np.ndarray],
+    states: Mapping[str, np.ndarray],
     *,
     width: int | None = None,
     optimized: bool | None = None,
     jobs: int = 1,
     chunk: int | None = None,
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Results and status of every row of `given`, arrays (rows, n)."""
-    inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]
+    """Results and status of every row of `states`, arrays (rows, n)."""
+    inputs = [np.ascontiguousarray(states[each]) for each in algorithm.needs]
     plan = plan_for(arm, name, algorithm, width, optimized)
     return plan.call_batch(inputs, inputs[0].shape[:-1], jobs, chunk)

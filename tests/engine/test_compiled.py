@@ -73,13 +73,13 @@ def test_the_guard_would_notice() -> None:
 def test_a_row_does_not_depend_on_the_number_of_rows(arm: Arm, width: int) -> None:
     """Row by row, the results of 1 to 17 rows are those of the first rows of 17."""
     algorithm = ALGORITHMS["linearize-inverse"]
-    given = motions(arm, ROW_COUNTS[-1])
-    most, _ = on_lanes(arm, "linearize-inverse", algorithm, given, width=width)
+    states = motions(arm, ROW_COUNTS[-1])
+    most, _ = on_lanes(arm, "linearize-inverse", algorithm, states, width=width)
     for count in ROW_COUNTS:
-        few = {name: values[:count] for name, values in given.items()}
-        found, status = on_lanes(arm, "linearize-inverse", algorithm, few, width=width)
+        few = {name: values[:count] for name, values in states.items()}
+        lanes, status = on_lanes(arm, "linearize-inverse", algorithm, few, width=width)
         assert status.shape == (count,)
-        for name, values in found.items():
+        for name, values in lanes.items():
             assert values.tobytes() == most[name][:count].tobytes(), (name, count)
 
 
@@ -87,10 +87,10 @@ def test_a_row_does_not_depend_on_the_number_of_rows(arm: Arm, width: int) -> No
 def test_one_state_runs_as_a_batch_of_one_does(arm: Arm) -> None:
     """The fast path for a single state gives the bits of a batch."""
     algorithm = ALGORITHMS["linearize-inverse"]
-    given = motions(arm, 1)
+    state = motions(arm, 1)
     plan = plan_for(arm, "linearize-inverse", algorithm)
-    one, status = plan.call_single(np.concatenate([given[name] for name in algorithm.needs]))
-    many, _ = plan.call_batch([given[name] for name in algorithm.needs], (1,))
+    one, status = plan.call_single(np.concatenate([state[name] for name in algorithm.needs]))
+    many, _ = plan.call_batch([state[name] for name in algorithm.needs], (1,))
     assert not status.any()
     for name, values in many.items():
         assert one[name].shape == values.shape[1:]
@@ -100,10 +100,10 @@ def test_one_state_runs_as_a_batch_of_one_does(arm: Arm) -> None:
 def test_kernels_can_be_called_again() -> None:
     """The scratch memory of one call does not affect the next."""
     plan = plan_for(TREE, "linearize-inverse", ALGORITHMS["linearize-inverse"])
-    given, other = list(motions(TREE, 9).values()), list(motions(TREE, 11).values())
-    first, _ = plan.call_batch(given, (9,))
+    states, other = list(motions(TREE, 9).values()), list(motions(TREE, 11).values())
+    first, _ = plan.call_batch(states, (9,))
     plan.call_batch([3.0 * values for values in other], (11,))
-    again, _ = plan.call_batch(given, (9,))
+    again, _ = plan.call_batch(states, (9,))
     for name, values in first.items():
         assert values.tobytes() == again[name].tobytes(), name
 
@@ -126,22 +126,22 @@ def test_leading_axes_broadcast(arm: Arm, engine: Any) -> None:
     """(3, 1, n) and (4, n) and (n,) are twelve states, each equal to a single call."""
     rng = np.random.default_rng(5)
     q, qd, qdd = (rng.normal(size=(*shape, arm.n)) for shape in ((3, 1), (4,), ()))
-    found = robolin.inverse(arm, q, qd, qdd, engine=engine)
+    tau = robolin.inverse(arm, q, qd, qdd, engine=engine)
 
-    assert found.shape == (3, 4, arm.n)
+    assert tau.shape == (3, 4, arm.n)
     for i in range(3):
         for j in range(4):
             alone = robolin.inverse(arm, q[i, 0], qd[j], qdd, engine="python")
-            assert found[i, j].tobytes() == alone.tobytes()
+            assert tau[i, j].tobytes() == alone.tobytes()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_number_stands_for_all_joints(engine: Any) -> None:
     """A single number is the value of every joint in every state."""
     q = random_states(TREE, 70).q
-    found = robolin.inverse(TREE, q, 0.5, -1, engine=engine)
+    tau = robolin.inverse(TREE, q, 0.5, -1, engine=engine)
     full = robolin.inverse(TREE, q, np.full(TREE.n, 0.5), np.full(TREE.n, -1.0), engine="python")
-    assert found.tobytes() == full.tobytes()
+    assert tau.tobytes() == full.tobytes()
 
 
 MEMORY = {
@@ -158,12 +158,12 @@ MEMORY = {
 @pytest.mark.parametrize("kind", MEMORY)
 def test_any_memory_layout_is_accepted(kind: str) -> None:
     """For every memory layout, results are the same and inputs unchanged."""
-    given = motions(TREE, 70)
-    expected = robolin.inverse(TREE, **given, engine="python")
-    odd = {name: MEMORY[kind](values) for name, values in given.items()}
+    states = motions(TREE, 70)
+    expected = robolin.inverse(TREE, **states, engine="python")
+    odd = {name: MEMORY[kind](values) for name, values in states.items()}
     assert robolin.inverse(TREE, **odd, engine="compiled").tobytes() == expected.tobytes()
     for name, values in odd.items():
-        np.testing.assert_array_equal(values, given[name])
+        np.testing.assert_array_equal(values, states[name])
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16", "int64", "int8", "bool"])
@@ -171,9 +171,9 @@ def test_other_number_types_are_converted(kind: str) -> None:
     """Single precision and integers give the results of their values as doubles."""
     rough = {name: (2.0 * values).astype(kind) for name, values in motions(TREE, 70).items()}
     exact = {name: values.astype(float) for name, values in rough.items()}
-    found = robolin.inverse(TREE, **rough, engine="compiled")
-    assert found.dtype == np.float64
-    assert found.tobytes() == robolin.inverse(TREE, **exact, engine="python").tobytes()
+    tau = robolin.inverse(TREE, **rough, engine="compiled")
+    assert tau.dtype == np.float64
+    assert tau.tobytes() == robolin.inverse(TREE, **exact, engine="python").tobytes()
 
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (4,), (5, 1)])
@@ -193,11 +193,11 @@ def test_the_wrong_number_of_joints_is_an_error(engine: Any, shape: tuple[int, .
 def test_every_engine_gives_the_same(arm: Arm, count: int | None) -> None:
     """python, compiled and auto agree to the bit, with cold and with loaded kernels."""
     fresh = copy_of(arm)
-    given = motions(arm, count or 1)
+    inputs = motions(arm, count or 1)
     if count is None:
-        given = {name: values[0] for name, values in given.items()}
-    results = [robolin.linearize_inverse(fresh, **given, engine="auto")]
-    results += [robolin.linearize_inverse(fresh, **given, engine=engine) for engine in ENGINES]
+        inputs = {name: values[0] for name, values in inputs.items()}
+    results = [robolin.linearize_inverse(fresh, **inputs, engine="auto")]
+    results += [robolin.linearize_inverse(fresh, **inputs, engine=engine) for engine in ENGINES]
     for other in results[1:]:
         for name, values in vars(results[0]).items():
             if name == "arm":
@@ -302,8 +302,8 @@ def test_inverse_results_need_no_inertia() -> None:
     """A stretched arm has a mass matrix and torques like any other."""
     values = swinging_states(100, [3, 70])
     for verb in ("inverse", "mass-matrix", "linearize-inverse"):
-        given = {**values, "qdd": values["tau"]}
-        results, status = evaluate_rows(swinging_mass(), verb, given, engine="compiled")
+        inputs = {**values, "qdd": values["tau"]}
+        results, status = evaluate_rows(swinging_mass(), verb, inputs, engine="compiled")
         assert status is not None
         assert not status.any()
         assert all(np.isfinite(array).all() for array in results.values())
@@ -314,21 +314,21 @@ def test_inverse_results_need_no_inertia() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_value_that_is_not_finite_is_named(engine: Any, name: str, bad: float) -> None:
     """One of seventy rows has a NaN: the error names input, row, joint and value."""
-    given = motions(TREE, 70)
-    given[name][66, 2] = bad
+    states = motions(TREE, 70)
+    states[name][66, 2] = bad
     with pytest.raises(RobolinError, match=rf"\b{name}: must be finite, got {bad} at") as caught:
-        robolin.inverse(TREE, **given, engine=engine)
+        robolin.inverse(TREE, **states, engine=engine)
     assert "66" in caught.value.message
     assert f"joint '{TREE.joint_names[2]}'" in caught.value.message
 
 
 def test_rows_that_are_not_finite_do_not_affect_the_others() -> None:
     """The row has an error status; other rows in the same lanes keep their bits."""
-    given = motions(TREE, 70)
-    expected = robolin.inverse(TREE, **given, engine="python")
-    given["qd"][66, 2] = np.nan
-    given["q"][5, 0] = np.inf
-    results, status = evaluate_rows(TREE, "inverse", given, engine="compiled")
+    states = motions(TREE, 70)
+    expected = robolin.inverse(TREE, **states, engine="python")
+    states["qd"][66, 2] = np.nan
+    states["q"][5, 0] = np.inf
+    results, status = evaluate_rows(TREE, "inverse", states, engine="compiled")
 
     assert status is not None
     assert np.flatnonzero(status).tolist() == [5, 66]
@@ -359,16 +359,16 @@ def test_results_of_nontemporal_stores_are_the_same(
 ) -> None:
     """Large results bypass the caches if all of their vectors are aligned."""
     arm = random_arm(63, joints, prismatic=False)
-    given = list(motions(arm, rows).values())
+    states = list(motions(arm, rows).values())
     plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"], width)
-    expected = {name: a.copy() for name, a in plan.call_batch(given, (rows,), jobs=1)[0].items()}
-    plan.call_batch([values + 0.5 for values in given], (rows,), jobs=1)
+    expected = {name: a.copy() for name, a in plan.call_batch(states, (rows,), jobs=1)[0].items()}
+    plan.call_batch([values + 0.5 for values in states], (rows,), jobs=1)
     monkeypatch.setattr("robolin.engine.compiled.plan.NONTEMPORAL_MIN", 0)
     for jobs, chunk in ((1, None), (2, 8)):
-        found, status = plan.call_batch(given, (rows,), jobs, chunk)
+        computed, status = plan.call_batch(states, (rows,), jobs, chunk)
         assert not status.any()
         for name, values in expected.items():
-            assert found[name].tobytes() == values.tobytes(), name
+            assert computed[name].tobytes() == values.tobytes(), name
 
 
 # threads
@@ -378,13 +378,13 @@ def test_threads_may_share_a_kernel() -> None:
     """Concurrent calls from several threads on one plan do not affect each other."""
     from concurrent.futures import ThreadPoolExecutor
 
-    given = list(motions(TREE, 500).values())
+    states = list(motions(TREE, 500).values())
     plan = plan_for(TREE, "linearize-inverse", ALGORITHMS["linearize-inverse"])
-    expected, _ = plan.call_batch(given, (500,), jobs=1)
+    expected, _ = plan.call_batch(states, (500,), jobs=1)
 
     with ThreadPoolExecutor(4) as pool:
-        for found, _ in pool.map(
-            lambda chunk: plan.call_batch(given, (500,), 4, chunk), [3, 50] * 10
+        for computed, _ in pool.map(
+            lambda chunk: plan.call_batch(states, (500,), 4, chunk), [3, 50] * 10
         ):
             for name, values in expected.items():
-                assert found[name].tobytes() == values.tobytes(), name
+                assert computed[name].tobytes() == values.tobytes(), name

@@ -48,8 +48,8 @@ INVERSE_VERBS = (
 
 
 def arrays(result: object) -> list[np.ndarray]:
-    found = [result] if isinstance(result, np.ndarray) else vars(result).values()
-    return [each for each in found if isinstance(each, np.ndarray)]
+    fields = [result] if isinstance(result, np.ndarray) else vars(result).values()
+    return [each for each in fields if isinstance(each, np.ndarray)]
 
 
 # single states and batches
@@ -102,8 +102,8 @@ def test_division_by_zero_affects_one_state_of_a_batch(count: int) -> None:
         chain.out("tau", (1,), 1.0 / chain.input("q")[1])
 
     q = np.arange(float(count))[:, None]
-    found = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
-    assert found.arrays["tau"][:, 0].tolist() == [np.inf, 1.0, 0.5, 1.0 / 3.0][:count]
+    results = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
+    assert results.arrays["tau"][:, 0].tolist() == [np.inf, 1.0, 0.5, 1.0 / 3.0][:count]
 
 
 def test_dividing_by_zero_spoils_a_state_by_itself() -> None:
@@ -113,8 +113,8 @@ def test_dividing_by_zero_spoils_a_state_by_itself() -> None:
         chain.out("tau", (1,), 1.0 / chain.input("q")[1])
 
     q = np.zeros(1)
-    found = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
-    assert found.arrays["tau"].tolist() == [np.inf]
+    results = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
+    assert results.arrays["tau"].tolist() == [np.inf]
 
 
 @pytest.mark.parametrize("count", [MAX_SCALAR_STATES, MAX_SCALAR_STATES + 1])
@@ -125,9 +125,9 @@ def test_a_singular_pivot_names_its_states(count: int) -> None:
         chain.out("tau", (1,), chain.guard_rank("tau", chain.input("q")[1], 0.0))
 
     q = np.where(np.arange(count) > 0, -1.0, 1.0)[:, None]
-    found = run_on(parameters_of(random_arm(1, 1)), checked, {"tau": ("joint",)}, {"q": q})
-    assert np.flatnonzero(np.isnan(found.arrays["tau"][:, 0])).tolist() == [*range(1, count)]
-    assert [each.rows.tolist() for each in found.shortfalls] == [[*range(1, count)]]
+    results = run_on(parameters_of(random_arm(1, 1)), checked, {"tau": ("joint",)}, {"q": q})
+    assert np.flatnonzero(np.isnan(results.arrays["tau"][:, 0])).tolist() == [*range(1, count)]
+    assert [each.rows.tolist() for each in results.shortfalls] == [[*range(1, count)]]
 
 
 def test_leading_axes_broadcast() -> None:
@@ -371,8 +371,8 @@ def test_round_off_of_an_outboard_body_is_not_inertia(method: Method) -> None:
     round-off.
     """
     q = np.random.default_rng(0).uniform(-3.0, 3.0, (200, 2))
-    given = {"q": q, "qd": 0.0, "tau": 0.0}
-    _, status = evaluate_rows(gimbal_on_a_pole(), "forward", given, method=method)
+    inputs = {"q": q, "qd": 0.0, "tau": 0.0}
+    _, status = evaluate_rows(gimbal_on_a_pole(), "forward", inputs, method=method)
     assert status.all()
     with pytest.raises(robolin.RobolinError, match="joint 'inner' moves no inertia"):
         robolin.forward(gimbal_on_a_pole(), q[0], method=method)

@@ -86,8 +86,8 @@ def doubles_as_in_a_new_process(name: str = "test-doubled") -> None:
     """Forget every kernel in memory, run one, and check its result."""
     kernels._kernels.clear()
     q = np.arange(10.0).reshape(5, 2)
-    found, _ = on_lanes(ARM, name, DOUBLED, {"q": q})
-    np.testing.assert_array_equal(found["y"], 2.0 * q)
+    lanes, _ = on_lanes(ARM, name, DOUBLED, {"q": q})
+    np.testing.assert_array_equal(lanes["y"], 2.0 * q)
 
 
 def test_compiling_again_gives_the_same_code() -> None:

@@ -31,14 +31,14 @@ def test_one_state_of_a_large_arm_is_compiled_with_the_same_bits(
     arm = random_arm(5, 14, tree=True)
     arm = with_follower(arm) if mimic else arm
     s = random_states(arm, 1)
-    given = {"q": s.q[0], "qd": s.qd[0], "qdd": s.qdd[0], "tau": s.dtau[0]}
+    inputs = {"q": s.q[0], "qd": s.qd[0], "qdd": s.qdd[0], "tau": s.dtau[0]}
     name = algorithm_for(arm, verb)
-    python = evaluate(arm, verb, given, engine="python")
-    evaluate(arm, verb, given)
+    python = evaluate(arm, verb, inputs, engine="python")
+    evaluate(arm, verb, inputs)
     assert name not in arm_cache(arm).plans
 
     monkeypatch.setattr(evaluation, "MUCH_WORK", work_of(arm, name))
-    compiled = evaluate(arm, verb, given)
+    compiled = evaluate(arm, verb, inputs)
     assert name in arm_cache(arm).plans
     assert all(compiled[key].tobytes() == python[key].tobytes() for key in python)
 

@@ -227,15 +227,15 @@ def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, 
     """States of all kinds and their results by NumPy."""
     algorithm = ALGORITHMS[name]
     rng = np.random.default_rng([arm.n, len(algorithm.needs)])
-    given = {each: rng.uniform(-2.0, 2.0, (STATES, arm.n)) for each in algorithm.needs}
-    if "prescribed" in given:
-        given["prescribed"] = np.where(given["prescribed"] > 0.0, 1.0, 0.0)
+    inputs = {each: rng.uniform(-2.0, 2.0, (STATES, arm.n)) for each in algorithm.needs}
+    if "prescribed" in inputs:
+        inputs["prescribed"] = np.where(inputs["prescribed"] > 0.0, 1.0, 0.0)
     # angles of many revolutions, joints at rest and zeros of both signs are states too
     if name not in OF_ALL_BODIES:
-        given["q"][1::7] *= 1000.0
-    for values in given.values():
+        inputs["q"][1::7] *= 1000.0
+    for values in inputs.values():
         values[2::9] = np.where(rng.random(values[2::9].shape) < 0.5, 0.0, -0.0)
-    return given, run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
+    return inputs, run_on(parameters(arm), algorithm.run, algorithm.gives, inputs)[0]
 
 
 def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
@@ -257,30 +257,30 @@ def test_every_way_of_running_gives_the_same_bits(case: Case) -> None:
 
 def _require_the_same_bits(arm: Arm, case: Case) -> None:
     algorithm, of_arm = ALGORITHMS[case.name], parameters(arm)
-    given, expected = on_arrays(case.name, arm)
+    states, expected = on_arrays(case.name, arm)
     assert all(np.isfinite(array).all() for array in expected.values())
     true = bits(expected)
 
     for row in ON_FLOATS if arm is case.mates[0] else ON_FLOATS[-2:]:
-        state = {each: values[row] for each, values in given.items()}
-        found = run_on(of_arm, algorithm.run, algorithm.gives, state)[0]
+        state = {each: values[row] for each, values in states.items()}
+        results = run_on(of_arm, algorithm.run, algorithm.gives, state)[0]
         one = {each: array[row] for each, array in expected.items()}
-        assert bits(found) == bits(one), f"{arm.name}, row {row}"
+        assert bits(results) == bits(one), f"{arm.name}, row {row}"
 
-    inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]
+    inputs = [np.ascontiguousarray(states[each]) for each in algorithm.needs]
     for index, width in enumerate(case.widths):
         # the first as users have it
         made = case.optimized and index == 0
         plan = plan_for(arm, case.name, algorithm, width, made)
-        found, status = plan.call_batch(inputs, (STATES,), 1)
-        assert bits(found) == true, f"{arm.name}, width {width}"
+        results, status = plan.call_batch(inputs, (STATES,), 1)
+        assert bits(results) == true, f"{arm.name}, width {width}"
         assert not status.any()
 
         # every number of threads and every chunk, and in three cases all pairs of them
         for i, jobs in enumerate(JOBS if index == 0 else ()):
             chunk = CHUNKS[(case.turn + i) % len(CHUNKS)]
-            found, _ = plan.call_batch(inputs, (STATES,), jobs, chunk)
-            assert bits(found) == true, f"{arm.name}, {jobs} jobs, chunks of {chunk}"
+            results, _ = plan.call_batch(inputs, (STATES,), jobs, chunk)
+            assert bits(results) == true, f"{arm.name}, {jobs} jobs, chunks of {chunk}"
 
 
 @pytest.mark.slow
@@ -308,11 +308,11 @@ LONG = [
 @pytest.mark.parametrize("name", ["linearize-inverse", "linearize-forward-conventional"])
 def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> None:
     algorithm, rng = ALGORITHMS[name], np.random.default_rng(len(arm.links))
-    given = {each: rng.uniform(-2.0, 2.0, (13, arm.n)) for each in algorithm.needs}
-    expected = run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
+    inputs = {each: rng.uniform(-2.0, 2.0, (13, arm.n)) for each in algorithm.needs}
+    expected = run_on(parameters(arm), algorithm.run, algorithm.gives, inputs)[0]
     # old content of the memory must not pass for a result
     plan = plan_for(arm, name, algorithm)
-    plan.call_batch([np.full((13, arm.n), 0.5) for _ in given], (13,), jobs=1)
-    found, status = plan.call_batch([*given.values()], (13,), jobs=1)
-    assert bits(found) == bits(expected)
+    plan.call_batch([np.full((13, arm.n), 0.5) for _ in inputs], (13,), jobs=1)
+    values, status = plan.call_batch([*inputs.values()], (13,), jobs=1)
+    assert bits(values) == bits(expected)
     assert not status.any()

@@ -45,16 +45,16 @@ def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> N
     """Floats, NumPy and lanes agree to the bit, on the closures and off them."""
     closed, algorithm = ARMS[arm_name], ALGORITHMS[name]
     rng = np.random.default_rng(len(closed.arm.links))
-    given = {need: rng.uniform(-1.0, 1.0, (STATES, closed.arm.n)) for need in algorithm.needs}
-    given["q"] = 0.1 * given["q"] + closed.q[0]
-    given["q"][::2] = closed.q[0]
-    expected, short, _ = run_on(parameters(closed.arm), algorithm.run, algorithm.gives, given)
+    inputs = {need: rng.uniform(-1.0, 1.0, (STATES, closed.arm.n)) for need in algorithm.needs}
+    inputs["q"] = 0.1 * inputs["q"] + closed.q[0]
+    inputs["q"][::2] = closed.q[0]
+    expected, short, _ = run_on(parameters(closed.arm), algorithm.run, algorithm.gives, inputs)
     assert not short
 
     for row in range(0, STATES, 9):
-        state = {need: values[row] for need, values in given.items()}
-        found = run_on(parameters(closed.arm), algorithm.run, algorithm.gives, state)[0]
-        assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
-    found, status = on_lanes(closed.arm, name, algorithm, given)
-    assert bits(found) == bits(expected)
+        state = {need: values[row] for need, values in inputs.items()}
+        results = run_on(parameters(closed.arm), algorithm.run, algorithm.gives, state)[0]
+        assert bits(results) == bits({each: array[row] for each, array in expected.items()}), row
+    results, status = on_lanes(closed.arm, name, algorithm, inputs)
+    assert bits(results) == bits(expected)
     assert not status.any()

@@ -65,9 +65,9 @@ def test_bits_are_those_of_the_general_kernel(arm: Arm, verb: str) -> None:
     kernel = kernel_of(arm, verb, "auto", None)
     expected, _ = kernel(kernel.table(), *inputs)
     for width in (1, 4):
-        found, status = results_of(straight_table(arm, kernel.name, width), kernel, inputs)
+        results, status = results_of(straight_table(arm, kernel.name, width), kernel, inputs)
         assert not status.any()
-        for a, b in zip(found, expected, strict=True):
+        for a, b in zip(results, expected, strict=True):
             assert np.array_equal(a.view(np.int64), b.view(np.int64))
 
 

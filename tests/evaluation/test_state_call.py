@@ -42,12 +42,12 @@ def state_of(arm: Arm, needs: tuple[str, ...], seed: int = 3) -> dict[str, np.nd
     return {name: rng.uniform(-1.0, 1.0, arm.n) for name in needs}
 
 
-def results_of(found: Any) -> list[np.ndarray]:
-    return list(found) if isinstance(found, tuple) else [found]
+def results_of(result: Any) -> list[np.ndarray]:
+    return list(result) if isinstance(result, tuple) else [result]
 
 
-def same_bits(found: Any, expected: Any) -> bool:
-    pairs = zip(results_of(found), results_of(expected), strict=True)
+def same_bits(computed: Any, expected: Any) -> bool:
+    pairs = zip(results_of(computed), results_of(expected), strict=True)
     return all(a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs)
 
 
@@ -66,8 +66,8 @@ def test_kernels_can_be_called(verb: str) -> None:
     frame = TREE.links[-1].name if verb in ABOUT_A_FRAME else None
     placed = TREE if frame is None else at_frame(TREE, frame)
     expected = evaluate(placed, verb, state, engine="python")
-    found = robolin.compile(TREE, verb, frame=frame)(*state.values())
-    assert same_bits(found, tuple(expected.values()))
+    computed = robolin.compile(TREE, verb, frame=frame)(*state.values())
+    assert same_bits(computed, tuple(expected.values()))
 
 
 def test_every_verb_fits_the_table() -> None:
@@ -139,13 +139,13 @@ def test_calls_and_their_results_can_be_pickled(verb: str) -> None:
     """A call made again from its pickle gives the same bits; named tuples keep their names."""
     call = robolin.compile(CHAIN, verb)
     state = state_of(CHAIN, ALGORITHMS[verb].needs).values()
-    found, again = call(*state), pickle.loads(pickle.dumps(call))
+    result, again = call(*state), pickle.loads(pickle.dumps(call))
     assert again is not call
-    assert same_bits(again(*state), found)
+    assert same_bits(again(*state), result)
     assert deepcopy(call)(*state) is not None
-    kept = pickle.loads(pickle.dumps(found))
-    assert type(kept) is type(found)
-    assert same_bits(kept, found)
+    kept = pickle.loads(pickle.dumps(result))
+    assert type(kept) is type(result)
+    assert same_bits(kept, result)
 
 
 @pytest.mark.slow
@@ -259,10 +259,10 @@ def test_a_frame_and_a_point_are_those_of_the_functions() -> None:
     """A compiled call about a frame gives the bits of the function; without one it is an error."""
     q, qd = state_of(PLAIN, ("q", "qd")).values()
     about: dict[str, Any] = {"frame": "tip", "point": (0.1, 0.0, 0.2)}
-    found = robolin.compile(PLAIN, "jacobian", **about)(q, qd)
+    computed = robolin.compile(PLAIN, "jacobian", **about)(q, qd)
     expected = robolin.jacobian(PLAIN, q, qd, **about)
-    for name in found._fields:
-        assert same_bits(getattr(found, name), getattr(expected, name))
+    for name in computed._fields:
+        assert same_bits(getattr(computed, name), getattr(expected, name))
     with pytest.raises(UsageError, match="frames and no default frame"):
         robolin.compile(robolin.load("ur5"), "jacobian")
 
@@ -275,13 +275,13 @@ def test_prescribed_joints(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None
     call = robolin.compile(PLAIN, "forward", prescribe="elbow")
     state = state_of(PLAIN, ("q", "qd", "tau", "qdd"))
     # unused inputs are not checked
-    found, other = call(**state), {**state, "tau": state["tau"] + [0.0, 9.0]}
-    assert same_bits(call(**other, out=found), found)
-    given = {**state, "prescribed": np.array([0.0, 1.0])}
-    expected = evaluate(PLAIN, "forward-prescribed", given, engine="python")
-    assert same_bits(found, tuple(expected.values()))
-    assert found._fields == ("qdd", "tau")
-    assert same_bits(pickle.loads(pickle.dumps(call))(**state), found)
+    computed, other = call(**state), {**state, "tau": state["tau"] + [0.0, 9.0]}
+    assert same_bits(call(**other, out=computed), computed)
+    options = {**state, "prescribed": np.array([0.0, 1.0])}
+    expected = evaluate(PLAIN, "forward-prescribed", options, engine="python")
+    assert same_bits(computed, tuple(expected.values()))
+    assert computed._fields == ("qdd", "tau")
+    assert same_bits(pickle.loads(pickle.dumps(call))(**state), computed)
     with pytest.raises(RobolinError, match="must be finite"):
         call(**{**state, "qd": np.array([np.nan, 0.0])})
     with pytest.raises(ValueError, match="shares memory"):
@@ -359,18 +359,18 @@ def test_the_fast_path_returns_all_fields(function: Callable[..., Any]) -> None:
     function(arm, *many)
     function(arm, *state)
     assert fast_call(arm, function.__name__.replace("_", "-")) is not no_fast_call
-    found = function(arm, *state)
-    assert type(found) is type(true)
-    given = list(state)
-    for one, other in zip(_arrays(found), _arrays(true), strict=True):
+    computed = function(arm, *state)
+    assert type(computed) is type(true)
+    inputs = list(state)
+    for one, other in zip(_arrays(computed), _arrays(true), strict=True):
         assert one.tobytes() == other.tobytes()
-        assert not any(np.shares_memory(one, values) for values in given)
+        assert not any(np.shares_memory(one, values) for values in inputs)
 
 
-def _arrays(found: Any) -> list[np.ndarray]:
-    if isinstance(found, np.ndarray):
-        return [found]
-    return [values for values in vars(found).values() if isinstance(values, np.ndarray)]
+def _arrays(result: Any) -> list[np.ndarray]:
+    if isinstance(result, np.ndarray):
+        return [result]
+    return [values for values in vars(result).values() if isinstance(values, np.ndarray)]
 
 
 def test_the_fast_path_is_only_for_plain_states() -> None:

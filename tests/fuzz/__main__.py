@@ -39,9 +39,9 @@ def main() -> int:
         ready()
         batches = _batches(kinds, options.seed, options.mutants, Path(folder), end)
         done = 0
-        for found in apart(batches, options.jobs):
-            _add(found, total, options.keep)
-            done += sum(found.codes.values())
+        for tally in apart(batches, options.jobs):
+            _add(tally, total, options.keep)
+            done += sum(tally.codes.values())
             sys.stderr.write(f"\r{done} of {options.mutants}, {len(total.failures)} failures")
     print_totals(total)
     return 1 if total.failures else 0
@@ -59,28 +59,28 @@ def _batches(
         yield Batch(kind, folder / f"batch{done}", seed + done, count)
 
 
-def _add(found: Tally, total: Tally, keep: bool) -> None:
+def _add(tally: Tally, total: Tally, keep: bool) -> None:
     """Add the results of a batch and print new kinds of failures immediately: a run takes hours."""
-    for sort, failure in found.failures.items():
+    for sort, failure in tally.failures.items():
         if sort not in total.failures:
             total.failures[sort] = failure
             sys.stderr.write(f"\nFAILED {failure.kind}: {failure.what}\n")
             if keep:
                 store_failure(failure)
-    total.codes += found.codes
-    total.repeated += found.repeated
+    total.codes += tally.codes
+    total.repeated += tally.repeated
 
 
 def _kills(count: int, seed: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ROBOLIN_CACHE"] = f"{folder}/kernels"
         ready()
-        found = campaign(count, Path(folder), seed)
+        kills = campaign(count, Path(folder), seed)
         os.chdir("/")
-    sys.stdout.write(f"in all       {dict(found.ended)}\n")
-    for what, times in Counter(found.broken).most_common():
+    sys.stdout.write(f"in all       {dict(kills.ended)}\n")
+    for what, times in Counter(kills.broken).most_common():
         sys.stdout.write(f"FAILED {what} ({times} times)\n")
-    return 1 if found.broken else 0
+    return 1 if kills.broken else 0
 
 
 raise SystemExit(main())

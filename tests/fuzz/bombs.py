@@ -239,12 +239,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for bomb in BOMBS:
-            found = measured(bomb, Path(folder))
-            errors = [line for line in found.message.splitlines() if "error" in line] or [
-                found.message
+            outcome = measured(bomb, Path(folder))
+            errors = [line for line in outcome.message.splitlines() if "error" in line] or [
+                outcome.message
             ]
-            row = f"{bomb.name:16} exit {found.code}  {found.seconds:5.1f} s {found.megabytes:5} MB"
-            sys.stdout.write(f"{row}  {len(found.message):7} bytes   {errors[0][-110:]}\n")
+            row = f"{bomb.name:16} exit {outcome.code}  {outcome.seconds:5.1f} s"
+            row += f" {outcome.megabytes:5} MB  {len(outcome.message):7} bytes"
+            sys.stdout.write(f"{row}   {errors[0][-110:]}\n")
             sys.stdout.flush()
 
 

@@ -63,7 +63,7 @@ class Kills:
     broken: list[str] = field(default_factory=list)
 
 
-def killed(what: str, kills: int, rng: random.Random, found: Kills) -> None:
+def killed(what: str, kills: int, rng: random.Random, tally: Kills) -> None:
     """Kill `kills` writes of one kind in the current folder."""
     rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(ROWS))
     Path("t.csv").write_text("time,shoulder/position,elbow/position\n" + "".join(rows))
@@ -76,48 +76,48 @@ def killed(what: str, kills: int, rng: random.Random, found: Kills) -> None:
         assert _ended(_started(line)), line
         seconds = max(seconds, time.monotonic() - begin)
         truths.append(_contents(out))
-    before, k = found.ended[KILLED], 0
-    while found.ended[KILLED] - before < kills:
+    before, k = tally.ended[KILLED], 0
+    while tally.ended[KILLED] - before < kills:
         fraction = rng.uniform(0.0, 1.0) if k % 2 else rng.uniform(0.4, 1.0)
         if what in MADE_ANEW:
             shutil.rmtree(out, ignore_errors=True)
-        _one_kill(what, lines[k % 2], truths, fraction * seconds, found)
+        _one_kill(what, lines[k % 2], truths, fraction * seconds, tally)
         k += 1
         if k % BETWEEN == 0:
-            _next_write(what, lines[k % 2], truths[k % 2], found)
-    _next_write(what, lines[0], truths[0], found)
+            _next_write(what, lines[k % 2], truths[k % 2], tally)
+    _next_write(what, lines[0], truths[0], tally)
 
 
-def _one_kill(what: str, line: str, truths: list[Contents], delay: float, found: Kills) -> None:
+def _one_kill(what: str, line: str, truths: list[Contents], delay: float, tally: Kills) -> None:
     process = _started(line)
     time.sleep(delay)
     os.kill(process, signal.SIGKILL)
     late = _ended(process)
-    found.ended["came too late" if late else KILLED] += 1
-    found.ended["left a part behind"] += bool(_parts())
+    tally.ended["came too late" if late else KILLED] += 1
+    tally.ended["left a part behind"] += bool(_parts())
     try:
         there = _contents(WRITERS[what][0])
     except Exception as error:
         if isinstance(error, RobolinError) and "belongs to another CSV" in error.message:
-            found.ended["a new companion of an old table, refused"] += 1
+            tally.ended["a new companion of an old table, refused"] += 1
         else:
-            found.broken.append(f"{what}: {type(error).__name__}: {error}")
+            tally.broken.append(f"{what}: {type(error).__name__}: {error}")
         return
     names = {name for truth in truths for name in truth}
     for name in there:
         if name not in names or all(there[name] != truth.get(name) for truth in truths):
-            found.broken.append(f"{what}: {name} is neither the old one nor the new one")
+            tally.broken.append(f"{what}: {name} is neither the old one nor the new one")
 
 
-def _next_write(what: str, line: str, truth: Contents, found: Kills) -> None:
+def _next_write(what: str, line: str, truth: Contents, tally: Kills) -> None:
     """Run a write to its end and check that it repairs everything."""
     if not _ended(_started(line)):
-        found.broken.append(f"{what}: the next write fails")
-    found.ended["written in full after kills"] += 1
+        tally.broken.append(f"{what}: the next write fails")
+    tally.ended["written in full after kills"] += 1
     if _parts():
-        found.broken.append(f"{what}: {len(_parts())} parts are left after the next write")
+        tally.broken.append(f"{what}: {len(_parts())} parts are left after the next write")
     if _contents(WRITERS[what][0]) != truth:
-        found.broken.append(f"{what}: the next write is not complete")
+        tally.broken.append(f"{what}: the next write is not complete")
 
 
 def _started(line: str) -> int:
@@ -163,13 +163,13 @@ def _contents(out: str) -> Contents:
 
 def campaign(kills: int, folder: Path, seed: int) -> Kills:
     """Run `count` kills, divided among all kinds of files."""
-    rng, found = random.Random(seed), Kills()
+    rng, tally = random.Random(seed), Kills()
     for k, what in enumerate(WRITERS):
         own_folder = folder / what.replace(" ", "-")
         own_folder.mkdir()
         os.chdir(own_folder)
-        before = found.ended.copy()
-        killed(what, kills // len(WRITERS) + (k < kills % len(WRITERS)), rng, found)
-        sys.stdout.write(f"{what:12} {dict(found.ended - before)}\n")
+        before = tally.ended.copy()
+        killed(what, kills // len(WRITERS) + (k < kills % len(WRITERS)), rng, tally)
+        sys.stdout.write(f"{what:12} {dict(tally.ended - before)}\n")
         sys.stdout.flush()
-    return found
+    return tally

@@ -139,8 +139,8 @@ def _finished(child: _Child) -> Tally:
     left = last.read_bytes() if last else b""
     shutil.rmtree(folder, ignore_errors=True)
     if child.data:
-        found: Tally = pickle.loads(child.data)
-        return found
+        tally: Tally = pickle.loads(child.data)
+        return tally
     tally = Tally()
     tally.add(kind, -3, Failure(kind, "stuck, or killed by the system", left))
     return tally

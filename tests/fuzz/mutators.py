@@ -301,18 +301,18 @@ def of_text(change: Callable[[str, random.Random], str]) -> Callable[[bytes, ran
 
 
 def _replaced(pattern: str, choices: list[str], text: str, rng: random.Random) -> str:
-    found = list(re.finditer(pattern, text))
-    if not found:
+    matches = list(re.finditer(pattern, text))
+    if not matches:
         return text
-    one = rng.choice(found)
+    one = rng.choice(matches)
     return text[: one.start()] + rng.choice(choices) + text[one.end() :]
 
 
 def _again(pattern: str, text: str, rng: random.Random) -> str:
-    found = list(re.finditer(pattern, text, re.DOTALL))
-    if not found:
+    matches = list(re.finditer(pattern, text, re.DOTALL))
+    if not matches:
         return text
-    one, other = rng.choice(found), rng.choice(found)
+    one, other = rng.choice(matches), rng.choice(matches)
     new = rng.choice(["", one[0] * 2, other[0]])
     return text[: one.start()] + new + text[one.end() :]
 

@@ -47,13 +47,13 @@ def _same(out: str, q: np.ndarray | None, exact: bool = True) -> None:
     if q is None:
         return
     lines = [line.split(",") for line in out.splitlines()[1:]]
-    found = np.array([[float(x) for x in line[-4:]] for line in lines])
+    computed = np.array([[float(x) for x in line[-4:]] for line in lines])
     truth = robolin.mass_matrix(robolin.load(ARM), q, engine="python").reshape(-1, 4)
-    assert len(found) == len(q), "there are other rows in the answer than in the file"
+    assert len(computed) == len(q), "there are other rows in the answer than in the file"
     if exact:
-        assert found.tobytes() == truth.tobytes(), "it is of another motion"
+        assert computed.tobytes() == truth.tobytes(), "it is of another motion"
     elif np.abs(q).max(initial=0.0) < 1e3:
-        assert np.allclose(found, truth, rtol=1e-9, atol=1e-9), "it is of another motion"
+        assert np.allclose(computed, truth, rtol=1e-9, atol=1e-9), "it is of another motion"
 
 
 def _lines(separator: str) -> bytes:
@@ -130,8 +130,8 @@ def _mat_positions(path: str) -> np.ndarray | None:
     with open(read, "rb") as stream:
         data = stream.read()
     os.waitpid(child, 0)
-    found: np.ndarray | None = pickle.loads(data) if data else None
-    return found
+    positions: np.ndarray | None = pickle.loads(data) if data else None
+    return positions
 
 
 def _by_scipy(path: str) -> np.ndarray | None:
@@ -251,8 +251,8 @@ def _currents_checked(path: str, out: str) -> None:
     tau = table[:, 2:] * [3.0, -0.5]
     arm = robolin.load(ARM)
     truth = robolin.forward(arm, table[:, :2], np.zeros_like(tau), tau, engine="python")
-    found = np.array([[float(x) for x in line.split(",")] for line in out.splitlines()[1:]])
-    assert found[:, -2:].tobytes() == truth.tobytes(), "it is of other efforts"
+    computed = np.array([[float(x) for x in line.split(",")] for line in out.splitlines()[1:]])
+    assert computed[:, -2:].tobytes() == truth.tobytes(), "it is of other efforts"
 
 
 def _archives(_: Path) -> list[bytes]:
@@ -341,7 +341,7 @@ def _dataset_positions(path: str) -> np.ndarray | None:
 def recording_subjects(make: Callable[..., Any]) -> dict[str, Any]:
     """The kinds of recordings, as subjects of a campaign."""
     text = mutators.of_text(mutators.csv)
-    found = {
+    subjects = {
         "headerless": make(
             *("txt", _headerless, text),
             lambda path: words(path, "--no-header", *POSITIONS),
@@ -377,17 +377,17 @@ def recording_subjects(make: Callable[..., Any]) -> dict[str, Any]:
     try:
         import scipy.io  # noqa: F401
 
-        found["mat"] = make(
+        subjects["mat"] = make(
             *("mat", _mat, _change_mat, words),
             lambda path, out: _same(out, _mat_positions(path)),
         )
         import h5py  # noqa: F401
 
-        found["hdf5"] = make(
+        subjects["hdf5"] = make(
             *("h5", _hdf5, changed, words),
             lambda path, out: _same(out, _hdf5_positions(path)),
         )
     except ImportError:
         # the packages that write these files are absent
         pass
-    return found
+    return subjects

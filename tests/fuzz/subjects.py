@@ -114,10 +114,10 @@ def _rows_checked(path: str, out: str) -> None:
         return
     lines = list(csv_module.reader(io.StringIO(out)))
     names = [name for name in lines[0] if name not in ("time", "clock")]
-    found = np.array([[float(x) for x in row[-len(names) :]] for row in lines[1:]])
+    printed = np.array([[float(x) for x in row[-len(names) :]] for row in lines[1:]])
     truth = robolin.mass_matrix(robolin.load(_small_arm(path)), q, engine="python")
-    assert found.shape[0] == len(q), "there are other rows in the answer than in the file"
-    assert found.reshape(truth.shape).tobytes() == truth.tobytes(), "it is of another motion"
+    assert printed.shape[0] == len(q), "there are other rows in the answer than in the file"
+    assert printed.reshape(truth.shape).tobytes() == truth.tobytes(), "it is of another motion"
 
 
 def _positions(path: str) -> np.ndarray | None:
@@ -171,8 +171,8 @@ def _polynomials_checked(path: str, out: str) -> None:
     rows = _columns(path, MEASURED[:3])
     if rows is None:
         return
-    found = np.array([row[-2:] for row in csv_module.reader(io.StringIO(out))][1:], float)
-    assert len(found) == len(rows), "there are other rows in the answer than in the file"
+    printed = np.array([row[-2:] for row in csv_module.reader(io.StringIO(out))][1:], float)
+    assert len(printed) == len(rows), "there are other rows in the answer than in the file"
     time, q = rows[:, 0] - rows[0, 0], rows[:, 1:]
     if len(time) < 4 or not np.isfinite(rows).all() or np.abs(rows).max() > 10:
         return
@@ -185,7 +185,7 @@ def _polynomials_checked(path: str, out: str) -> None:
     qd, qdd = (np.column_stack([one.deriv(m)(time) for one in fitted]) for m in (1, 2))
     truth = robolin.inverse(robolin.load(_small_arm(path)), q, qd, qdd, engine="python")
     # a window of a few hundredths of a second divides rounding of positions by its square
-    np.testing.assert_allclose(found, truth, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(printed, truth, rtol=1e-6, atol=1e-6)
 
 
 def _residuals(path: str) -> list[str]:
@@ -219,13 +219,13 @@ def _results(ext: str) -> Callable[[Path], list[bytes]]:
             ["record", "--rtol", "1e-9", "linearize-forward", ARM, "--q", "elbow=1"],
             ["record", "inverse", ARM, "--trajectory", str(motion)],
         ]
-        found = []
+        contents = []
         for i, words in enumerate(commands):
             path = folder / f"stored{i}.{ext}"
             ran = command(*words, "-o", str(path))
             assert ran.code == 0, ran.err
-            found.append(path.read_bytes())
-        return found
+            contents.append(path.read_bytes())
+        return contents
 
     return made
 

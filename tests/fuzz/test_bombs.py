@@ -23,9 +23,9 @@ def test_a_bomb(tmp_path: Path, bomb: Bomb) -> None:
 
     The system ends a process that exceeds its CPU time limit.
     """
-    found = measured(bomb, tmp_path)
-    assert found.code == bomb.code, found.message[:1000]
-    assert bomb.message in found.message
-    assert bomb.name in found.message
-    assert 0 < found.megabytes < MOST_MEGABYTES
-    assert len(found.message) < 200_000
+    outcome = measured(bomb, tmp_path)
+    assert outcome.code == bomb.code, outcome.message[:1000]
+    assert bomb.message in outcome.message
+    assert bomb.name in outcome.message
+    assert 0 < outcome.megabytes < MOST_MEGABYTES
+    assert len(outcome.message) < 200_000

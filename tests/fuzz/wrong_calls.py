@@ -56,8 +56,8 @@ class Subject:
 
     def is_unchanged(self) -> bool:
         """Return whether the valid call still gives the same bits, in new and in given arrays."""
-        found, given = self.call(*self.inputs.values()), self.call(**self.inputs, out=self.out)
-        return given is self.out and _bits(found) == _bits(given) == self.expected
+        new, reused = self.call(*self.inputs.values()), self.call(**self.inputs, out=self.out)
+        return reused is self.out and _bits(new) == _bits(reused) == self.expected
 
 
 def subject(verb: str, joints: int = 3) -> Subject:
@@ -138,16 +138,16 @@ def wrong_out(rng: np.random.Generator, right: Subject) -> Any:
 
 def overlapping(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
     """A call whose output would overwrite one of its inputs."""
-    given, results = list(right.inputs.values()), right.out
+    inputs, results = list(right.inputs.values()), right.out
     several = list(results) if isinstance(results, tuple) else [results]
-    index, at = rng.integers(len(given)), rng.integers(len(several))
+    index, at = rng.integers(len(inputs)), rng.integers(len(several))
     size, shape = several[at].size, several[at].shape
-    memory = np.zeros(size + given[index].size)
-    given[index] = memory[: given[index].size]
-    start = rng.integers(given[index].size)
+    memory = np.zeros(size + inputs[index].size)
+    inputs[index] = memory[: inputs[index].size]
+    start = rng.integers(inputs[index].size)
     several[at] = memory[start : start + size].reshape(shape)
     out = type(results)(*several) if isinstance(results, tuple) else several[0]
-    return lambda: right.call(*given, out)
+    return lambda: right.call(*inputs, out)
 
 
 def _any(rng: np.random.Generator, choices: list[Any]) -> Any:
@@ -156,30 +156,30 @@ def _any(rng: np.random.Generator, choices: list[Any]) -> Any:
 
 def wrong_call(rng: np.random.Generator, right: Subject) -> Callable[[], Any]:
     """A call with at least one invalid argument."""
-    given, names = list(right.inputs.values()), list(right.inputs)
-    index = int(rng.integers(len(given)))
+    inputs, names = list(right.inputs.values()), list(right.inputs)
+    index = int(rng.integers(len(inputs)))
     kind = rng.integers(8)
     if kind == 0:
-        return lambda: right.call(*given[:index])
+        return lambda: right.call(*inputs[:index])
     if kind == 1:
-        return lambda: right.call(*given, None, *given[: 1 + index])
+        return lambda: right.call(*inputs, None, *inputs[: 1 + index])
     if kind == 2:
         name = _any(rng, ["outt", "arm", "", "self", names[index]])
-        return lambda: right.call(*given, **{name: given[index]})
+        return lambda: right.call(*inputs, **{name: inputs[index]})
     if kind == 3:
         out = wrong_out(rng, right)
         if rng.random() < 0.5:
-            return lambda: right.call(*given, out)
-        return lambda: right.call(*given, out=out)
+            return lambda: right.call(*inputs, out)
+        return lambda: right.call(*inputs, out=out)
     if kind == 7:
         return overlapping(rng, right)
     if kind == 4:
-        given[index] = wrong_values(rng, given[index])
+        inputs[index] = wrong_values(rng, inputs[index])
     else:
-        given[index] = wrong_array(rng, given[index], False)
+        inputs[index] = wrong_array(rng, inputs[index], False)
     if kind == 6:
-        return lambda: right.call(*given, out=right.out)
-    return lambda: right.call(*given)
+        return lambda: right.call(*inputs, out=right.out)
+    return lambda: right.call(*inputs)
 
 
 def campaign(count: int, seed: int, verbs: Sequence[str] = VERBS) -> Iterator[str]:

@@ -56,11 +56,11 @@ def poles(rows=None, time=True):
     )
 
 
-def same(found, expected):
+def same(computed, expected):
     return (
-        found.dtype == expected.dtype
-        and found.shape == expected.shape
-        and found.tobytes() == expected.tobytes()
+        computed.dtype == expected.dtype
+        and computed.shape == expected.shape
+        and computed.tobytes() == expected.tobytes()
     )
 
 
@@ -110,11 +110,11 @@ def test_damage_is_found(tmp_path, form):
         path.write_bytes(healthy[:offset] + bytes([healthy[offset] ^ 1]) + healthy[offset + 1 :])
         tried += 1
         try:
-            found = read_result(path)
+            read = read_result(path)
         except RobolinError:
             refused += 1
         else:
-            assert all(same(found.arrays[name], values) for name, values in result.stored())
+            assert all(same(read.arrays[name], values) for name, values in result.stored())
     assert refused > 0.9 * tried
 
 

@@ -90,7 +90,7 @@ def _kill_points() -> Iterator[tuple[int, bool]]:
 @pytest.mark.parametrize("there", [pytest.param(None, marks=pytest.mark.slow), OLD])
 def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> None:
     """The pair is the old, the new or refused, and the next write leaves nothing else."""
-    path, found = tmp_path / "r.csv", set()
+    path, seeds = tmp_path / "r.csv", set()
     for at, before in _kill_points():
         for name in tmp_path.iterdir():
             name.unlink()
@@ -98,12 +98,12 @@ def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> No
             _write(path, there)
         if not _killed(path, NEW, at, before):
             break
-        found.add(_seed(path))
-        assert found <= {there, NEW, REFUSED}
+        seeds.add(_seed(path))
+        assert seeds <= {there, NEW, REFUSED}
         _write(path, 3)
         assert _seed(path) == 3
         assert sorted(os.listdir(tmp_path)) == ["r.csv", "r.csv.meta.json"]
-    assert found == ({there, NEW} if there is None else {there, NEW, REFUSED})
+    assert seeds == ({there, NEW} if there is None else {there, NEW, REFUSED})
     # two temporary files, two fsyncs, the permissions of an old pair, a lock, two renames, and
     # the removal of two temporary files
     assert at > (9 if there is None else 11), "a step was not seen"
@@ -178,7 +178,7 @@ def test_every_step_that_fails(tmp_path: Path, there: int | None, number: int) -
 
 def test_an_interruption_at_every_step(tmp_path: Path) -> None:
     """Ctrl-C before or after any step leaves the old pair or the new one."""
-    path, found = tmp_path / "r.csv", set()
+    path, seeds = tmp_path / "r.csv", set()
 
     def stop(at: tuple[int, bool], *here: object) -> None:
         if here == at:
@@ -190,8 +190,8 @@ def test_an_interruption_at_every_step(tmp_path: Path) -> None:
             with _each_step(partial(stop, at)):
                 _write(path, NEW)
         except KeyboardInterrupt:
-            found.add(_seed(path))
-    assert found == {OLD, NEW}
+            seeds.add(_seed(path))
+    assert seeds == {OLD, NEW}
 
 
 def test_a_folder_locked_by_another_program(tmp_path: Path) -> None:
@@ -233,11 +233,11 @@ def test_readers_find_a_pair_while_others_write(tmp_path: Path) -> None:
         for i in range(50):
             _write(path, 1 + i % 2)
         os._exit(0)
-    found = []
+    seeds = []
     while os.waitpid(child, os.WNOHANG) == (0, 0):
-        found.append(_seed(path))
-    assert set(found) <= {1, 2}
-    assert len(found) > 3
+        seeds.append(_seed(path))
+    assert set(seeds) <= {1, 2}
+    assert len(seeds) > 3
 
 
 def test_halves_of_two_pairs_are_named(tmp_path: Path) -> None:

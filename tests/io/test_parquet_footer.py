@@ -216,11 +216,11 @@ def test_a_damaged_page_never_gives_fewer_rows(tmp_path: Path) -> None:
     for data in _damaged_pages(_file(40, 20, compression="snappy")):
         path.write_bytes(data)
         try:
-            found = read_trajectory(path, JOINTS, ["q"])
+            trajectory = read_trajectory(path, JOINTS, ["q"])
         except RobolinError:
             continue
         read += 1
-        assert found.rows == 40
+        assert trajectory.rows == 40
     assert read
 
 

@@ -35,7 +35,7 @@ def _lines(rng: random.Random) -> list[str]:
 
 def _read(path: Path, known: FileIndex | None, first: int, stop: int | None) -> list[object]:
     """Return the location and the exact numbers of every row, then the error if there is one."""
-    found: list[object] = []
+    rows_read: list[object] = []
     request = ReadRequest([0, 2], 4, first=first, stop=stop)
     with path.open("rb") as stream:
         try:
@@ -43,10 +43,10 @@ def _read(path: Path, known: FileIndex | None, first: int, stop: int | None) -> 
                 request
             ):
                 rows = enumerate(block.values.tolist())
-                found += [(block.location(i), *(x.hex() for x in row)) for i, row in rows]
+                rows_read += [(block.location(i), *(x.hex() for x in row)) for i, row in rows]
         except RobolinError as error:
-            found.append(str(error.parts[0]))
-    return found
+            rows_read.append(str(error.parts[0]))
+    return rows_read
 
 
 def _read_in_parts(path: Path, every: int) -> tuple[list[object], bool]:
@@ -58,13 +58,13 @@ def _read_in_parts(path: Path, every: int) -> tuple[list[object], bool]:
     all_of_it = SurveyedRecording(
         str(path), "f", 0, 0, counted.digest, counted.rows, counted.marks, even=counted.even
     )
-    found: list[object] = []
+    rows_read: list[object] = []
     for first in range(0, counted.rows, every):
         stop = min(first + every, counted.rows)
-        found += _read(path, all_of_it.known(first, stop), first, stop)
-        if found and isinstance(found[-1], str):
+        rows_read += _read(path, all_of_it.known(first, stop), first, stop)
+        if rows_read and isinstance(rows_read[-1], str):
             break
-    return found, counted.even
+    return rows_read, counted.even
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

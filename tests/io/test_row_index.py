@@ -69,9 +69,9 @@ def test_quoted_texts_need_the_csv_parser(
 )
 def test_only_rows_of_equal_length_are_rectangular(text: bytes, even: bool) -> None:
     """A rectangular text is not checked for row lengths again when numbers are read."""
-    found = index_plain_text(BytesIO(text), 7, 0)
-    assert found is not None
-    assert found.even == even
+    index = index_plain_text(BytesIO(text), 7, 0)
+    assert index is not None
+    assert index.even == even
     piecewise = index_plain_text(_Slowly(text), 7, 0)
     assert piecewise is not None
     assert piecewise.even == even

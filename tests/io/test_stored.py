@@ -116,10 +116,10 @@ def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | No
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_result_itself_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
     """The result read back is the one written, with labels, units and model assumptions."""
-    found = read_result(written(form, tmp_path, rows, 7))
-    assert found.result == result(rows, 7)
-    assert found.to_polars().equals(result(rows, 7).to_polars())
-    assert "[rad/s²]" in found._repr_html_()
+    stored = read_result(written(form, tmp_path, rows, 7))
+    assert stored.result == result(rows, 7)
+    assert stored.to_polars().equals(result(rows, 7).to_polars())
+    assert "[rad/s²]" in stored._repr_html_()
 
 
 def test_a_result_with_nan_is_read_back(tmp_path: Path) -> None:
@@ -228,12 +228,12 @@ def test_a_read_result_is_written_again(form: str, tmp_path: Path) -> None:
 def test_other_objects_are_not_written(tmp_path: Path) -> None:
     """Other objects and streams that are not open are wrong usage, and no file is written."""
     unopened = robolin.answer_stream(robolin.load("two-link"), "inverse")
-    for given, message in (
+    for wrong, message in (
         ({}, "result must be a Result or a stream, got dict"),
         (unopened, "the stream is not open"),
     ):
         with pytest.raises(robolin.UsageError, match=message):
-            robolin.write(given, tmp_path / "none.npz")  # type: ignore[arg-type]
+            robolin.write(wrong, tmp_path / "none.npz")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 

@@ -158,16 +158,16 @@ def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
     result = sample()
     write_npz(stream_of_one_part(result), path)
     data = path.read_bytes()
-    found = 0
+    rejected = 0
     for offset in range(0, len(data), 7):
         path.write_bytes(data[:offset] + bytes([data[offset] ^ 0x41]) + data[offset + 1 :])
         try:
             stored = read_result(path)
         except RobolinError:
-            found += 1
+            rejected += 1
         else:
             assert all(same_bits(stored.arrays[name], values) for name, values in result.stored())
-    assert found > len(data) / 7 / 2
+    assert rejected > len(data) / 7 / 2
 
 
 def test_a_missing_file_is_a_file_error(tmp_path):

@@ -60,12 +60,12 @@ def numbers(element: ET.Element | None, key: str, default: str) -> tuple[float, 
 
 def inertial(link: ET.Element) -> dict[str, tuple[float, ...]]:
     """Mass, centre of mass and inertia of a link; zeros throughout for a massless frame."""
-    found = link.find("inertial")
-    if found is None:
-        found = ET.Element("inertial")
-    origin, tensor = found.find("origin"), found.find("inertia")
+    element = link.find("inertial")
+    if element is None:
+        element = ET.Element("inertial")
+    origin, tensor = element.find("origin"), element.find("inertia")
     return {
-        "mass": numbers(found.find("mass"), "value", "0"),
+        "mass": numbers(element.find("mass"), "value", "0"),
         "xyz": numbers(origin, "xyz", "0 0 0"),
         "rpy": numbers(origin, "rpy", "0 0 0"),
         **{key: numbers(tensor, key, "0") for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")},

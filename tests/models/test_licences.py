@@ -30,14 +30,14 @@ LAST_WORDS = {
 
 def rows() -> dict[str, tuple[str, str]]:
     """Licence and copyright of every file in the table, by its path."""
-    found = {}
+    by_name = {}
     for line in (TEXTS / "README.md").read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if len(cells) == 4 and (licence := re.match(r"\[(.+?)\]\((.+?)\.txt\)", cells[1])):
             assert licence[1] == licence[2]
             for file in re.findall("`(.+?)`", cells[0]):
-                found[file] = (licence[1], cells[3])
-    return found
+                by_name[file] = (licence[1], cells[3])
+    return by_name
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "models").iterdir()), ids=lambda path: path.name)

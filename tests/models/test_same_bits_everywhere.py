@@ -130,9 +130,9 @@ def test_other_interpreters_read_the_same_bits(version: str) -> None:
     printed = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    found = dict(line.split() for line in printed.stdout.splitlines())
-    assert found.keys() >= {"panda", "j2s6s200"}
-    assert found == {name: DIGESTS[name] for name in found}
+    digests = dict(line.split() for line in printed.stdout.splitlines())
+    assert digests.keys() >= {"panda", "j2s6s200"}
+    assert digests == {name: DIGESTS[name] for name in digests}
 
 
 def _interpreter(version: str) -> str | None:
@@ -152,7 +152,7 @@ def test_no_reduction_makes_a_number_of_a_model(path: str) -> None:
     """Sums of floats are written out or taken by `float_sum`, which adds from left to right."""
     root = PACKAGE / path
     modules = sorted(root.rglob("*.py")) if root.is_dir() else [root]
-    found = [
+    reductions = [
         f"{name}:{line}: {text}"
         for module in modules
         for name in [module.relative_to(PACKAGE).as_posix()]
@@ -160,7 +160,7 @@ def test_no_reduction_makes_a_number_of_a_model(path: str) -> None:
         if not text.removeprefix("sum").lstrip("(").startswith(INTEGER_SUMS.get(name, ()))
     ]
     assert modules
-    assert found == []
+    assert reductions == []
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ def carried_out(formula: Expression, x: np.ndarray, op: Operators) -> np.ndarray
             for name, right in lines:
                 near = {"at": lambda symbol, j: _value(symbol, j, values, blocks)}
                 values.setdefault(name, {})[k] = eval(_python(right, k), near)
-    found = np.zeros(formula.rows.size)
+    product = np.zeros(formula.rows.size)
     for k in range(1, op.n + 1):
-        found[list(formula.rows.rows_of(k))] = values["y"][k]
-    return found
+        product[list(formula.rows.rows_of(k))] = values["y"][k]
+    return product
 
 
 def _sweeps(text: str) -> Iterator[tuple[bool, list[tuple[str, str]]]]:

@@ -66,8 +66,8 @@ class Subject:
 
     def at(self, q: np.ndarray, qd: np.ndarray | None = None) -> Operators:
         """The operators at a state of any numbers."""
-        given = {"q": list(q), "qd": list(self.qd if qd is None else qd)}
-        return Operators(self.parameters, DirectChain(self.parameters, given), self.arm)
+        inputs = {"q": list(q), "qd": list(self.qd if qd is None else qd)}
+        return Operators(self.parameters, DirectChain(self.parameters, inputs), self.arm)
 
     def rate(self, of: Callable[[Operators], Any]) -> np.ndarray:
         """d/dt along q̇ and q̈, exact to rounding."""

@@ -40,11 +40,11 @@ def ell(op):
 @cache
 def energy_gradient(at: Subject) -> np.ndarray:
     """col{θ̇* 𝓜_θi θ̇}."""
-    found = np.zeros(at.op.n)
+    gradient = np.zeros(at.op.n)
     for k in at.links():
         sensitivity = at.gradient(lambda o: o.mass_matrix, k)
-        found[at.op.paper_order[k - 1]] = at.qd @ sensitivity @ at.qd
-    return found
+        gradient[at.op.paper_order[k - 1]] = at.qd @ sensitivity @ at.qd
+    return gradient
 
 
 @cache
@@ -87,8 +87,8 @@ def test_D_lemma_2_1() -> None:
     arm = random_arm(3, 4)
     sliding = Subject(_all_prismatic(arm))
     assert np.abs(coriolis(sliding)).max() <= EXACT
-    found = robolin.diagonalize(sliding.arm, sliding.q, sliding.qd).coriolis
-    assert np.abs(found).max() <= EXACT
+    coriolis_forces = robolin.diagonalize(sliding.arm, sliding.q, sliding.qd).coriolis
+    assert np.abs(coriolis_forces).max() <= EXACT
     assert np.abs(sliding.rate(m)).max() <= EXACT
     turning = Subject(random_arm(3, 4, prismatic=False))
     assert np.abs(coriolis(turning)).max() > 1e-2
@@ -115,10 +115,10 @@ def test_D_lemma_3_1(at: Subject) -> None:
 
 def _rates(op) -> list:
     """θ̇ of operators at a state of any numbers."""
-    given = op._chain.input("qd")
+    qd = op._chain.input("qd")
     rates = [0.0] * op.n
     for k in range(1, op.n + 1):
-        rates[op.paper_order[k - 1]] = given[k]
+        rates[op.paper_order[k - 1]] = qd[k]
     return rates
 
 
@@ -255,10 +255,10 @@ def test_D_eq_5_3(at: Subject) -> None:
         delta[order[k - 1]] = np.linalg.solve(mass[np.ix_(free, free)], pull)[free.index(k - 1)]
 
     assert apart(op.G.T @ op.E_phi.T @ op.V, delta, made_of=1.0) <= divided(at)
-    found = robolin.diagonalize_unnormalized(at.arm, at.q, at.qd)
-    assert apart(found.xi, at.qd + delta) <= divided(at)
+    unnormalized = robolin.diagonalize_unnormalized(at.arm, at.q, at.qd)
+    assert apart(unnormalized.xi, at.qd + delta) <= divided(at)
     nu = robolin.diagonalize(at.arm, at.q, at.qd).nu
-    assert apart(nu / np.sqrt(found.D), at.qd + delta) <= divided(at)
+    assert apart(nu / np.sqrt(unnormalized.D), at.qd + delta) <= divided(at)
 
 
 @any_arm
@@ -271,9 +271,9 @@ def test_D_eq_5_4(at: Subject) -> None:
 
     z = op.phi @ op.K @ op.D_half @ epsilon
     assert apart(op.D_half @ epsilon + op.H @ z, true) <= divided(at)
-    given = {"q": at.q, "nu": np.zeros(op.n), "epsilon": epsilon}
-    found = run_on(at.weightless.arm, "undiagonalize", given)["tau"]
-    assert apart(found, true) <= divided(at)
+    inputs = {"q": at.q, "nu": np.zeros(op.n), "epsilon": epsilon}
+    tau = run_on(at.weightless.arm, "undiagonalize", inputs)["tau"]
+    assert apart(tau, true) <= divided(at)
 
 
 @any_arm
@@ -428,8 +428,8 @@ def test_D_identity_7_1(at: Subject) -> None:
     assert apart(velocity @ nu, op.V) <= divided(at)
     assert apart(front @ velocity @ nu, coriolis(at), made_of=inertia(at)) <= divided(at)
     assert apart(front @ op.V, coriolis(at), made_of=inertia(at)) <= divided(at)
-    found = robolin.diagonalize(at.arm, at.q, at.qd).coriolis
-    assert apart(front @ op.V, found, made_of=inertia(at)) <= divided(at)
+    coriolis_forces = robolin.diagonalize(at.arm, at.q, at.qd).coriolis
+    assert apart(front @ op.V, coriolis_forces, made_of=inertia(at)) <= divided(at)
 
 
 @any_arm
@@ -516,9 +516,9 @@ def test_D_eq_8_1_and_8_2(at: Subject) -> None:
     xi_rate = at.rate(lambda o: o.factor.T @ np.array(_rates(o)))
     assert apart(op.Dinv @ (at.tau - op.H @ op.psi @ zeta), xi_rate) <= divided(at)
 
-    given = {"q": at.q, "xi": xi, "tau": at.tau}
-    found = run_on(at.arm, "forward-diagonalized-unnormalized", given)["xid"]
-    assert apart(found, xi_rate) <= divided(at)
+    inputs = {"q": at.q, "xi": xi, "tau": at.tau}
+    xid = run_on(at.arm, "forward-diagonalized-unnormalized", inputs)["xid"]
+    assert apart(xid, xi_rate) <= divided(at)
 
 
 @any_arm

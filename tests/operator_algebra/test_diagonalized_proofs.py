@@ -140,10 +140,10 @@ def test_D_lemma_A_3(at: Subject) -> None:
 def test_D_eq_A_15(at: Subject) -> None:
     """col{θ̇*𝓜_θiθ̇} = 2 col{V*𝓗_δ^iφMV}, and V*(k)S[H*(k)] = -H(k)S[V(k)] = H(k)V~*(k)."""
     op = at.op
-    found = np.zeros(op.n)
+    gradient = np.zeros(op.n)
     for i in at.links():
-        found[op.paper_order[i - 1]] = 2.0 * op.V @ (turn_of(at, i) @ op.phi @ op.M @ op.V)
-    assert apart(found, energy_gradient(at), made_of=inertia(at)) <= EXACT
+        gradient[op.paper_order[i - 1]] = 2.0 * op.V @ (turn_of(at, i) @ op.phi @ op.M @ op.V)
+    assert apart(gradient, energy_gradient(at), made_of=inertia(at)) <= EXACT
 
     for k in at.links():
         V, h = op.V[6 * k - 6 : 6 * k], at.column(k)
@@ -320,8 +320,8 @@ def test_D_eq_B_8() -> None:
     shift, X = from_point(rng.normal(size=3)), rng.normal(size=6)
     assert apart(crm(shift.T @ X), shift.T @ crm(X) @ np.linalg.inv(shift).T) <= EXACT
     Y = rng.normal(size=6)
-    found = motion_cross(tuple(shift.T @ X), tuple(shift.T @ Y))
-    assert apart(found, shift.T @ np.array(motion_cross(tuple(X), tuple(Y)))) <= EXACT
+    product = motion_cross(tuple(shift.T @ X), tuple(shift.T @ Y))
+    assert apart(product, shift.T @ np.array(motion_cross(tuple(X), tuple(Y)))) <= EXACT
 
 
 @any_arm

@@ -89,7 +89,7 @@ def test_operators_are_those_of_the_witness(at: Subject) -> None:
     order = op.paper_order
     assert apart(op.H.dense()[order], true.Hs.T) <= EXACT
     assert apart(op.E_phi, true.E) == 0.0
-    for found, expected in (
+    for computed, expected in (
         (op.M, wide(true.inertias)),
         (op.phi, true.phi),
         (op.psi, true.psi),
@@ -106,7 +106,7 @@ def test_operators_are_those_of_the_witness(at: Subject) -> None:
         (op.Hdd.dense()[order], tall(true.Hdd).T),
         (op.Hf.dense()[:, order], turned_forces(true)),
     ):
-        assert apart(found, expected) <= EXACT
+        assert apart(computed, expected) <= EXACT
 
 
 def test_identities_vanish() -> None:

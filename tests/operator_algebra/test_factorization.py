@@ -238,9 +238,9 @@ def test_F_identity_5(at: Subject) -> None:
     assert apart(np.linalg.inv(factor.dense()), back) <= divided(at)
     assert apart(op.factor_inverse, back) <= divided(at)
 
-    found = robolin.mass_matrix_factor(at.arm, at.q)
-    assert apart(found.factor, factor) <= EXACT
-    assert apart(found.factor_inverse, back) <= divided(at)
+    computed = robolin.mass_matrix_factor(at.arm, at.q)
+    assert apart(computed.factor, factor) <= EXACT
+    assert apart(computed.factor_inverse, back) <= divided(at)
 
 
 @any_arm

@@ -82,10 +82,10 @@ def test_O_eq_27(at: Subject) -> None:
     c = Constrained(at)
     zero = np.zeros((c.T.shape[1],) * 2)
     system = np.block([[c.M, c.T], [c.T.T, zero]])
-    found = np.linalg.solve(system, np.concatenate([c.push, c.T.T @ c.a0]))
+    computed = np.linalg.solve(system, np.concatenate([c.push, c.T.T @ c.a0]))
     true = accelerations(at)
     # the matrix is that of all bodies separately, whose condition number is larger than 𝓜's
-    assert apart(found[: len(true)], true) <= 1e-15 * np.linalg.cond(system) + EXACT
+    assert apart(computed[: len(true)], true) <= 1e-15 * np.linalg.cond(system) + EXACT
 
 
 @branched

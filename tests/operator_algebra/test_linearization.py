@@ -430,18 +430,18 @@ def test_L_eq_4_15(at: Subject) -> None:
     dqdd = op.factor_inverse.T @ e
     dqdd -= op.K.T @ op.psi.T @ (2 * op.Hd.T @ dqd + op.Hdd.T @ dq)
 
-    given = {"q": at.q, "qd": at.qd, "qdd": at.qdd, "dq": dq, "dqd": dqd, "dtau": dtau}
-    assert apart(dqdd, run_on(at.arm, "perturb-forward-articulated", given)["dqdd"]) <= divided(at)
+    inputs = {"q": at.q, "qd": at.qd, "qdd": at.qdd, "dq": dq, "dqd": dqd, "dtau": dtau}
+    assert apart(dqdd, run_on(at.arm, "perturb-forward-articulated", inputs)["dqdd"]) <= divided(at)
     true = robolin.perturb_forward(at.arm, at.q, at.qd, at.tau, dq, dqd, dtau)
     assert apart(dqdd, true) <= divided(at)
 
 
 def outward(at: Subject, own: np.ndarray, turn) -> np.ndarray:
     """S(k) = turn(k, S(k+1)) + own(k), from the base to the tips."""
-    found = np.zeros((at.op.n + 2, 6, 6))
+    sums = np.zeros((at.op.n + 2, 6, 6))
     for k in reversed(at.links()):
-        found[k] = turn(k, found[at.parent(k)]) + own[k - 1]
-    return found[1:-1]
+        sums[k] = turn(k, sums[at.parent(k)]) + own[k - 1]
+    return sums[1:-1]
 
 
 def Lambda(at: Subject) -> np.ndarray:
@@ -459,9 +459,11 @@ def test_L_lemma_4_8(at: Subject) -> None:
     inner = op.psi.T @ op.H.T @ op.Dinv @ op.H @ op.psi
     assert apart(inner, lam + op.psi_tilde.T @ lam + lam @ op.psi_tilde) <= divided(at)
 
-    given = {"q": at.q, "qd": at.qd, "tau": at.tau}
-    found = run_on(at.arm, "operational-space-inverse", given)["operational_inertia_inverse"]
-    assert apart(op.B.T @ inner @ op.B, found) <= divided(at)
+    inputs = {"q": at.q, "qd": at.qd, "tau": at.tau}
+    operational_inertia_inverse = run_on(at.arm, "operational-space-inverse", inputs)[
+        "operational_inertia_inverse"
+    ]
+    assert apart(op.B.T @ inner @ op.B, operational_inertia_inverse) <= divided(at)
 
 
 class Decomposed:

@@ -43,11 +43,11 @@ def any_vectors(at: Subject) -> np.ndarray:
 
 def inward(at: Subject, own: np.ndarray, turn) -> np.ndarray:
     """S(k) = Σ turn(c, S(c)) over the links c on k, + own(k), from the tips to the base."""
-    found = np.array([np.zeros((6, 6)), *own])
+    sums = np.array([np.zeros((6, 6)), *own])
     for k in at.links():
         if at.parent(k) <= at.op.n:
-            found[at.parent(k)] += turn(k, found[k])
-    return found[1:]
+            sums[at.parent(k)] += turn(k, sums[k])
+    return sums[1:]
 
 
 @any_arm

@@ -353,6 +353,6 @@ def test_misprint_O_eq_13(at: Subject) -> None:
 def test_outward_recursions_start_at_the_base() -> None:
     """The helper that the decompositions rest on adds up from the base."""
     at = chains()[0]
-    found = outward(at, np.ones((2, 6, 6)), lambda k, S: S)
-    assert found[0].max() == 2.0
-    assert found[1].max() == 1.0
+    sums = outward(at, np.ones((2, 6, 6)), lambda k, S: S)
+    assert sums[0].max() == 2.0
+    assert sums[1].max() == 1.0

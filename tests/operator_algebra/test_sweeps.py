@@ -124,8 +124,8 @@ DIRECTIONS = {
 def test_recursions_in_one_direction_share_a_sweep(name: str) -> None:
     """Every formula takes as few sweeps as its changes of direction allow."""
     for at in (chains()[1], trees()[1]):
-        found = [sweep.direction for sweep in FORMULAS[name](at.op).sweeps()]
-        assert found == DIRECTIONS[name]
+        directions = [sweep.direction for sweep in FORMULAS[name](at.op).sweeps()]
+        assert directions == DIRECTIONS[name]
 
 
 def test_blocks_need_no_sweep() -> None:

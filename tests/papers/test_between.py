@@ -59,12 +59,12 @@ def test_F_section_5_A(at: Subject) -> None:
     """α(0) = Jθ̈ + J̇θ̇, the rate of J being that of its columns."""
     frame = list(at.arm.frames)[-1]
     tipped = replace(at.arm, tip=at.arm.frames[frame])
-    found = robolin.jacobian(tipped, at.q, at.qd)
+    kinematics = robolin.jacobian(tipped, at.q, at.qd)
     rate = at.rate(lambda o: o.pick_off(frame).T @ o.phi.T @ o.H.T)
     tip = robolin.frame_motion(tipped, at.q, at.qd, at.qdd).classical_acceleration
 
-    assert apart(rate @ at.qd, found.jacobian_rate_qd, made_of=1.0) <= EXACT
-    assert apart(found.jacobian @ at.qdd + found.jacobian_rate_qd, tip) <= EXACT
+    assert apart(rate @ at.qd, kinematics.jacobian_rate_qd, made_of=1.0) <= EXACT
+    assert apart(kinematics.jacobian @ at.qdd + kinematics.jacobian_rate_qd, tip) <= EXACT
 
 
 @any_arm
@@ -113,17 +113,17 @@ def articulated_bodies_in_link_axes(at: Subject, load: np.ndarray) -> np.ndarray
     qdd = np.zeros(n)
     for k in reversed(at.links()):
         u, inboard = I_A[k] @ own.h[k], own.motion[k] @ a[at.parent(k)] + c[k]
-        found = (tau[k - 1] - own.h[k] @ (I_A[k] @ inboard + p_A[k])) / (own.h[k] @ u)
-        a[k], qdd[order[k - 1]] = inboard + own.h[k] * found, found
+        acceleration = (tau[k - 1] - own.h[k] @ (I_A[k] @ inboard + p_A[k])) / (own.h[k] @ u)
+        a[k], qdd[order[k - 1]] = inboard + own.h[k] * acceleration, acceleration
     return qdd
 
 
 @loaded
 def test_O_articulated_bodies_in_link_coordinates(at: Subject) -> None:
     """Equations 12 to 14 in link coordinates, as section 3.3 suggests, give `forward`."""
-    found = articulated_bodies_in_link_axes(at, tool_load(at.arm))
-    assert apart(found, robolin.forward(at.arm, at.q, at.qd, at.tau)) <= 10.0 * divided(at)
-    assert apart(found, at.qdd) <= 10.0 * divided(at)
+    qdd = articulated_bodies_in_link_axes(at, tool_load(at.arm))
+    assert apart(qdd, robolin.forward(at.arm, at.q, at.qd, at.tau)) <= 10.0 * divided(at)
+    assert apart(qdd, at.qdd) <= 10.0 * divided(at)
 
 
 @pytest.mark.parametrize("closed", sample()[:2], ids=lambda closed: closed.arm.name)
@@ -165,9 +165,9 @@ def test_D_reduced_manipulator(at: Subject) -> None:
     for k in at.links():
         part = reduced(at.arm, k)
         own = [names.index(name) for name in part.joint_names]
-        found = robolin.mass_matrix_factor(part, at.q[own])
-        assert apart(found.D, full.D[own]) <= divided(at)
-        assert apart(found.factor, full.factor[np.ix_(own, own)]) <= divided(at)
+        factor = robolin.mass_matrix_factor(part, at.q[own])
+        assert apart(factor.D, full.D[own]) <= divided(at)
+        assert apart(factor.factor, full.factor[np.ix_(own, own)]) <= divided(at)
 
 
 @any_arm
@@ -175,12 +175,12 @@ def test_D_section_7_work(at: Subject) -> None:
     """θ̇*C(θ, θ̇) = ½θ̇*𝓜̇θ̇ is not zero, while ν*C(θ, ν) is."""
     C = robolin.inverse(at.weightless.arm, at.q, at.qd)
     rate = np.einsum("ijk,k", robolin.mass_matrix_derivative(at.arm, at.q), at.qd)
-    found = robolin.diagonalize(at.arm, at.q, at.qd)
-    size = float(np.linalg.norm(found.nu) * np.linalg.norm(found.coriolis))
+    diagonalized = robolin.diagonalize(at.arm, at.q, at.qd)
+    size = float(np.linalg.norm(diagonalized.nu) * np.linalg.norm(diagonalized.coriolis))
 
     assert apart(at.qd @ C, 0.5 * at.qd @ rate @ at.qd) <= EXACT
     assert abs(at.qd @ C) > 1e-3 * np.linalg.norm(at.qd) * np.linalg.norm(C)
-    assert abs(found.nu @ found.coriolis) <= divided(at) * size
+    assert abs(diagonalized.nu @ diagonalized.coriolis) <= divided(at) * size
 
 
 @any_arm
@@ -215,10 +215,10 @@ def test_D_section_5_outboard_links(at: Subject) -> None:
 @any_arm
 def test_D_section_7_unnormalized_work(at: Subject) -> None:
     """C(θ, ξ) is not orthogonal to ξ: it does half of ξ*Ḋξ, Ḋ by complex step."""
-    found = robolin.diagonalize_unnormalized(at.arm, at.q, at.qd)
-    half = 0.5 * found.xi @ at.rate(lambda o: o.D) @ found.xi
-    size = float(np.linalg.norm(found.xi) * np.linalg.norm(found.coriolis))
-    assert apart(found.xi @ found.coriolis, half, made_of=size) <= divided(at)
+    unnormalized = robolin.diagonalize_unnormalized(at.arm, at.q, at.qd)
+    half = 0.5 * unnormalized.xi @ at.rate(lambda o: o.D) @ unnormalized.xi
+    size = float(np.linalg.norm(unnormalized.xi) * np.linalg.norm(unnormalized.coriolis))
+    assert apart(unnormalized.xi @ unnormalized.coriolis, half, made_of=size) <= divided(at)
     assert abs(half) > 1e-4 * size
 
 

@@ -43,9 +43,9 @@ def test_D_eq_2_2_to_2_4(at: Subject) -> None:
     assert apart(m(op).T @ at.qdd, ell(op) @ at.tau) <= EXACT
     assert apart(m(op) @ m(op).T, robolin.mass_matrix(at.arm, at.q)) <= EXACT
 
-    found = robolin.diagonalize(at.arm, at.q, at.qd, at.tau)
-    assert apart(found.m, m(elsewhere)) <= EXACT
-    assert apart(found.m.T @ at.qdd, found.epsilon) <= EXACT
+    diagonalized = robolin.diagonalize(at.arm, at.q, at.qd, at.tau)
+    assert apart(diagonalized.m, m(elsewhere)) <= EXACT
+    assert apart(diagonalized.m.T @ at.qdd, diagonalized.epsilon) <= EXACT
     assert robolin.curvature(at.arm, at.q).flat
 
 
@@ -56,8 +56,8 @@ def test_D_lemma_2_2() -> None:
     # 𝓜 = [[5/3 + cos, 1/3 + cos/2], [., 1/3]]
     det = (5 / 3 + cos) / 3 - (1 / 3 + cos / 2) ** 2
     true = cos / 2 * (5 / 9 - 1 / 9 - 1 / 4) / det
-    found = robolin.curvature(robolin.load("two-link"), q).symbols[:, 0, 1, 0, 1]
-    assert apart(found, true) <= EXACT
+    computed = robolin.curvature(robolin.load("two-link"), q).symbols[:, 0, 1, 0, 1]
+    assert apart(computed, true) <= EXACT
 
     at = sliding(3)
     flat = robolin.curvature(at.arm, at.q)

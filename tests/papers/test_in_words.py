@@ -52,8 +52,8 @@ def test_L_section_1_feedback() -> None:
     )
     closed = model.A - model.B @ law.K
     true = np.array([expm(closed * t) @ x for t in motion.time])
-    found = np.concatenate([motion.q - model.q, motion.qd], axis=-1)
-    assert gap(found, true) <= 1e-4
+    deviation = np.concatenate([motion.q - model.q, motion.qd], axis=-1)
+    assert gap(deviation, true) <= 1e-4
     assert np.linalg.eigvals(model.A).real.max() > 0.0 > np.linalg.eigvals(closed).real.max()
 
 
@@ -182,9 +182,9 @@ def test_F_section_10_C(at: Subject) -> None:
     order = at.op.paper_order
     inward = np.ix_(order, order)
     numeric = np.linalg.cholesky(robolin.mass_matrix(at.arm, at.q)[inward])
-    found = robolin.mass_matrix_factor(at.arm, at.q)
-    assert apart(found.D[order], np.diag(numeric) ** 2) <= divided(at)
-    assert apart(found.factor[inward], numeric / np.diag(numeric)) <= divided(at)
+    factor = robolin.mass_matrix_factor(at.arm, at.q)
+    assert apart(factor.D[order], np.diag(numeric) ** 2) <= divided(at)
+    assert apart(factor.factor[inward], numeric / np.diag(numeric)) <= divided(at)
 
 
 @pytest.mark.slow
@@ -199,12 +199,12 @@ def test_O_section_2_accuracy() -> None:
         arm = random_arm(500 + seed, 6)
         s = random_states(arm, 1, seed)
         tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
-        given = {"q": s.q[0].tolist(), "qd": s.qd[0].tolist(), "tau": tau[0].tolist()}
+        inputs = {"q": s.q[0].tolist(), "qd": s.qd[0].tolist(), "tau": tau[0].tolist()}
         with mpmath.workdps(50):
-            exact = {name: np.array([*map(mpmath.mpf, x)]) for name, x in given.items()}
+            exact = {name: np.array([*map(mpmath.mpf, x)]) for name, x in inputs.items()}
             true = run_on(arm, "forward", exact, number=mpmath.mpf)["qdd"].astype(float)
         ways = ("forward", "forward-conventional")
-        recursion, elimination = (gap(run_on(arm, name, given)["qdd"], true) for name in ways)
+        recursion, elimination = (gap(run_on(arm, name, inputs)["qdd"], true) for name in ways)
         assert recursion <= 1e-12
         shares.append(elimination / recursion)
     assert np.exp(np.log(shares).mean()) > 1.2

@@ -90,22 +90,22 @@ def newton_euler(at: Subject, tip: np.ndarray):
         b = np.concatenate([np.cross(w, M[:3, :3] @ w), np.cross(w, np.cross(w, mp))])
         f = shift(inner) @ f + M @ alpha + b
         T[k - 1], inner = own.H[k - 1] @ f, reach[k - 1]
-    found = np.zeros(n)
-    found[at.op.paper_order] = T
-    return found, ends
+    torques = np.zeros(n)
+    torques[at.op.paper_order] = T
+    return torques, ends
 
 
 @turning
 def test_F_eq_6_to_12(at: Subject) -> None:
     """Newton–Euler about the links' own points, with a force at the tip, gives `inverse`."""
     tip = np.random.default_rng(at.op.n).normal(size=6) * 5.0
-    found, (V0, alpha0) = newton_euler(at, tip)
+    torques, (V0, alpha0) = newton_euler(at, tip)
     pulled = Wrench(TOOL, "dead", tuple((-tip[3:]).tolist()), tuple((-tip[:3]).tolist()))
     arm = replace(at.arm, wrenches=(pulled,))
     motion = robolin.frame_motion(at.arm, at.q, at.qd, at.qdd, frame=TOOL)
     weight = np.concatenate([np.zeros(3), -np.array(at.arm.gravity)])
 
-    assert apart(found, robolin.inverse(arm, at.q, at.qd, at.qdd)) <= EXACT
+    assert apart(torques, robolin.inverse(arm, at.q, at.qd, at.qdd)) <= EXACT
     assert apart(V0, motion.twist) <= EXACT
     assert apart(alpha0 - weight, motion.classical_acceleration) <= EXACT
 

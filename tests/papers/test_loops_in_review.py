@@ -42,7 +42,7 @@ class Tree:
 def states(closed: Closed) -> tuple[Tree, ...]:
     arm = replace(closed.arm, loops=())
     rows = robolin.loop_constraints(closed.arm, closed.q, closed.qd)
-    found = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
+    loop = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
     M = robolin.mass_matrix(arm, closed.q)
     C = robolin.inverse(arm, closed.q, closed.qd)
     return tuple(
@@ -50,10 +50,10 @@ def states(closed: Closed) -> tuple[Tree, ...]:
             M[i],
             C[i],
             closed.tau[i],
-            rows.jacobian[i][found.kept[i]],
-            rows.bias[i][found.kept[i]],
-            found.qdd[i],
-            found.lam[i][found.kept[i]],
+            rows.jacobian[i][loop.kept[i]],
+            rows.bias[i][loop.kept[i]],
+            loop.qdd[i],
+            loop.lam[i][loop.kept[i]],
         )
         for i in range(len(closed.q))
     )
@@ -73,8 +73,8 @@ def test_O_eq_16_to_18(closed: Closed) -> None:
     closures = Closures(closed.arm, closed.q)
     moving = {"q": closed.q + 1j * STEP * closed.qd, "qd": closed.qd}
     moved = run_for_check(closed.arm, "closures", moving).arrays["closure_jacobian"].imag / STEP
-    found = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
-    along = np.einsum("bij,bj->bi", closures.jacobian, found.qdd)
+    loop = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
+    along = np.einsum("bij,bj->bi", closures.jacobian, loop.qdd)
     turning = np.einsum("bij,bj->bi", moved, closed.qd)
 
     assert apart(closures.open_by, np.zeros_like(closures.open_by), made_of=1.0) <= AGREE
@@ -90,9 +90,9 @@ def test_O_eq_20(closed: Closed) -> None:
     for s in states(closed):
         zero = np.zeros((len(s.L), len(s.L)))
         system = np.block([[s.M, s.L.T], [s.L, zero]])
-        found = np.linalg.solve(system, np.concatenate([s.tau - s.C, s.c]))
-        assert apart(found[: len(s.M)], s.qdd) <= AGREE
-        assert apart(-found[len(s.M) :], s.lam) <= AGREE
+        solution = np.linalg.solve(system, np.concatenate([s.tau - s.C, s.c]))
+        assert apart(solution[: len(s.M)], s.qdd) <= AGREE
+        assert apart(-solution[len(s.M) :], s.lam) <= AGREE
 
 
 @every_arm

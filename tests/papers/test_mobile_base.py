@@ -46,9 +46,9 @@ def test_F_eq_74_to_77(arm: Arm) -> None:
     for q, rate, speed in zip(s.q, qd, s.qdd, strict=True):
         still = speed.copy()
         still[at] = 0.0
-        found = robolin.inverse(arm, q, rate, still)[at]
+        tau = robolin.inverse(arm, q, rate, still)[at]
         R, true = _momentum_rate(arm, q, rate, still)
-        assert apart(found, np.concatenate([R.T @ true[:3], R.T @ true[3:]])) <= EXACT
+        assert apart(tau, np.concatenate([R.T @ true[:3], R.T @ true[3:]])) <= EXACT
 
 
 def _momentum_rate(arm: Arm, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray):
@@ -97,5 +97,5 @@ def test_F_eq_78_and_79(arm: Arm) -> None:
     assert apart(robolin.inverse(loaded, s.q, s.qd, s.qdd), T) <= EXACT
     condition = float(np.linalg.cond(M).max())
     for way in ("a", "b", "c", "d", "conventional"):
-        found = robolin.forward(loaded, s.q, s.qd, T, method=way)
-        assert apart(found, s.qdd) <= 10.0 * (EXACT + 1e-15 * condition), way
+        qdd = robolin.forward(loaded, s.q, s.qd, T, method=way)
+        assert apart(qdd, s.qdd) <= 10.0 * (EXACT + 1e-15 * condition), way

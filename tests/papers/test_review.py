@@ -89,8 +89,8 @@ def newton_euler_in_link_axes(at: Subject, load: np.ndarray) -> np.ndarray:
 @loaded
 def test_O_newton_euler_in_link_coordinates(at: Subject) -> None:
     """The listing of section 3.1 gives `inverse`, loads included."""
-    found = newton_euler_in_link_axes(at, tool_load(at.arm))
-    assert apart(found, at.tau) <= EXACT
+    tau = newton_euler_in_link_axes(at, tool_load(at.arm))
+    assert apart(tau, at.tau) <= EXACT
 
 
 @loaded
@@ -103,16 +103,16 @@ def test_misprint_O_eq_7_in_link_coordinates(at: Subject) -> None:
 def test_O_eq_9_and_10(at: Subject) -> None:
     """M_ji = h_j* I_C(i) h_i on the way to the base, with I_C the sum over the subtree, else 0."""
     op, I_C = at.op, composite(at, diagonal_blocks(at.op.M))
-    found = np.zeros((op.n, op.n))
+    M = np.zeros((op.n, op.n))
     for j in at.links():
         for i in at.links():
             if at.outboard(i, j):
-                found[j - 1, i - 1] = at.column(j) @ I_C[i - 1] @ at.column(i)
+                M[j - 1, i - 1] = at.column(j) @ I_C[i - 1] @ at.column(i)
             elif at.outboard(j, i):
-                found[j - 1, i - 1] = at.column(j) @ I_C[j - 1] @ at.column(i)
+                M[j - 1, i - 1] = at.column(j) @ I_C[j - 1] @ at.column(i)
     order = op.paper_order
     true = robolin.mass_matrix(at.arm, at.q)[np.ix_(order, order)]
-    assert apart(found + op.rotors.dense()[np.ix_(order, order)], true) <= EXACT
+    assert apart(M + op.rotors.dense()[np.ix_(order, order)], true) <= EXACT
 
 
 def composite_listing(at: Subject) -> np.ndarray:
@@ -184,12 +184,14 @@ def test_O_eq_12_to_14(at: Subject) -> None:
         if at.parent(j) <= n:
             I_A[at.parent(j)] += I_A[j] - np.outer(u, u) / d
             p_A[at.parent(j)] += p + u / d * (tau[j - 1] - h @ p)
-    a, found = {n + 1: weight(at)[:6]}, np.zeros(n)
+    a, accelerations = {n + 1: weight(at)[:6]}, np.zeros(n)
     for i in reversed(at.links()):
         h, u, d, p = later[i]
         inboard = a[at.parent(i)]
         qdd = (tau[i - 1] - u @ inboard - h @ p) / d
         a[i] = inboard + hd[i - 1] * qd[i - 1] + h * qdd
-        found[op.paper_order[i - 1]] = qdd
-    assert apart(found, robolin.forward(at.arm, at.q, at.qd, at.tau)) <= 10.0 * divided(at)
-    assert apart(found, at.qdd, made_of=float(np.abs(op.Dinv.dense()).max())) <= 10.0 * divided(at)
+        accelerations[op.paper_order[i - 1]] = qdd
+    assert apart(accelerations, robolin.forward(at.arm, at.q, at.qd, at.tau)) <= 10.0 * divided(at)
+    assert apart(
+        accelerations, at.qdd, made_of=float(np.abs(op.Dinv.dense()).max())
+    ) <= 10.0 * divided(at)

@@ -121,8 +121,8 @@ def test_rows_of_arrays_are_the_rows_of_a_file():
     table = np.loadtxt("motion.csv", delimiter=",", skiprows=1)
     states = States(q=table[:, 1:3], qd=table[:, 3:5], qdd=table[:, 5:7])
     for verb in ("inverse", "linearize-forward", "mass-matrix"):
-        given = {"q"} if verb == "mass-matrix" else {"q", "qd", "qdd"}
-        arrays = States(**{name: states.values[name] for name in given})
+        names = {"q"} if verb == "mass-matrix" else {"q", "qd", "qdd"}
+        arrays = States(**{name: states.values[name] for name in names})
         one = robolin.answer(arm, verb, arrays)
         other = robolin.answer(arm, verb, States(trajectory="motion.csv"))
         for array in other.arrays:
@@ -156,8 +156,8 @@ def test_failed_rows_are_nan_if_requested():
 
 def test_states_have_the_names_that_verbs_know():
     """Every quantity of a command's states is a keyword, and each keyword is that quantity."""
-    given = {name: [float(index), 0.0] for index, name in enumerate(STATE_QUANTITIES)}
-    assert States(**given).values == {name: f"{value[0]},0.0" for name, value in given.items()}
+    values = {name: [float(index), 0.0] for index, name in enumerate(STATE_QUANTITIES)}
+    assert States(**values).values == {name: f"{value[0]},0.0" for name, value in values.items()}
 
 
 def test_a_number_is_accepted_in_place_of_text():

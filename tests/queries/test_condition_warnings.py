@@ -81,8 +81,8 @@ def test_bodies_without_extent_are_checked_pose_by_pose() -> None:
 def _right(arm: Arm, q: np.ndarray) -> float:
     """Relative error of the accelerations, by 50-digit arithmetic."""
     with mpmath.workdps(50):
-        given = {"q": q, "qd": np.zeros(2), "tau": np.zeros(2)}
-        exact = {name: np.array([mpmath.mpf(x) for x in v.tolist()]) for name, v in given.items()}
+        inputs = {"q": q, "qd": np.zeros(2), "tau": np.zeros(2)}
+        exact = {name: np.array([mpmath.mpf(x) for x in v.tolist()]) for name, v in inputs.items()}
         algorithm = ALGORITHMS["forward"]
         true = run_on(parameters_of(arm), algorithm.run, algorithm.gives, exact, mpmath.mpf)
         expected = true.arrays["qdd"]

@@ -34,10 +34,10 @@ def test_every_other_row_is_computed_once(count: int) -> None:
     """At any position of bad rows, all other rows have their own results, each once."""
     values, valid = {"q": np.arange(float(ROWS))}, np.ones(ROWS, dtype=bool)
     for bad in combinations(range(ROWS), count):
-        found = solve_valid_rows(work_without({*bad}), values, valid)
-        rows = np.concatenate([rows for rows, _ in found] or [np.zeros(0, dtype=int)])
+        solved = solve_valid_rows(work_without({*bad}), values, valid)
+        rows = np.concatenate([rows for rows, _ in solved] or [np.zeros(0, dtype=int)])
         assert rows.tolist() == [row for row in range(ROWS) if row not in bad]
-        for some, (array,) in found:
+        for some, (array,) in solved:
             assert array.values.tolist() == (some.astype(float) ** 2).tolist()
 
 

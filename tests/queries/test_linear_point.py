@@ -24,10 +24,10 @@ LINEAR = [verb for verb in VERBS.values() if verb.linear]
 ASKS = {verb.name: NEEDED.get(verb.name, {}) for verb in LINEAR}
 NEEDS_SCIPY = {"lqr"}
 CASES = [
-    (verb.name, given)
+    (verb.name, quantity)
     for verb in LINEAR
-    for given in ("tau", "qdd")
-    if "trajectory" in verb.states_from and (given in verb.states or not verb.states)
+    for quantity in ("tau", "qdd")
+    if "trajectory" in verb.states_from and (quantity in verb.states or not verb.states)
 ]
 QUIETLY = {"notify": lambda kind, text: None}
 
@@ -41,24 +41,24 @@ def _motion(folder: Path, *quantities: str) -> tuple[Path, dict[str, np.ndarray]
     return path, values
 
 
-@pytest.mark.parametrize(("verb", "given"), CASES)
-def test_every_row_has_its_point(verb: str, given: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("verb", "quantity"), CASES)
+def test_every_row_has_its_point(verb: str, quantity: str, tmp_path: Path) -> None:
     """Positions and velocities are those of the row, and torques and accelerations go together."""
     if verb in NEEDS_SCIPY:
         pytest.importorskip("scipy")
-    path, values = _motion(tmp_path, "q", "qd", given)
-    found = robolin.answer(ARM, Question(verb, **ASKS[verb]), States(trajectory=path))
+    path, values = _motion(tmp_path, "q", "qd", quantity)
+    result = robolin.answer(ARM, Question(verb, **ASKS[verb]), States(trajectory=path))
 
-    assert np.array_equal(found["q"], values["q"])
-    assert np.array_equal(found["qd"], values["qd"])
-    if given == "qdd":
+    assert np.array_equal(result["q"], values["q"])
+    assert np.array_equal(result["qd"], values["qd"])
+    if quantity == "qdd":
         expected = robolin.inverse(ARM, values["q"], values["qd"], values["qdd"])
-        assert np.array_equal(found["tau"], expected)
+        assert np.array_equal(result["tau"], expected)
     else:
-        assert np.array_equal(found["tau"], values["tau"])
+        assert np.array_equal(result["tau"], values["tau"])
     # by another algorithm, whose sums are rounded in another order
-    expected = robolin.forward(ARM, found["q"], found["qd"], found["tau"])
-    np.testing.assert_allclose(found["qdd"], expected, rtol=1e-12, atol=1e-12)
+    expected = robolin.forward(ARM, result["q"], result["qd"], result["tau"])
+    np.testing.assert_allclose(result["qdd"], expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("verb", ["linearize-inverse", "linearize-forward"])
@@ -96,15 +96,15 @@ def test_a_single_change_has_it_too(verb: str, tmp_path: Path) -> None:
     """With --perturb the result is the change, about the same point."""
     path, values = _motion(tmp_path, "q", "qd")
     question = Question(verb, perturb={"dq": [0.1, 0.0]})
-    found = robolin.answer(ARM, question, States(trajectory=path), **QUIETLY)
-    assert all(found[name].shape == (ROWS, 2) for name in POINT)
-    assert np.array_equal(found["q"], values["q"])
+    result = robolin.answer(ARM, question, States(trajectory=path), **QUIETLY)
+    assert all(result[name].shape == (ROWS, 2) for name in POINT)
+    assert np.array_equal(result["q"], values["q"])
 
 
 def test_absent_columns_are_zero_in_every_row() -> None:
     """Velocities that are not given are stored, one row for each."""
-    found = robolin.answer(ARM, "linearize-forward", States(q=np.zeros((3, 2))))
-    assert np.array_equal(found["qd"], np.zeros((3, 2)))
+    result = robolin.answer(ARM, "linearize-forward", States(q=np.zeros((3, 2))))
+    assert np.array_equal(result["qd"], np.zeros((3, 2)))
 
 
 def test_failed_rows_have_no_point(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_results_stored_without_it_are_found_the_same(form: str, tmp_path: Path)
         pytest.importorskip("scipy")
     path, _ = _motion(tmp_path, "q", "qd", "tau")
     states = States(trajectory=path)
-    found = robolin.answer(robolin.load("two-link"), "linearize-forward", states)
-    former = tuple(array for array in found.arrays if array.name not in ("q", "qd", "tau"))
+    result = robolin.answer(robolin.load("two-link"), "linearize-forward", states)
+    former = tuple(array for array in result.arrays if array.name not in ("q", "qd", "tau"))
     assert len(former) == 4
     out = tmp_path / f"former.{form}"
-    robolin.write(replace(found, arrays=former), out)
+    robolin.write(replace(result, arrays=former), out)
 
     ran = run_ok("check", out, "--root", tmp_path)
     assert "missing in the stored result" not in ran.out + ran.err
@@ -140,10 +140,10 @@ def test_results_stored_without_it_are_found_the_same(form: str, tmp_path: Path)
 def test_other_missing_arrays_are_reported(tmp_path: Path) -> None:
     """Only the point may be missing: a missing matrix is a difference."""
     path, _ = _motion(tmp_path, "q", "qd", "tau")
-    found = robolin.answer(robolin.load("two-link"), "linearize-forward", States(trajectory=path))
-    less = tuple(array for array in found.arrays if array.name != "dqdd_dq")
+    result = robolin.answer(robolin.load("two-link"), "linearize-forward", States(trajectory=path))
+    less = tuple(array for array in result.arrays if array.name != "dqdd_dq")
     out = tmp_path / "less.npz"
-    robolin.write(replace(found, arrays=less), out)
+    robolin.write(replace(result, arrays=less), out)
     ran = command_line("check", out, "--root", tmp_path)
     assert ran.code == 1
     assert "array dqdd_dq: missing in the stored result" in ran.out
@@ -180,15 +180,15 @@ def test_points_of_many_states_are_copies() -> None:
     """Neither changes by the caller nor later calls change the point of a model."""
     arm = robolin.load("panda")
     states = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 1000, arm.n))
-    given = states.copy()
-    held = robolin.linearize_inverse(arm, *given, engine="compiled")
-    given[:] = 9.0
+    inputs = states.copy()
+    held = robolin.linearize_inverse(arm, *inputs, engine="compiled")
+    inputs[:] = 9.0
     for _ in range(4):
-        robolin.linearize_inverse(arm, *given, engine="compiled")
+        robolin.linearize_inverse(arm, *inputs, engine="compiled")
 
     for values, expected in zip((held.q, held.qd, held.qdd), states, strict=True):
         assert values.tobytes() == expected.tobytes()
-        assert not np.shares_memory(values, given)
+        assert not np.shares_memory(values, inputs)
 
 
 def test_constant_values_are_stored_in_every_row() -> None:

@@ -137,12 +137,12 @@ def in_python(case: Case) -> None:
     for label, spec in verb.own_options.items():
         if spec.required:
             asks.setdefault(label, "1")
-    given = {k.replace("-", "_"): v for k, v in case.options.items() if k not in verb.own_options}
-    if STATES_OPTION in given:
-        given["q"] = given.pop(STATES_OPTION)
+    options = {k.replace("-", "_"): v for k, v in case.options.items() if k not in verb.own_options}
+    if STATES_OPTION in options:
+        options["q"] = options.pop(STATES_OPTION)
     if "trajectory" in verb.states_from and verb.states_from["trajectory"].required:
-        given.setdefault("trajectory", "a.csv")
-    states = library.States(**given)
+        options.setdefault("trajectory", "a.csv")
+    states = library.States(**options)
     library.answer(library.load("two-link"), library.Question(case.verb, **asks), states)
 
 

@@ -39,11 +39,11 @@ def _call(name: str, **more: object) -> object:
     function = getattr(robolin, name)
     parameters = inspect.signature(function).parameters
     needed = {key for key, each in parameters.items() if each.default is inspect.Parameter.empty}
-    given = {key: GIVEN[key] for key in needed}
+    arguments = {key: GIVEN[key] for key in needed}
     if "time" in needed:
-        given |= {"q": np.zeros((3, 2)), "qd": np.zeros((3, 2)), "tau": np.zeros((3, 2))}
-        given = {key: value for key, value in given.items() if key in parameters}
-    return function(**given, **more)
+        arguments |= {"q": np.zeros((3, 2)), "qd": np.zeros((3, 2)), "tau": np.zeros((3, 2))}
+        arguments = {key: value for key, value in arguments.items() if key in parameters}
+    return function(**arguments, **more)
 
 
 @for_each("name", SOLVING)

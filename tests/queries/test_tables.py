@@ -21,10 +21,10 @@ ROWS = 40
 def columns() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
     words = ("position", "velocity", "acceleration")
-    found = {f"{joint}/{word}": rng.normal(size=ROWS) for word in words for joint in JOINTS}
+    by_name = {f"{joint}/{word}": rng.normal(size=ROWS) for word in words for joint in JOINTS}
     return {
         "time": np.arange(ROWS) * 10**15 + 1_700_000_000_000_000_001,
-        **found,
+        **by_name,
         "note": ["x"] * ROWS,
     }
 
@@ -67,13 +67,13 @@ def test_every_kind_of_table_gives_the_result_of_a_file(
     polars.DataFrame(columns).write_parquet(path)
     stored = robolin.answer(arm, "inverse", robolin.States(trajectory=path))
     frame = _frame(library, columns)
-    found = robolin.tables.compute(arm, "inverse", frame)
-    assert type(found) is type(frame)
-    np.testing.assert_array_equal(_values(found, "time"), columns["time"])
+    result = robolin.tables.compute(arm, "inverse", frame)
+    assert type(result) is type(frame)
+    np.testing.assert_array_equal(_values(result, "time"), columns["time"])
     for i, joint in enumerate(JOINTS):
-        np.testing.assert_array_equal(_values(found, f"{joint}/effort"), stored["tau"][:, i])
+        np.testing.assert_array_equal(_values(result, f"{joint}/effort"), stored["tau"][:, i])
     if library == "pandas":
-        assert found.index.equals(frame.index)
+        assert result.index.equals(frame.index)
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "arrow", "batch"])
@@ -86,10 +86,10 @@ def test_pieces_add_up_and_may_be_empty(
     full = robolin.tables.compute(arm, "mass-matrix", frame)
     for first, stop in ((0, 0), (0, 1), (1, 17), (17, ROWS)):
         piece = cut.slice(first, stop - first) if hasattr(cut, "slice") else cut[first:stop]
-        found = robolin.tables.compute(arm, "mass-matrix", piece)
+        result = robolin.tables.compute(arm, "mass-matrix", piece)
         name = "mass_matrix/shoulder/elbow"
-        np.testing.assert_array_equal(_values(found, name), _values(full, name)[first:stop])
-        assert _values(found, "time").dtype == np.int64
+        np.testing.assert_array_equal(_values(result, name), _values(full, name)[first:stop])
+        assert _values(result, "time").dtype == np.int64
 
 
 def test_bad_rows_and_columns_are_reported(columns: dict[str, Any], arm: robolin.Arm) -> None:
@@ -101,8 +101,8 @@ def test_bad_rows_and_columns_are_reported(columns: dict[str, Any], arm: robolin
     frame = polars.DataFrame({**columns, "elbow/position": q})
     with pytest.raises(RobolinError, match="the table, row 8"):
         robolin.tables.compute(arm, "inverse", frame)
-    found = robolin.tables.compute(arm, "inverse", frame, on_bad_row="nan", notify=lambda *_: None)
-    assert np.flatnonzero(np.isnan(found["elbow/effort"].to_numpy())).tolist() == [7]
+    result = robolin.tables.compute(arm, "inverse", frame, on_bad_row="nan", notify=lambda *_: None)
+    assert np.flatnonzero(np.isnan(result["elbow/effort"].to_numpy())).tolist() == [7]
     text = polars.DataFrame({**columns, "elbow/position": ["x"] * ROWS})
     with pytest.raises(RobolinError, match="elbow/position"):
         robolin.tables.compute(arm, "inverse", text)
@@ -122,9 +122,9 @@ def test_column_rules_apply_to_tables(columns: dict[str, Any], arm: robolin.Arm)
         {f"arm.{n.partition('/')[0]}": np.degrees(x) for n, x in plain.items()}
     )
     rule = {"columns": "position=arm.{joint}", "degrees": True, "notify": lambda *_: None}
-    found = robolin.tables.compute(arm, "mass-matrix", frame, **rule)
+    result = robolin.tables.compute(arm, "mass-matrix", frame, **rule)
     straight = robolin.tables.compute(arm, "mass-matrix", polars.DataFrame(plain))
-    np.testing.assert_allclose(found.to_numpy(), straight.to_numpy(), rtol=1e-14)
+    np.testing.assert_allclose(result.to_numpy(), straight.to_numpy(), rtol=1e-14)
 
 
 LINES = {

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import sleep
 
 from robolin import __version__
-from tests.batch.cluster.kill_rounds import PART_ROWS, found, write_recordings
+from tests.batch.cluster.kill_rounds import PART_ROWS, files_of, write_recordings
 from tests.cli.command import ROOT, START, environment
 
 _QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -37,7 +37,7 @@ class NamedCases:
         self._names = [str(folder / f"{name}.csv") for name in "abcd"]
         done = self._robolin(*self._ask("single"))
         assert done.returncode == 0, done.stderr
-        self._single = found(folder / "single")
+        self._single = files_of(folder / "single")
         self._scheduler = folder / "scheduler.json"
 
     def run(self) -> list[str]:
@@ -64,7 +64,7 @@ class NamedCases:
         with self._worker(before=full), self._worker():
             done = self._robolin(*self._ask("full"), *self._cluster(2))
         _require(done, 0, "failed: could not write: No space left on device")
-        assert found(out) == self._single
+        assert files_of(out) == self._single
         return f"{_summary(alone, 'No space')}; with another worker: {_summary(done, 'No space')}"
 
     def another_version(self) -> str:
@@ -113,7 +113,7 @@ class NamedCases:
         names = [*self._names[:3], str(self.folder / "gone.csv")]
         out = self.folder / "vanished"
         assert self._robolin(*self._ask("not-vanished", names)).returncode == 0
-        single = found(self.folder / "not-vanished")
+        single = files_of(self.folder / "not-vanished")
         ask = self._ask("vanished", names)
         with self._worker(), self._command(*ask, *self._cluster(1)) as client:
             _wait(lambda: any(out.glob("part-*")))
@@ -121,7 +121,7 @@ class NamedCases:
             done = _ended(client)
         _require(done, 4, "gone.csv")
         assert "no such file" in done.stderr
-        there = found(out)
+        there = files_of(out)
         assert len(there) >= 48
         assert there.items() <= single.items()
         return _summary(done, "no such file")
@@ -141,7 +141,7 @@ class NamedCases:
             done = self._robolin(*self._ask("unfit"), *self._cluster(1))
         _require(done, 0, "part-00005.parquet: damaged, computed again")
         assert "part-00009.parquet: of another plan, computed again" in done.stderr
-        assert found(out) == self._single
+        assert files_of(out) == self._single
         return _summary(done, "computed again")
 
     def _ask(self, out: str, names: Sequence[str] = (), rows: int = PART_ROWS) -> list[str]:

@@ -59,9 +59,9 @@ def test_compiled_code_has_the_bits_of_the_reference(n: int) -> None:
     expected = backward_pass(DT, case.y, jacobians, case.cost, case.terminal, 1e-3)
     compiled, block = CompiledPass(n, case.N, DT), stacked_cost(case.cost)
     compiled.set_terminal(*case.terminal)
-    found = compiled.gains(compiled.backward(case.x, case.tau, jacobians, block, 1e-3))
+    computed = compiled.gains(compiled.backward(case.x, case.tau, jacobians, block, 1e-3))
     for name, values in expected._asdict().items():
-        np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
+        np.testing.assert_array_equal(getattr(computed, name), values, err_msg=name)
     step = step_of(DT, expected)
     dx, da = compiled.step()
     np.testing.assert_array_equal(dx, step[:, :2].reshape(case.N + 1, 2 * n))

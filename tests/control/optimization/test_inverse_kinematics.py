@@ -22,8 +22,8 @@ def test_two_link_by_the_law_of_cosines() -> None:
             elbow = bend * np.arccos(cosine)
             shoulder = np.arctan2(y, x) - np.arctan2(np.sin(elbow), 1.0 + np.cos(elbow))
             start = [shoulder + 0.1, elbow - 0.1]
-            found = robolin.ik(arm, robolin.PoseGoal("tip", [x, y, 0.0]), q=start)
-            np.testing.assert_allclose(found.q, [shoulder, elbow], atol=1e-8)
+            solution = robolin.ik(arm, robolin.PoseGoal("tip", [x, y, 0.0]), q=start)
+            np.testing.assert_allclose(solution.q, [shoulder, elbow], atol=1e-8)
 
 
 @pytest.mark.slow
@@ -35,11 +35,11 @@ def test_reaches_poses_of_random_positions(name: str, frame: str) -> None:
     for _ in range(4):
         q = ranges.q_lower + rng.random(arm.n) * (ranges.q_upper - ranges.q_lower)
         at = robolin.jacobian(arm, q, frame=frame)
-        found = robolin.ik(arm, robolin.PoseGoal(frame, at.position, at.rotation))
-        there = robolin.jacobian(arm, found.q, frame=frame)
+        solution = robolin.ik(arm, robolin.PoseGoal(frame, at.position, at.rotation))
+        there = robolin.jacobian(arm, solution.q, frame=frame)
         assert np.abs(there.position - at.position).max() <= 1e-9
         assert np.abs(there.rotation - at.rotation).max() <= 1e-8
-        assert ((ranges.q_lower <= found.q) & (found.q <= ranges.q_upper)).all()
+        assert ((ranges.q_lower <= solution.q) & (solution.q <= ranges.q_upper)).all()
 
 
 def test_the_same_seed_gives_the_same_bits() -> None:
@@ -88,8 +88,8 @@ def test_floating_bases_reach_everything() -> None:
     """A free base moves its frame to any pose: the step is a body twist, not a change of angles."""
     arm = robolin.load("two-link", floating_base=True)
     R = matrix_of(quaternion_from_turn(np.array([0.4, -1.2, 0.8])))
-    found = robolin.ik(arm, robolin.PoseGoal("tip", [5.0, -3.0, 2.0], R))
-    there = robolin.jacobian(arm, found.q, frame="tip")
+    solution = robolin.ik(arm, robolin.PoseGoal("tip", [5.0, -3.0, 2.0], R))
+    there = robolin.jacobian(arm, solution.q, frame="tip")
     assert np.abs(there.rotation - R).max() < 1e-8
 
 
@@ -98,17 +98,17 @@ def test_rotation_vectors_up_to_a_half_turn() -> None:
     axis = np.array([0.48, -0.6, 0.64])
     for angle in (0.0, 1e-12, 1e-5, 1.0, np.pi - 1e-5, np.pi - 1e-10):
         t = angle * axis
-        found = rotation_logarithm(matrix_of(quaternion_from_turn(t)))
-        np.testing.assert_allclose(found, t, rtol=1e-9, atol=1e-14)
+        rotation = rotation_logarithm(matrix_of(quaternion_from_turn(t)))
+        np.testing.assert_allclose(rotation, t, rtol=1e-9, atol=1e-14)
 
 
 def test_command() -> None:
     """The command prints what the function returns; a failure has exit code and hint."""
     ran = run_ok("ik", "two-link", "--goal", "tip=1.2,0.5,0", "--q", "0,0.5")
-    found = robolin.ik(
+    solution = robolin.ik(
         robolin.load("two-link"), robolin.PoseGoal("tip", [1.2, 0.5, 0.0]), q=[0.0, 0.5]
     )
-    np.testing.assert_array_equal(ran.numbers[0], [*found.q, found.position_error])
+    np.testing.assert_array_equal(ran.numbers[0], [*solution.q, solution.position_error])
     failed = run("ik", "two-link", "--goal", "tip=9,0,0")
     assert failed.code == 3
     assert "7000 mm away" in failed.err

@@ -29,21 +29,21 @@ links:
 def test_a_mass_follows_the_closed_form() -> None:
     """Least ∫τ² from rest to rest is a cubic: peak force 6 m d / T², cost 12 m² d² / T³."""
     arm = robolin.load(SLIDER)
-    found = robolin.optimize(arm, [1.0], duration=2.0, dt=0.005, Q=0.0)
-    assert found.converged
-    assert abs(found.cost / (12.0 * 4.0 / 8.0) - 1.0) < 0.01
-    assert abs(found.tau[0, 0] / (6.0 * 2.0 / 4.0) - 1.0) < 0.01
-    s = found.time / 2.0
-    np.testing.assert_allclose(found.q[:, 0], 3.0 * s**2 - 2.0 * s**3, atol=3e-3)
+    optimum = robolin.optimize(arm, [1.0], duration=2.0, dt=0.005, Q=0.0)
+    assert optimum.converged
+    assert abs(optimum.cost / (12.0 * 4.0 / 8.0) - 1.0) < 0.01
+    assert abs(optimum.tau[0, 0] / (6.0 * 2.0 / 4.0) - 1.0) < 0.01
+    s = optimum.time / 2.0
+    np.testing.assert_allclose(optimum.q[:, 0], 3.0 * s**2 - 2.0 * s**3, atol=3e-3)
 
 
 def test_an_effort_limit_of_a_mass_switches_once() -> None:
     """Barely more than the force of bang-bang motion: the force is at its limit nearly always."""
     arm = robolin.load(SLIDER)
     least = 4.0 * 2.0 * 1.0 / 1.0**2
-    found = robolin.optimize(arm, [1.0], duration=1.0, Q=0.0, max_effort=1.05 * least)
-    assert np.abs(found.tau).max() <= 1.05 * least * (1.0 + 2e-6)
-    assert (np.abs(found.tau[:-1, 0]) > 0.99 * 1.05 * least).mean() > 0.5
+    optimum = robolin.optimize(arm, [1.0], duration=1.0, Q=0.0, max_effort=1.05 * least)
+    assert np.abs(optimum.tau).max() <= 1.05 * least * (1.0 + 2e-6)
+    assert (np.abs(optimum.tau[:-1, 0]) > 0.99 * 1.05 * least).mean() > 0.5
     with pytest.raises(robolin.RobolinError, match=r"needs .* N at .* effort limit"):
         robolin.optimize(arm, [1.0], duration=1.0, Q=0.0, max_effort=0.9 * least)
 
@@ -68,40 +68,40 @@ def test_position_limits_hold() -> None:
     """A motion that would swing beyond a position limit stays within it."""
     text = SLIDER.replace("axis: [1, 0, 0]", "axis: [1, 0, 0], limits: {lower: -0.02, upper: 2}")
     arm = robolin.load(text)
-    found = robolin.optimize(arm, [1.0], qd=[-1.0], duration=1.0, Q=0.0)
+    optimum = robolin.optimize(arm, [1.0], qd=[-1.0], duration=1.0, Q=0.0)
     free = robolin.optimize(arm, [1.0], qd=[-1.0], duration=1.0, Q=0.0, limits=False)
     assert free.q.min() < -0.04
-    assert found.q.min() >= -0.02 - 3e-6
-    assert found.cost > free.cost
+    assert optimum.q.min() >= -0.02 - 3e-6
+    assert optimum.cost > free.cost
 
 
 def test_motion_satisfies_the_dynamics_and_its_gains_correct_it() -> None:
     """Independent forward dynamics agree to round-off, and feedback removes an initial error."""
     arm = robolin.load("two-link")
-    found = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
-    assert found.defect < 1e-12
-    assert max(found.goal_error.values()) < 1e-6
-    without, with_gains = (max(error.values()) for error in found.replay_errors)
+    optimum = robolin.optimize(arm, [1.0, -0.5], duration=1.0)
+    assert optimum.defect < 1e-12
+    assert max(optimum.goal_error.values()) < 1e-6
+    without, with_gains = (max(error.values()) for error in optimum.replay_errors)
     assert with_gains < 0.01 * without
-    start = found.q[0] + [0.05, -0.03]
+    start = optimum.q[0] + [0.05, -0.03]
     again = robolin.simulate(
-        arm, start, duration=1.0, dt=2e-3, every=None, control=found.feedback()
+        arm, start, duration=1.0, dt=2e-3, every=None, control=optimum.feedback()
     )
-    assert np.abs(again.q[-1] - found.q[-1]).max() < 0.01
+    assert np.abs(again.q[-1] - optimum.q[-1]).max() < 0.01
 
 
 def test_pose_goal_follow_and_warm_start() -> None:
     """A pose is reached, a motion is followed, and a warm start ends in the same optimum."""
     arm = robolin.load("two-link")
     goal = robolin.PoseGoal("tip", [1.2, 0.5, 0.0])
-    found = robolin.optimize(arm, goal, duration=1.0, dt=0.05)
-    there = robolin.jacobian(arm, found.q[-1], frame="tip").position
+    optimum = robolin.optimize(arm, goal, duration=1.0, dt=0.05)
+    there = robolin.jacobian(arm, optimum.q[-1], frame="tip").position
     np.testing.assert_allclose(there, [1.2, 0.5, 0.0], atol=2e-6)
-    followed = robolin.optimize(arm, follow=found, dt=0.05)
-    assert np.abs(followed.q - found.q).max() < 0.05
-    again = robolin.optimize(arm, goal, duration=1.0, dt=0.05, initial=found)
-    assert abs(again.cost / found.cost - 1.0) < 1e-6
-    assert again.iterations <= found.iterations
+    followed = robolin.optimize(arm, follow=optimum, dt=0.05)
+    assert np.abs(followed.q - optimum.q).max() < 0.05
+    again = robolin.optimize(arm, goal, duration=1.0, dt=0.05, initial=optimum)
+    assert abs(again.cost / optimum.cost - 1.0) < 1e-6
+    assert again.iterations <= optimum.iterations
     soft = robolin.optimize(arm, [1.0, -0.5], duration=1.0, dt=0.05, final=10.0)
     assert max(soft.goal_error.values()) > 1e-4
     held = robolin.optimize(arm, "hold", q=[0.3, 0.2], duration=0.5, dt=0.05, Q={"q": 1e6})
@@ -129,25 +129,25 @@ def test_a_start_that_diverges_is_dropped_and_counted() -> None:
     wild = SimpleNamespace(time=np.array([0.0, 1.0]), q=np.zeros((2, 2)), tau=np.full((2, 2), 1e9))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = robolin.optimize(
+        optimum = robolin.optimize(
             arm, [0.1, -0.2], duration=1.0, dt=0.05, starts=3, initial=wild, final=10.0
         )
-    assert (found.starts, found.diverged) == (3, 1)
-    assert np.isfinite(found.q).all()
-    assert np.isfinite(found.K).all()
+    assert (optimum.starts, optimum.diverged) == (3, 1)
+    assert np.isfinite(optimum.q).all()
+    assert np.isfinite(optimum.K).all()
 
 
 @pytest.mark.slow
 def test_acrobot_swings_up_within_eight_newton_metres() -> None:
     """∫10u² over 4 s with 100 RK4 knots is at most 560; Drake's collocation finds 706."""
     arm = robolin.load("acrobot")
-    found = robolin.optimize(
+    optimum = robolin.optimize(
         arm, [np.pi, 0.0], duration=4.0, max_effort=8.0, Q=0.0, R=10.0, starts=5, seed=1,
         iterations=300,
     )  # fmt: skip
-    assert found.cost <= 560.0
-    assert np.abs(found.tau).max() <= 8.0 * (1.0 + 2e-6)
-    assert max(found.replay_errors[1].values()) < 1e-4
+    assert optimum.cost <= 560.0
+    assert np.abs(optimum.tau).max() <= 8.0 * (1.0 + 2e-6)
+    assert max(optimum.replay_errors[1].values()) < 1e-4
 
 
 def test_failures() -> None:
@@ -202,10 +202,10 @@ def test_too_few_iterations_name_what_is_missing() -> None:
 @pytest.mark.slow
 def test_a_tree_of_thirty_joints_moves_to_its_goal() -> None:
     arm = random_arm(6, 30, tree=True)
-    found = robolin.optimize(arm, np.full(30, 0.2), duration=1.0, dt=0.05)
-    assert found.converged
-    assert found.defect < 1e-12
-    assert max(found.goal_error.values()) < 1e-6
+    optimum = robolin.optimize(arm, np.full(30, 0.2), duration=1.0, dt=0.05)
+    assert optimum.converged
+    assert optimum.defect < 1e-12
+    assert max(optimum.goal_error.values()) < 1e-6
 
 
 def test_joints_with_several_degrees_of_freedom_are_refused() -> None:
@@ -250,10 +250,10 @@ def test_command_stores_gains_that_simulate_runs(tmp_path: Path) -> None:
     )
     assert "goal: " in ran.err
     assert "with gains" in ran.err
-    found = robolin.optimize(robolin.load("two-link"), [1.0, -0.5], duration=1.0, dt=0.02)
+    optimum = robolin.optimize(robolin.load("two-link"), [1.0, -0.5], duration=1.0, dt=0.02)
     with np.load(path) as stored:
         for name in ("q", "qd", "qdd", "tau", "K", "P"):
-            np.testing.assert_array_equal(stored[name], getattr(found, name))
+            np.testing.assert_array_equal(stored[name], getattr(optimum, name))
     run_ok("simulate", "two-link", "--feedback", path, "--duration", "1", "-o", again)
     with np.load(again) as stored:
         np.testing.assert_allclose(stored["q"][-1], [1.0, -0.5], atol=5e-3)
@@ -267,6 +267,6 @@ def test_mimic_joints_and_trees() -> None:
     arm = robolin.load("panda-fingers")
     q = np.array([*robolin.load("panda").poses["home"], 0.02])
     goal = q + np.array([0.2, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.01])
-    found = robolin.optimize(arm, goal[: arm.n], q=q[: arm.n], duration=1.0, dt=0.1)
-    assert found.converged
-    assert found.defect < 1e-12
+    optimum = robolin.optimize(arm, goal[: arm.n], q=q[: arm.n], duration=1.0, dt=0.1)
+    assert optimum.converged
+    assert optimum.defect < 1e-12

@@ -78,13 +78,13 @@ def test_adapted_steps_keep_their_tolerance(integrator: str) -> None:
     """Every adaptive method ends where very small fixed steps end, within its tolerance."""
     arm = robolin.load("two-link")
     settings = {"integrator": integrator, "rtol": 1e-8, "dt": 0.1}
-    found = robolin.simulate(arm, [0.3, -0.4], [1.0, 0.0], duration=0.45, **settings)
+    motion = robolin.simulate(arm, [0.3, -0.4], [1.0, 0.0], duration=0.45, **settings)
     true = robolin.simulate(arm, [0.3, -0.4], [1.0, 0.0], duration=0.45, dt=5e-4, every=200)
 
-    assert found.time == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.45], abs=1e-15)
+    assert motion.time == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.45], abs=1e-15)
     # the tolerance is kept by every step; some dozens of them add up
-    assert np.abs(found.q - true.q).max() < 1e-6
-    assert found.energy_drift < 1e-6
+    assert np.abs(motion.q - true.q).max() < 1e-6
+    assert motion.energy_drift < 1e-6
 
 
 def test_stiff_damping_needs_an_implicit_integrator() -> None:
@@ -107,13 +107,13 @@ def test_a_state_does_not_know_its_neighbours(state: str) -> None:
     arm = robolin.load("ur5")
     states = random_states(arm, 4)
     law = robolin.PoseControl("tool0", [0.3, 0.2, 0.4])
-    given = {"duration": 0.01, "dt": 2e-3, "control": law, "state": state}
-    together = robolin.simulate(arm, states.q, states.qd, engine="compiled", jobs=2, **given)
-    slow = robolin.simulate(arm, states.q, states.qd, engine="python", **given)
+    options = {"duration": 0.01, "dt": 2e-3, "control": law, "state": state}
+    together = robolin.simulate(arm, states.q, states.qd, engine="compiled", jobs=2, **options)
+    slow = robolin.simulate(arm, states.q, states.qd, engine="python", **options)
 
     assert np.array_equal(together.q, slow.q)
     for i in (0, 3):
-        alone = robolin.simulate(arm, states.q[i], states.qd[i], engine="compiled", **given)
+        alone = robolin.simulate(arm, states.q[i], states.qd[i], engine="compiled", **options)
         for name in ("q", "qd", "qdd", "tau", "kinetic_energy", "energy_error", "lyapunov"):
             assert np.array_equal(getattr(alone, name), getattr(together, name)[i]), name
 

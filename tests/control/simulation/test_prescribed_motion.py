@@ -45,11 +45,11 @@ def test_an_accelerated_base_acts_as_gravity() -> None:
     acceleration = {"base:x": 2.0}
     start = np.array([0.0, 0.0, 0.0, 1.0, -0.5])
     options = {"duration": 0.1, "dt": 0.01, "engine": "python"}
-    found = robolin.simulate(cart, start, **options, prescribe="base", qdd=acceleration)
+    motion = robolin.simulate(cart, start, **options, prescribe="base", qdd=acceleration)
     true = robolin.simulate(still, start[3:], **options)
     # the same steps of the same equations, with different rounding
-    assert gap(found.q[:, 3:], true.q) <= 1e-11
-    assert gap(found.q[:, 0], found.time**2) <= 1e-12
+    assert gap(motion.q[:, 3:], true.q) <= 1e-11
+    assert gap(motion.q[:, 0], motion.time**2) <= 1e-12
 
 
 def test_a_base_prescribed_by_a_function_of_time() -> None:

@@ -49,8 +49,8 @@ def independent_cost(
 
 
 def simulated(law: robolin.FeedbackControl, **settings: object) -> robolin.Simulation:
-    given = {"duration": 1.0, "control": law, **settings}
-    return robolin.simulate(given.pop("arm", ARM), POSE + OFFSET, **given)
+    options = {"duration": 1.0, "control": law, **settings}
+    return robolin.simulate(options.pop("arm", ARM), POSE + OFFSET, **options)
 
 
 STEPS = {

@@ -21,9 +21,9 @@ def amplified(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
 
 
 def message(**settings: object) -> robolin.RobolinError:
-    given = {"q": [0.0, 0.0], "duration": 1.0, "tau": amplified, **settings}
+    arguments = {"q": [0.0, 0.0], "duration": 1.0, "tau": amplified, **settings}
     with pytest.raises(robolin.RobolinError) as error:
-        robolin.simulate(given.pop("arm", ARM), **given)
+        robolin.simulate(arguments.pop("arm", ARM), **arguments)
     return error.value
 
 

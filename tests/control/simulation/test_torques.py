@@ -189,9 +189,9 @@ def test_bad_tables_are_rejected(case: str) -> None:
 def test_wrong_settings_are_rejected(case: str) -> None:
     """Settings that make no sense are errors that name them, before anything moves."""
     settings, message = WRONG[case]
-    given = {"q": [0.0, 0.0], **SHORT, **settings}
+    arguments = {"q": [0.0, 0.0], **SHORT, **settings}
     with pytest.raises(robolin.RobolinError, match=message):
-        robolin.simulate(robolin.load("two-link"), **given)
+        robolin.simulate(robolin.load("two-link"), **arguments)
 
 
 def test_a_bad_initial_state_is_not_blamed_on_the_steps() -> None:

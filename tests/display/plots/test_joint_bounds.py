@@ -14,7 +14,7 @@ def test_margins_are_those_of_limits(name: str) -> None:
     """Row, value and margin in a plot are those that `limits` returns."""
     arm = robolin.load(name)
     values = np.random.default_rng(3).standard_normal((3, 200, arm.n)) * 2.0
-    found = robolin.limits(arm, *values)
+    limits = robolin.limits(arm, *values)
     drawn = {}
     for quantity, word, rows in zip(
         ("q", "qd", "tau"), ("position", "velocity", "effort"), values, strict=True
@@ -26,7 +26,7 @@ def test_margins_are_those_of_limits(name: str) -> None:
             if closest is not None:
                 drawn[joint, word] = (closest.row, closest.value, closest.limit, closest.margin)
     assert drawn == {
-        (m.joint, m.quantity): (m.row, m.value, m.limit, m.margin) for m in found.margins
+        (m.joint, m.quantity): (m.row, m.value, m.limit, m.margin) for m in limits.margins
     }
 
 

@@ -88,15 +88,15 @@ def page_of_two_link(rows: int = ROWS) -> str:
 
 def data_in(page: str) -> dict[str, Any]:
     """The data of a page."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    data: dict[str, Any] = json.loads(match[1])
     return data
 
 
-def numbers(data: dict[str, Any], place: int) -> Any:
+def numbers(data: dict[str, Any], index: int) -> Any:
     """One array of a page, as its program unpacks it."""
-    return np.frombuffer(b64decode(data["arrays"][place]), "<f4")
+    return np.frombuffer(b64decode(data["arrays"][index]), "<f4")
 
 
 def stored(page: str, folder: Path) -> str:

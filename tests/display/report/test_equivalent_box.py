@@ -26,12 +26,12 @@ def test_a_box_has_its_own_sides(mass: float, turned: bool) -> None:
     turn = np.eye(3)
     if turned:
         turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
-    found = equivalent_box(box_inertia(HALF, mass, turn))
-    assert found is not None
-    order = np.argsort(found.half)
-    assert np.allclose(found.half[order], HALF, rtol=1e-12)
+    box = equivalent_box(box_inertia(HALF, mass, turn))
+    assert box is not None
+    order = np.argsort(box.half)
+    assert np.allclose(box.half[order], HALF, rtol=1e-12)
     # axes have no sign
-    assert np.allclose(np.abs(found.axes[:, order]), np.abs(turn), atol=1e-12)
+    assert np.allclose(np.abs(box.axes[:, order]), np.abs(turn), atol=1e-12)
 
 
 def test_rods_are_boxes_and_impossible_bodies_are_none() -> None:

@@ -18,7 +18,7 @@ ARM = robolin.load("two-link")
 
 
 @cache
-def found() -> Identification:
+def identification() -> Identification:
     """An identification of an arm with another mass and an offset, from two recordings."""
     recordings = []
     for phase in (0.0, 0.5):
@@ -35,7 +35,7 @@ def found() -> Identification:
 @pytest.mark.slow
 def test_the_page_has_errors_parameters_and_shares() -> None:
     """Every parameter, stage and joint is in the page, with its value, deviation and share."""
-    result = found()
+    result = identification()
     page = identification_page("arm <b>.yaml", ARM, result)
     assert page.startswith("<!doctype html>")
     assert "arm &lt;b&gt;.yaml" in page
@@ -56,7 +56,7 @@ def test_the_page_has_errors_parameters_and_shares() -> None:
 
 def test_recordings_are_drawn_without_gaps() -> None:
     """Recordings are drawn one after the other, with the time steps of each."""
-    result = found()
+    result = identification()
     assert np.diff(result.time).max() > 1.0
     time = held_out_time(result)
     assert len(time) == len(result.time)
@@ -65,7 +65,7 @@ def test_recordings_are_drawn_without_gaps() -> None:
 
 def test_panels_are_the_torques_of_the_result() -> None:
     """Two panels per joint: torques before, after and measured, and both residuals."""
-    result = found()
+    result = identification()
     panels = identification_panels(ARM, result)
     assert [panel.title for panel in panels] == [
         *("tau, shoulder", "tau_residual, shoulder"),
@@ -86,7 +86,7 @@ def test_panels_share_one_legend() -> None:
     pytest.importorskip("matplotlib")
     from robolin.display.plots.draw_panels import drawn_panels
 
-    figure = drawn_panels(identification_panels(ARM, found()), "two-link")
+    figure = drawn_panels(identification_panels(ARM, identification()), "two-link")
     assert len(figure.legends) == 1
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["file", "identified", "measured"]

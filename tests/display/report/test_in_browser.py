@@ -32,10 +32,10 @@ TIMEOUT = 120_000
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A browser without a network."""
-    place = shutil.which("chromium") or shutil.which("google-chrome")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
     with playwright.sync_playwright() as started:
         try:
-            opened = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+            opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         except playwright.Error as error:
             pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
         yield opened
@@ -132,9 +132,9 @@ def test_a_row_of_a_table_is_gone_to(visit: Visit) -> None:
     visit.page.click("table[data-key=margins] button >> text=/^3218$/ >> nth=0")
     assert "row 3218" in visit.page.inner_text("#when")
     arm = robolin.load("two-link")
-    given = {name: values[3217] for name, values in motion(arm).items()}
+    state = {name: values[3217] for name, values in motion(arm).items()}
     now = float(torque.locator("td").nth(2).text_content())
-    assert now == pytest.approx(robolin.inverse(arm, **given)[0], rel=1e-5)
+    assert now == pytest.approx(robolin.inverse(arm, **state)[0], rel=1e-5)
     assert now != shown
 
 

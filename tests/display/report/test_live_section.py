@@ -53,9 +53,9 @@ def linear_models() -> Iterator[dict[str, Any]]:
     for name in ("panda", "ur5", "two-link", "cart-pole", "acrobot"):
         arm = robolin.load(name)
         n, q = arm.n, rng.uniform(-1.0, 1.0, arm.n)
-        found = robolin.linearize_forward(arm, q, 0.0, robolin.inverse(arm, q))
-        A = np.block([[np.zeros((n, n)), np.eye(n)], [found.dqdd_dq, found.dqdd_dqd]])
-        B = np.vstack([np.zeros((n, n)), found.dqdd_dtau])
+        model = robolin.linearize_forward(arm, q, 0.0, robolin.inverse(arm, q))
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [model.dqdd_dq, model.dqdd_dqd]])
+        B = np.vstack([np.zeros((n, n)), model.dqdd_dtau])
         Q = [10.0 ** rng.uniform(-1.0, 3.0)] * n + [1.0] * n
         yield {"A": A.tolist(), "B": B.tolist(), "Q": Q, "R": [1.0] * n}
     for n in (1, 2, 5, 14, 30):
@@ -81,26 +81,26 @@ console.log(JSON.stringify(cases.map(({ A, B, Q, R }) => ({
     ran = subprocess.run(
         ["node", "run.cjs"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    for case, found in zip(cases, json.loads(ran.stdout), strict=True):
+    for case, computed in zip(cases, json.loads(ran.stdout), strict=True):
         A = np.array(case["A"])
-        poles, expected = np.array(found["poles"]) @ [1.0, 1.0j], linalg.eigvals(A)
+        poles, expected = np.array(computed["poles"]) @ [1.0, 1.0j], linalg.eigvals(A)
         gaps = np.abs(poles[:, None] - expected[None, :])
         assert max(gaps.min(axis=0).max(), gaps.min(axis=1).max()) < 1e-12 * np.abs(expected).max()
         grown = linalg.expm(A)
-        assert np.abs(np.array(found["grown"]) - grown).max() < 1e-11 * np.abs(grown).max()
-        if found["gains"]:
+        assert np.abs(np.array(computed["grown"]) - grown).max() < 1e-11 * np.abs(grown).max()
+        if computed["gains"]:
             B, weights = np.array(case["B"]), (np.diag(case["Q"]), np.diag(case["R"]))
             P = linalg.solve_continuous_are(A, B, *weights)
-            assert np.abs(np.array(found["gains"]["P"]) - P).max() < 1e-7 * np.abs(P).max()
+            assert np.abs(np.array(computed["gains"]["P"]) - P).max() < 1e-7 * np.abs(P).max()
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="browser-test is absent")
-    place = shutil.which("chromium") or shutil.which("google-chrome")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
     with playwright.sync_playwright() as started:
         try:
-            opened = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+            opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         except playwright.Error as error:
             pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
         yield opened
@@ -152,7 +152,7 @@ def test_numbers_in_the_page_are_those_of_the_library(opened: Any) -> None:
     plain = robolin.load("panda")
     frame = plain.links[-1].name
     arm = robolin.load("panda", gravity=(0.0, 0.0, -9.81 * GRAVITY), payload=(frame, PAYLOAD))
-    found = opened.evaluate(
+    shown = opened.evaluate(
         f"(({{ found, linear, poles, gains }}) => ({{ hold: [...found.hold], mass: [...found.mass],"
         "jacobian: [...found.frame.jacobian], position: [...found.frame.position], A: linear.A,"
         f"poles, K: gains.K }}))({SET})"
@@ -160,19 +160,19 @@ def test_numbers_in_the_page_are_those_of_the_library(opened: Any) -> None:
     hold = robolin.inverse(arm, Q)
     # several bodies are merged into the last link: its sum may differ in the last bit
     same = {"rtol": 1e-13, "atol": 1e-13}
-    assert np.allclose(found["hold"], hold, **same)
-    assert np.allclose(np.reshape(found["mass"], (7, 7)), robolin.mass_matrix(arm, Q), **same)
+    assert np.allclose(shown["hold"], hold, **same)
+    assert np.allclose(np.reshape(shown["mass"], (7, 7)), robolin.mass_matrix(arm, Q), **same)
     jacobian = robolin.jacobian(arm, Q, frame=frame)
-    assert np.array_equal(np.reshape(found["jacobian"], (6, 7)), jacobian.jacobian)
+    assert np.array_equal(np.reshape(shown["jacobian"], (6, 7)), jacobian.jacobian)
     linear = robolin.linearize_forward(arm, Q, 0.0, hold)
-    assert np.allclose(np.array(found["A"])[7:, :7], linear.dqdd_dq, rtol=1e-10, atol=1e-10)
+    assert np.allclose(np.array(shown["A"])[7:, :7], linear.dqdd_dq, rtol=1e-10, atol=1e-10)
     model = robolin.state_space(arm, Q, tau=hold)
-    expected = np.linalg.eigvals(np.array(found["A"]))
-    poles = np.array(found["poles"]) @ [1.0, 1.0j]
+    expected = np.linalg.eigvals(np.array(shown["A"]))
+    poles = np.array(shown["poles"]) @ [1.0, 1.0j]
     gaps = np.abs(poles[:, None] - expected[None, :])
     assert max(gaps.min(axis=0).max(), gaps.min(axis=1).max()) < 1e-12 * np.abs(expected).max()
     design = robolin.lqr(model, Q={"q": 10.0**WEIGHT, "qd": 1.0}, R=1.0)
-    assert np.allclose(found["K"], design.K, rtol=1e-6, atol=1e-6 * np.abs(design.K).max())
+    assert np.allclose(shown["K"], design.K, rtol=1e-6, atol=1e-6 * np.abs(design.K).max())
 
 
 @pytest.mark.slow
@@ -193,9 +193,9 @@ def test_the_module_has_the_bits_of_the_library(opened: Any) -> None:
         robolin.jacobian(arm, q, qd, frame=arm.links[-1].name).jacobian,
         *(linear.dqdd_dq, linear.dqdd_dqd, linear.dqdd_dtau),
     ]
-    found = opened.evaluate(program)
+    computed = opened.evaluate(program)
     for i, values in enumerate(expected):
-        assert np.array_equal(np.array([row[i] for row in found]), values.reshape(200, -1))
+        assert np.array_equal(np.array([row[i] for row in computed]), values.reshape(200, -1))
 
 
 @pytest.mark.slow

@@ -52,8 +52,8 @@ def test_shapes_have_their_volumes() -> None:
         "capsule": ((0.5, 2.0), np.pi * 0.25 * 2.0 + np.pi / 6.0),
     }
     for kind, (size, volume) in round_ones.items():
-        found = _volume(Surface(*SHAPES[kind](size)))
-        assert 0.96 * volume < found < volume, kind
+        enclosed = _volume(Surface(*SHAPES[kind](size)))
+        assert 0.96 * volume < enclosed < volume, kind
 
 
 _BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;">]>'

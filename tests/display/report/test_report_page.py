@@ -41,8 +41,8 @@ def page() -> str:
 def test_curves_are_the_results(page: str) -> None:
     """Every torque of a curve is that of its row to float32, and so are the instants' values."""
     arm, data = robolin.load("two-link"), data_in(page)
-    given = motion(arm)
-    tau = robolin.inverse(arm, **given).astype(np.float32)
+    columns = motion(arm)
+    tau = robolin.inverse(arm, **columns).astype(np.float32)
     time = np.arange(1.0, ROWS + 1.0).astype(np.float32)
     for joint in range(arm.n):
         # the poles come first
@@ -55,9 +55,9 @@ def test_curves_are_the_results(page: str) -> None:
         assert y.max() == tau[:, joint].max()
         assert y.min() == tau[:, joint].min()
     rows = np.array(data["frames"]["rows"]) - 1
-    values = [numbers(data, place).reshape(-1, arm.n) for place in data["arms"][0]["values"]]
+    values = [numbers(data, index).reshape(-1, arm.n) for index in data["arms"][0]["values"]]
     for name, shown in zip(("q", "qd"), values, strict=False):
-        assert np.array_equal(given[name].astype(np.float32)[rows], shown)
+        assert np.array_equal(columns[name].astype(np.float32)[rows], shown)
     assert np.array_equal(tau[rows], values[2])
 
 
@@ -94,9 +94,9 @@ def test_the_joint_nearest_to_its_limit_comes_first() -> None:
 def test_models_are_those_of_state_space(page: str) -> None:
     """Poles and matrices are those of the linear model about the same rows, to float32."""
     arm, data = robolin.load("two-link"), data_in(page)
-    model, given = data["models"][0], motion(arm)
+    model, columns = data["models"][0], motion(arm)
     rows = numbers(data, model["times"]).astype(int) - 1
-    own = robolin.state_space(arm, *(given[name][rows] for name in ("q", "qd", "qdd")))
+    own = robolin.state_space(arm, *(columns[name][rows] for name in ("q", "qd", "qdd")))
     poles = own.poles().values
     assert np.array_equal(numbers(data, model["real"]), poles.real.astype(np.float32).ravel())
     assert np.array_equal(numbers(data, model["imaginary"]), poles.imag.astype(np.float32).ravel())
@@ -234,19 +234,19 @@ def test_the_arm_is_drawn_without_a_program(page: str) -> None:
 def test_margins_are_those_of_the_motion(page: str) -> None:
     """The table of margins has the row of each closest approach, counted from 1, and its margin."""
     arm = limited_two_link()
-    given = motion(arm)
-    tau = robolin.inverse(arm, **given)
+    columns = motion(arm)
+    tau = robolin.inverse(arm, **columns)
     body = re.search(r'data-key="margins".*?<tbody>(.*?)</tbody>', page, re.DOTALL)
     assert body is not None
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body[1].split("</tr>")[:-1]]
     efforts = [row for row in cells if row[1].startswith("effort")]
-    for place, (name, _, row, value, limit, margin, share) in enumerate(efforts):
-        worst = int(np.abs(tau[:, place]).argmax())
-        assert (name, int(row), limit) == (arm.joint_names[place], worst + 1, "100")
+    for index, (name, _, row, value, limit, margin, share) in enumerate(efforts):
+        worst = int(np.abs(tau[:, index]).argmax())
+        assert (name, int(row), limit) == (arm.joint_names[index], worst + 1, "100")
         # six digits are shown
-        assert float(value) == pytest.approx(tau[worst, place], rel=1e-5)
-        assert float(margin) == pytest.approx(100.0 - tau[worst, place], rel=1e-5)
-        assert float(share) == pytest.approx(100.0 - tau[worst, place], abs=0.051)
+        assert float(value) == pytest.approx(tau[worst, index], rel=1e-5)
+        assert float(margin) == pytest.approx(100.0 - tau[worst, index], rel=1e-5)
+        assert float(share) == pytest.approx(100.0 - tau[worst, index], abs=0.051)
     assert len(efforts) == 2
 
 

@@ -41,26 +41,26 @@ def edges() -> np.ndarray:
 
 def closest_to_multiples() -> np.ndarray:
     """The doubles of each size closest to a multiple of π/2, by continued fractions."""
-    found = []
+    angles = []
     for exponent in range(20):
         unit = Fraction(2) ** (exponent - 52)
         with mpmath.workdps(80):
             quarter = Fraction(int(mpmath.pi / 2 * mpmath.mpf(2) ** 240), 2**240)
         for q in _denominators(unit / quarter, 2**53):
             for multiple in range(-(-(2**52) // q), min(2**53 // q, 2**52 // q + 4) + 1):
-                found.append(float(q * multiple * unit))
-    x = np.array([angle for angle in found if angle <= LARGEST_ANGLE])
+                angles.append(float(q * multiple * unit))
+    x = np.array([angle for angle in angles if angle <= LARGEST_ANGLE])
     return np.concatenate([x, -x])
 
 
 def _denominators(number: Fraction, largest: int) -> list[int]:
     """Denominators of the best approximations to a number, up to the largest allowed."""
-    found, before, q = [], 0, 1
+    denominators, before, q = [], 0, 1
     rest = number - number.numerator // number.denominator
     while q <= largest and rest:
-        found.append(q)
+        denominators.append(q)
         rest = 1 / rest
         integer = rest.numerator // rest.denominator
         rest -= integer
         before, q = q, integer * q + before
-    return found
+    return denominators

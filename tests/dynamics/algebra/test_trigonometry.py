@@ -55,8 +55,8 @@ def test_sine_and_cosine_are_within_one_unit_of_the_last_place() -> None:
     assert len(x) >= MANY
     assert np.abs(x).max() == LARGEST_ANGLE
 
-    for found, true in zip(sin_cos(x), true_sin_cos(x), strict=True):
-        assert ulps_off(found, true).max() <= 1.0
+    for computed, true in zip(sin_cos(x), true_sin_cos(x), strict=True):
+        assert ulps_off(computed, true).max() <= 1.0
 
 
 def test_series_miss_far_less_than_rounding_does() -> None:
@@ -70,11 +70,11 @@ def test_series_miss_far_less_than_rounding_does() -> None:
         tail = rng.uniform(-0.5, 0.5) * math.ulp(r)
         with mpmath.workdps(60):
             exact = mpmath.mpf(r) + mpmath.mpf(tail)
-            for found, true in (
+            for computed, true in (
                 (_sine(mpmath.mpf(r), mpmath.mpf(tail)), mpmath.sin(exact)),
                 (_cosine(mpmath.mpf(r), mpmath.mpf(tail)), mpmath.cos(exact)),
             ):
-                assert abs(found - true) <= mpmath.mpf(2) ** -56 * abs(true)
+                assert abs(computed - true) <= mpmath.mpf(2) ** -56 * abs(true)
 
 
 def test_the_truth_agrees_with_50_digits() -> None:
@@ -95,14 +95,14 @@ def test_the_truth_agrees_with_50_digits() -> None:
 def test_the_nastiest_angles_are_right_by_50_digits() -> None:
     """Against mpmath itself: edges, best approximations of multiples of π/2, and neighbours."""
     x = adversarial(3000)
-    for function, found in zip((mpmath.sin, mpmath.cos), sin_cos(x), strict=True):
-        assert ulps_from_mpmath(function, x, found).max() <= 1.0
+    for function, values in zip((mpmath.sin, mpmath.cos), sin_cos(x), strict=True):
+        assert ulps_from_mpmath(function, x, values).max() <= 1.0
 
 
-def ulps_from_mpmath(function: Any, x: np.ndarray, found: np.ndarray) -> np.ndarray:
+def ulps_from_mpmath(function: Any, x: np.ndarray, computed: np.ndarray) -> np.ndarray:
     off = []
     with mpmath.workdps(50):
-        for angle, value in zip(x.tolist(), found.tolist(), strict=True):
+        for angle, value in zip(x.tolist(), computed.tolist(), strict=True):
             exact = function(mpmath.mpf(angle))
             unit = float(np.spacing(abs(float(exact))))
             off.append(float(abs(mpmath.mpf(value) - exact) / mpmath.mpf(unit)))
@@ -188,23 +188,23 @@ def test_floats_and_arrays_have_the_same_tanh() -> None:
 def test_lanes_have_the_same_sines(width: int) -> None:
     """Every bit of sin and cos is the same on NumPy's arrays and on lanes."""
     x = some_angles(100_001)
-    found, _ = on_lanes(ONE_JOINT, "test-sines", SINES, {"q": x[:, None]}, width=width)
+    lanes, _ = on_lanes(ONE_JOINT, "test-sines", SINES, {"q": x[:, None]}, width=width)
 
     s, c = sin_cos(x)
     with np.errstate(divide="ignore", over="ignore"):
         reciprocal = 1.0 / s
     # a result has one zero only, so -0.0 comes out as 0.0
-    assert found["s"].tobytes() == (s + 0.0).tobytes()
-    assert found["c"].tobytes() == (c + 0.0).tobytes()
-    assert found["reciprocal"].tobytes() == (reciprocal + 0.0).tobytes()
+    assert lanes["s"].tobytes() == (s + 0.0).tobytes()
+    assert lanes["c"].tobytes() == (c + 0.0).tobytes()
+    assert lanes["reciprocal"].tobytes() == (reciprocal + 0.0).tobytes()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_lanes_have_the_same_tanh(width: int) -> None:
     """Every bit of tanh is the same on NumPy's arrays and on lanes."""
     x = tanh_arguments()
-    found, _ = on_lanes(ONE_JOINT, "test-tanhs", TANHS, {"q": x[:, None]}, width=width)
-    assert found["t"].tobytes() == (tanh_of(x) + 0.0).tobytes()
+    lanes, _ = on_lanes(ONE_JOINT, "test-tanhs", TANHS, {"q": x[:, None]}, width=width)
+    assert lanes["t"].tobytes() == (tanh_of(x) + 0.0).tobytes()
 
 
 # beyond the range

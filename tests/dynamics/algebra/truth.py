@@ -99,6 +99,6 @@ def _halves(a: np.ndarray) -> Double:
     return high, a - high
 
 
-def ulps_off(found: np.ndarray, true: Double) -> np.ndarray:
+def ulps_off(computed: np.ndarray, true: Double) -> np.ndarray:
     """Error of each number, in units of the last place of the reference."""
-    return np.abs((found - true[0]) - true[1]) / np.spacing(np.abs(true[0]))
+    return np.abs((computed - true[0]) - true[1]) / np.spacing(np.abs(true[0]))

@@ -84,6 +84,6 @@ def sample() -> tuple[Closed, ...]:
     )
 
 
-def relative(found: np.ndarray, true: np.ndarray) -> float:
+def relative(computed: np.ndarray, true: np.ndarray) -> float:
     """The largest difference relative to the largest entry."""
-    return float(np.abs(found - true).max() / np.abs(true).max())
+    return float(np.abs(computed - true).max() / np.abs(true).max())

@@ -30,13 +30,13 @@ def test_joints_follow_those_that_are_held(name: str, linkage: Linkage, held: li
     true = reduced(linkage, theta, rate, np.zeros(arm.n))
     q, qd = np.zeros((2, arm.n))
     q[indices], qd[indices] = theta, rate
-    found = robolin.close(arm, q, qd, hold=held)
+    computed = robolin.close(arm, q, qd, hold=held)
 
     # gaps are closed to 1e-13 m, and bars are half a metre long
-    np.testing.assert_allclose(found.q, true.q, atol=1e-12)
-    np.testing.assert_allclose(found.qd, true.qd, atol=1e-11)
-    np.testing.assert_array_equal(found.q[indices], theta)
-    np.testing.assert_array_equal(found.qd[indices], rate)
+    np.testing.assert_allclose(computed.q, true.q, atol=1e-12)
+    np.testing.assert_allclose(computed.qd, true.qd, atol=1e-11)
+    np.testing.assert_array_equal(computed.q[indices], theta)
+    np.testing.assert_array_equal(computed.qd[indices], rate)
 
 
 @every_arm
@@ -44,14 +44,14 @@ def test_closing_changes_as_little_as_it_can(closed: Closed) -> None:
     """The change of velocity is at right angles to all velocities that closures allow."""
     rng = np.random.default_rng(4)
     wild = rng.normal(size=closed.q.shape)
-    found = robolin.close(closed.arm, closed.q, wild)
-    L = robolin.loop_constraints(closed.arm, found.q).jacobian
+    state = robolin.close(closed.arm, closed.q, wild)
+    L = robolin.loop_constraints(closed.arm, state.q).jacobian
 
-    np.testing.assert_allclose(found.q, closed.q, atol=1e-12)
-    assert np.abs(L @ found.qd[..., None]).max() < 1e-12
+    np.testing.assert_allclose(state.q, closed.q, atol=1e-12)
+    assert np.abs(L @ state.qd[..., None]).max() < 1e-12
     for i in range(len(wild)):
         free = np.linalg.svd(L[i])[2][np.linalg.matrix_rank(L[i]) :]
-        assert np.abs(free @ (found.qd[i] - wild[i])).max() < 1e-12
+        assert np.abs(free @ (state.qd[i] - wild[i])).max() < 1e-12
 
 
 @every_arm
@@ -118,19 +118,19 @@ def test_closing_from_afar(closed: Closed) -> None:
     """From gaps of centimetres Newton's method ends at rounding, and stays there."""
     away = closed.q + 0.1 * np.random.default_rng(5).normal(size=closed.q.shape)
     open_by = np.abs(robolin.loop_constraints(closed.arm, away).open_by).max()
-    found = robolin.close(closed.arm, away)
-    left = np.abs(robolin.loop_constraints(closed.arm, found.q).open_by).max()
+    state = robolin.close(closed.arm, away)
+    left = np.abs(robolin.loop_constraints(closed.arm, state.q).open_by).max()
 
     assert open_by > 1e-2
     assert left < 1e-12
-    np.testing.assert_array_equal(robolin.close(closed.arm, found.q).q, found.q)
+    np.testing.assert_array_equal(robolin.close(closed.arm, state.q).q, state.q)
 
 
 @pytest.mark.parametrize("start", [(2.7, -0.2, 1.5), (2.317, 2.294, 0.297)])
 def test_closing_does_not_run_away(start: tuple[float, float, float]) -> None:
     """From a metre away joints close without full revolutions, and overshooting is corrected."""
-    found = robolin.close(robolin.load("four-bar"), start, hold="drive")
-    assert np.abs(found.q - start).max() < np.pi
+    state = robolin.close(robolin.load("four-bar"), start, hold="drive")
+    assert np.abs(state.q - start).max() < np.pi
 
 
 def parallelogram(at: float) -> robolin.Arm:
@@ -161,9 +161,9 @@ def test_changes_without_closure_velocities() -> None:
     """If both cranks rotate equally, the velocities of closures change by round-off alone."""
     arm, turn = parallelogram(0.3), np.array([1.0, -1.0, 1.0])
     q = np.linspace(0.3, 1.3, 11)[:, None] * turn
-    found = robolin.perturb_forward(arm, q, 0.7 * turn, dq=turn)
+    dqdd = robolin.perturb_forward(arm, q, 0.7 * turn, dq=turn)
     model = robolin.linearize_forward(arm, q, 0.7 * turn)
-    np.testing.assert_allclose(found, model.dqdd_dq @ turn, rtol=1e-12)
+    np.testing.assert_allclose(dqdd, model.dqdd_dq @ turn, rtol=1e-12)
 
 
 def test_fast_velocities_are_known_less_exactly() -> None:
@@ -178,9 +178,9 @@ def test_fast_velocities_are_known_less_exactly() -> None:
 def test_an_arm_without_loops_is_closed_already() -> None:
     """An arm without loops is returned unchanged."""
     arm = robolin.load("two-link")
-    found = robolin.close(arm, [0.3, -0.7], [1.0, 2.0])
-    np.testing.assert_array_equal(found.q, [0.3, -0.7])
-    np.testing.assert_array_equal(found.qd, [1.0, 2.0])
+    state = robolin.close(arm, [0.3, -0.7], [1.0, 2.0])
+    np.testing.assert_array_equal(state.q, [0.3, -0.7])
+    np.testing.assert_array_equal(state.qd, [1.0, 2.0])
 
 
 REFUSED = {

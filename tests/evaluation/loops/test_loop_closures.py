@@ -60,8 +60,8 @@ def test_bias_is_the_rate_of_the_jacobian(closed: Closed) -> None:
     """c = -L̇ q̇, with L̇ from a complex step along the motion."""
     rate = stepped(closed, q=closed.qd[:1])["closure_jacobian"][0].imag / STEP
 
-    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).bias[0]
-    assert relative(found, -rate @ closed.qd[0]) < EXACT
+    bias = Closures(closed.arm, closed.q[:1], closed.qd[:1]).bias[0]
+    assert relative(bias, -rate @ closed.qd[0]) < EXACT
 
 
 @every_arm
@@ -70,18 +70,18 @@ def test_acceleration_gradients(closed: Closed, along: str) -> None:
     """The gradients of L q̈ + L̇ q̇ are its derivatives."""
     moved = stepped(closed, **{along: np.eye(closed.arm.n)})
     rows = moved["closure_jacobian"] @ closed.tau[0] + moved["closure_jacobian_rate_qd"]
-    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).linearized(closed.tau[:1])
+    gradients = Closures(closed.arm, closed.q[:1], closed.qd[:1]).linearized(closed.tau[:1])
 
-    assert relative(found[f"dclosure_acceleration_d{along}"][0], rows.imag.T / STEP) < EXACT
+    assert relative(gradients[f"dclosure_acceleration_d{along}"][0], rows.imag.T / STEP) < EXACT
 
 
 @every_arm
 def test_jacobian_gradient(closed: Closed) -> None:
     """∂L/∂q, whose sum with λ is the derivative of L* λ for forces of constant direction."""
     moved = stepped(closed, q=np.eye(closed.arm.n))["closure_jacobian"].imag / STEP
-    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).linearized(closed.tau[:1])
+    gradients = Closures(closed.arm, closed.q[:1], closed.qd[:1]).linearized(closed.tau[:1])
 
-    assert relative(found["dclosure_jacobian_dq"][0], np.moveaxis(moved, 0, -1)) < EXACT
+    assert relative(gradients["dclosure_jacobian_dq"][0], np.moveaxis(moved, 0, -1)) < EXACT
 
 
 @every_arm
@@ -89,11 +89,11 @@ def test_changes_open_closures(closed: Closed) -> None:
     """L δq and the change of L q̇ are derivatives of the gaps and of their rates."""
     dq, dqd = np.random.default_rng(4).normal(size=(2, 1, closed.arm.n))
     moved = stepped(closed, q=dq, qd=dqd)
-    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).change(dq, dqd)
+    change = Closures(closed.arm, closed.q[:1], closed.qd[:1]).change(dq, dqd)
 
     # the state is closed, so that the sine of a rotation changes as the rotation does
-    assert relative(found[0], moved["closure_gap"].imag / STEP) < EXACT
-    assert relative(found[1], moved["closure_velocity"].imag / STEP) < EXACT
+    assert relative(change[0], moved["closure_gap"].imag / STEP) < EXACT
+    assert relative(change[1], moved["closure_velocity"].imag / STEP) < EXACT
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-8, np.pi])
@@ -103,8 +103,8 @@ def test_rotation_vectors_round_trip(angle: float) -> None:
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
     K = np.stack([np.cross(np.eye(3), axis) for axis in axes])
     R = np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
-    found = rotation_vector(R)
-    sign = np.sign((found * axes).sum(axis=1, keepdims=True)) if angle > np.pi - 1e-6 else 1.0
+    vectors = rotation_vector(R)
+    sign = np.sign((vectors * axes).sum(axis=1, keepdims=True)) if angle > np.pi - 1e-6 else 1.0
 
     # near half a revolution the axis is accurate to √ε only
-    np.testing.assert_allclose(found, sign * angle * axes, atol=1e-7 if angle > 3.1 else 1e-13)
+    np.testing.assert_allclose(vectors, sign * angle * axes, atol=1e-7 if angle > 3.1 else 1e-13)

@@ -46,9 +46,9 @@ def test_accelerations_are_those_of_the_energy_model(
     for theta, rate, tau in states(freedoms, arm.n):
         true = reduced(linkage, theta, rate, tau)
         for method in METHODS:
-            found = robolin.forward(arm, true.q, true.qd, tau, loop_method=method)
+            qdd = robolin.forward(arm, true.q, true.qd, tau, loop_method=method)
             # close to where it would rest, the motion is a difference of larger ones
-            assert np.abs(found - true.qdd).max() < TRUE * (1.0 + np.abs(true.qdd).max())
+            assert np.abs(qdd - true.qdd).max() < TRUE * (1.0 + np.abs(true.qdd).max())
 
 
 @pytest.mark.slow
@@ -63,8 +63,8 @@ def test_linearization_is_that_of_the_energy_model(
         model = robolin.linearize_loops(arm, true.q, true.qd, tau)
         for along in np.eye(2 * freedoms).reshape(-1, 2, freedoms):
             change = reduced_change(linkage, theta, rate, tau, (along[0], along[1]))
-            found = model.dqdd_dq @ change.q + model.dqdd_dqd @ change.qd
-            assert relative(found, change.qdd) < TRUE
+            computed = model.dqdd_dq @ change.q + model.dqdd_dqd @ change.qd
+            assert relative(computed, change.qdd) < TRUE
 
 
 @every_linkage
@@ -83,26 +83,26 @@ def test_torques_act_as_in_the_energy_model(name: str, linkage: Linkage, freedom
 @every_arm
 def test_methods_agree(closed: Closed) -> None:
     """Accelerations, forces and all derivatives are the same by every method."""
-    given = (closed.arm, closed.q, closed.qd, closed.tau)
-    true, *others = (robolin.linearize_loops(*given, loop_method=method) for method in METHODS)
+    state = (closed.arm, closed.q, closed.qd, closed.tau)
+    true, *others = (robolin.linearize_loops(*state, loop_method=method) for method in METHODS)
     names = [name for name in vars(true) if name not in ("rank", "kept", "rows")]
 
-    for method, found in zip(METHODS[1:], others, strict=True):
+    for method, computed in zip(METHODS[1:], others, strict=True):
         for name in names:
-            assert relative(getattr(found, name), getattr(true, name)) < AGREE, (method, name)
+            assert relative(getattr(computed, name), getattr(true, name)) < AGREE, (method, name)
 
 
 @every_arm
 def test_equations_of_motion_hold(closed: Closed) -> None:
     """The tree under τ and the closures' forces as dead loads moves with closed loops."""
-    found = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
+    loop = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
     rows = robolin.loop_constraints(closed.arm, closed.q, closed.qd)
     for i in range(len(closed.q)):
-        tree = loaded(closed.arm, found.wrenches, i)
-        tau = robolin.inverse(tree, closed.q[i], closed.qd[i], found.qdd[i])
-        assert np.abs(tau - closed.tau[i]).max() < 1e-12 * np.abs(found.lam).max()
-        kept = rows.jacobian[i] @ found.qdd[i] - rows.bias[i]
-        assert np.abs(kept).max() < 1e-12 * np.abs(found.qdd).max()
+        tree = loaded(closed.arm, loop.wrenches, i)
+        tau = robolin.inverse(tree, closed.q[i], closed.qd[i], loop.qdd[i])
+        assert np.abs(tau - closed.tau[i]).max() < 1e-12 * np.abs(loop.lam).max()
+        kept = rows.jacobian[i] @ loop.qdd[i] - rows.bias[i]
+        assert np.abs(kept).max() < 1e-12 * np.abs(loop.qdd).max()
 
 
 def loaded(arm: robolin.Arm, wrenches: dict[str, np.ndarray], state: int) -> robolin.Arm:
@@ -145,28 +145,28 @@ def test_linearization_against_differences(closed: Closed) -> None:
 def test_perturbations_are_the_model_times_the_change(closed: Closed) -> None:
     """perturb_forward on an arm with loops is linear in the changes, with the model's matrices."""
     dq, dqd, dtau = np.random.default_rng(2).normal(size=(3, *closed.q.shape))
-    given = (closed.arm, closed.q, closed.qd, closed.tau)
-    kept = robolin.close_change(*given[:3], dq, dqd)
+    state = (closed.arm, closed.q, closed.qd, closed.tau)
+    kept = robolin.close_change(*state[:3], dq, dqd)
     changes = (kept.dq, kept.dqd, dtau)
-    model = robolin.linearize_forward(*given)
-    found = robolin.perturb_forward(*given, *changes)
+    model = robolin.linearize_forward(*state)
+    dqdd = robolin.perturb_forward(*state, *changes)
     matrices = (model.dqdd_dq, model.dqdd_dqd, model.dqdd_dtau)
     true = sum(np.einsum("bij,bj->bi", A, x) for A, x in zip(matrices, changes, strict=True))
 
-    assert relative(found, true) < 1e-13
+    assert relative(dqdd, true) < 1e-13
 
 
 @every_arm
 def test_a_batch_is_its_states(closed: Closed) -> None:
     """Leading axes broadcast, and the result of a state does not depend on the others."""
     arm, tau = closed.arm, closed.tau[:, None]
-    found = robolin.loop_forces(arm, closed.q, closed.qd, tau)
-    assert found.qdd.shape == (2, 2, arm.n)
-    assert found.rank.shape == (2, 2)
+    loop = robolin.loop_forces(arm, closed.q, closed.qd, tau)
+    assert loop.qdd.shape == (2, 2, arm.n)
+    assert loop.rank.shape == (2, 2)
     one = robolin.loop_forces(arm, closed.q[0], closed.qd[0], closed.tau[1])
 
-    np.testing.assert_allclose(found.qdd[1, 0], one.qdd, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found.lam[1, 0], one.lam, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(loop.qdd[1, 0], one.qdd, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(loop.lam[1, 0], one.lam, rtol=1e-12, atol=1e-12)
 
 
 def hinged(arm: robolin.Arm) -> robolin.Arm:
@@ -246,15 +246,15 @@ def test_a_weld_in_the_plane_has_rank_three(method: str) -> None:
             ),
         )
     state = robolin.close(arm, [0.3, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], hold="drive")
-    found = robolin.loop_forces(arm, state.q, state.qd, loop_method=method)
+    loop = robolin.loop_forces(arm, state.q, state.qd, loop_method=method)
 
-    assert found.rank == 3
+    assert loop.rank == 3
     if method != "schur":
         pinned = robolin.load("four-bar")
         true = robolin.close(pinned, [0.3, 0.0, 0.0], [1.0, 0.0, 0.0], hold="drive")
         np.testing.assert_allclose(state.q[:2], true.q[:2], atol=1e-12)
         qdd = robolin.forward(pinned, true.q, true.qd)
-        assert relative(found.qdd[:2], qdd[:2]) < 1e-11
+        assert relative(loop.qdd[:2], qdd[:2]) < 1e-11
 
 
 def _geared(arm: robolin.Arm) -> robolin.Joint:
@@ -265,9 +265,9 @@ def test_a_locked_linkage_does_not_move() -> None:
     """With as many equations as joints nothing can move, and the closure carries all forces."""
     arm = robolin.load("four-bar", lock={"pivot": 0.0})
     for method in METHODS:
-        found = robolin.loop_forces(arm, 0.0, 0.0, [1.0, 0.0], loop_method=method)
-        assert found.rank == arm.n == 2
-        np.testing.assert_allclose(found.qdd, 0.0, atol=1e-13)
+        loop = robolin.loop_forces(arm, 0.0, 0.0, [1.0, 0.0], loop_method=method)
+        assert loop.rank == arm.n == 2
+        np.testing.assert_allclose(loop.qdd, 0.0, atol=1e-13)
 
 
 def test_a_dead_point_is_refused_in_motion() -> None:
@@ -346,18 +346,18 @@ def pinned_at_the_tip(bent: float) -> robolin.Arm:
 def test_nearly_in_line_is_not_in_line(method: str, bent: float) -> None:
     """An arm pinned at its tip cannot move, however little it is bent."""
     arm, q = pinned_at_the_tip(bent), np.array([0.3, bent])
-    found = robolin.loop_forces(arm, q, 0.0, [5.0, -2.0], loop_method=method)
+    loop = robolin.loop_forces(arm, q, 0.0, [5.0, -2.0], loop_method=method)
 
-    assert found.rank == 2
-    np.testing.assert_allclose(found.qdd, 0.0, atol=1e-14 / bent**2)
+    assert loop.rank == 2
+    np.testing.assert_allclose(loop.qdd, 0.0, atol=1e-14 / bent**2)
 
 
 @pytest.mark.parametrize("bent", [1e-4, 1e-5])
 def test_the_kernel_keeps_both_rows_as_well(bent: float) -> None:
     """Equations that differ by 1e-5 of their size are two, without a second look by LAPACK."""
     state = {"q": [0.3, bent], "qd": [0.0, 0.0], "tau": [5.0, -2.0]}
-    found = run_on(pinned_at_the_tip(bent), "forward-closed", state)
-    assert found["kept"].sum() == 2.0
+    results = run_on(pinned_at_the_tip(bent), "forward-closed", state)
+    assert results["kept"].sum() == 2.0
 
 
 def test_the_kernel_rejects_an_inertia_of_round_off() -> None:
@@ -380,7 +380,7 @@ def test_noise_of_an_arm_at_rest_is_no_opening_closure(rows: int) -> None:
     q = robolin.close(arm, [0.4, 0.0, 0.0], hold="drive").q
     still = robolin.forward(arm, q, 0.0, 0.5)
     states, noise = np.tile(q, (rows, 1)), np.array([1e-7, 0.0, 0.0])
-    found = robolin.forward(arm, states, noise, 0.5)
-    assert np.allclose(found, still, rtol=0, atol=1e-6)
+    qdd = robolin.forward(arm, states, noise, 0.5)
+    assert np.allclose(qdd, still, rtol=0, atol=1e-6)
     with pytest.raises(robolin.RobolinError, match="pin"):
         robolin.forward(arm, states, 1e4 * noise, 0.5)

@@ -54,9 +54,9 @@ def test_a_drive_at_the_cut_is_a_joints_torque_elsewhere(torque: float) -> None:
         closing = robolin.loop_joint_torques(
             arm, here.q, {"pin": [0.0, 0.0, -torque, 0.0, 0.0, 0.0]}
         )
-        found = robolin.forward(arm, here.q, here.qd, effort + closing)
+        qdd = robolin.forward(arm, here.q, here.qd, effort + closing)
         true = robolin.forward(other, q, qd, effort + np.array([0.0, 0.0, torque]))
-        assert relative(found[:2], true[:2]) < AGREE
+        assert relative(qdd[:2], true[:2]) < AGREE
 
 
 @pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)

@@ -81,10 +81,10 @@ def test_neighbouring_motions_part_as_linearized() -> None:
         for sign in (1.0, -1.0)
     ]
     motions = [robolin.simulate(arm, end.q, end.qd, duration=steps * h, dt=h / 2) for end in ends]
-    found = _carried(arm, q, qd, ends[0].q - ends[1].q, ends[0].qd - ends[1].qd, steps, h)
+    computed = _carried(arm, q, qd, ends[0].q - ends[1].q, ends[0].qd - ends[1].qd, steps, h)
     true = motions[0].q[-1] - motions[1].q[-1], motions[0].qd[-1] - motions[1].qd[-1]
 
-    for mine, theirs in zip(found, true, strict=True):
+    for mine, theirs in zip(computed, true, strict=True):
         # differences over 2e-4 err by 1e-8, and the integrator by less
         assert np.abs(mine - theirs).max() < 1e-7 * np.abs(theirs).max()
 

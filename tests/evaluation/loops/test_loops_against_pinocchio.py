@@ -51,8 +51,8 @@ def motion(
         bias.append((a[1] - a[0])[:size])
     L, c = np.vstack(rows), np.concatenate(bias)
     system = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
-    found = np.linalg.solve(system, np.concatenate([tau - C, c]))
-    return found[: model.nv], -found[model.nv :]
+    solution = np.linalg.solve(system, np.concatenate([tau - C, c]))
+    return solution[: model.nv], -solution[model.nv :]
 
 
 @pytest.mark.parametrize("closed", INDEPENDENT, ids=lambda closed: closed.arm.name)
@@ -68,13 +68,13 @@ def test_motion_and_forces_are_pinocchios(closed: Closed) -> None:
         )
         for loop in arm.loops
     ]
-    found = robolin.loop_forces(arm, closed.q, closed.qd, closed.tau)
+    computed = robolin.loop_forces(arm, closed.q, closed.qd, closed.tau)
     indices, coordinate = velocity_indices(model, arm), np.array(arm.coordinates)
     for i in range(len(closed.q)):
-        given = np.zeros((3, model.nv))
-        given[:, indices] = np.stack([closed.q[i], closed.qd[i], closed.tau[i]])[:, coordinate]
-        qdd, lam = motion(model, closures, *given)
+        state = np.zeros((3, model.nv))
+        state[:, indices] = np.stack([closed.q[i], closed.qd[i], closed.tau[i]])[:, coordinate]
+        qdd, lam = motion(model, closures, *state)
 
         # condition numbers of up to 1e3 times rounding, measured at 1e-14
-        assert relative(found.qdd[i][coordinate], qdd[indices]) < 1e-12
-        assert relative(found.lam[i], lam) < 1e-12
+        assert relative(computed.qdd[i][coordinate], qdd[indices]) < 1e-12
+        assert relative(computed.lam[i], lam) < 1e-12

@@ -26,10 +26,10 @@ def test_accelerations_satisfy_the_equations_of_motion(kind: GroupKind) -> None:
     """M q̈ + C = τ + Lᵀ λ with M and C of the tree, and L q̈ = -L̇ q̇."""
     arm, q, qd, tau = closed_state(kind)
     tree = robolin.load("four-bar", base_joint=kind, open_loops=True)
-    found, loops = robolin.loop_forces(arm, q, qd, tau), robolin.loop_constraints(arm, q, qd)
-    force = robolin.inverse(tree, q, qd, found.qdd) - loops.jacobian.T @ found.lam
+    loop, loops = robolin.loop_forces(arm, q, qd, tau), robolin.loop_constraints(arm, q, qd)
+    force = robolin.inverse(tree, q, qd, loop.qdd) - loops.jacobian.T @ loop.lam
     assert np.abs(force - tau).max() < 1e-12
-    assert np.abs(loops.jacobian @ found.qdd - loops.bias).max() < 1e-12
+    assert np.abs(loops.jacobian @ loop.qdd - loops.bias).max() < 1e-12
     assert np.abs(loops.open_by).max() < 1e-12
 
 

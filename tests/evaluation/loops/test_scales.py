@@ -21,8 +21,8 @@ AGREE = 1e-12
 
 def tilt() -> np.ndarray:
     """A rotation without zeros, which leaves rounding in the equations that are dependent."""
-    found, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))
-    return found * np.sign(np.linalg.det(found))
+    orthogonal, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))
+    return orthogonal * np.sign(np.linalg.det(orthogonal))
 
 
 def scaled(arm: Arm, scale: float) -> Arm:
@@ -61,8 +61,8 @@ def scaled(arm: Arm, scale: float) -> Arm:
     )
 
 
-def close(found: np.ndarray, expected: np.ndarray) -> bool:
-    return bool(np.abs(found - expected).max() <= AGREE * np.abs(expected).max())
+def close(computed: np.ndarray, expected: np.ndarray) -> bool:
+    return bool(np.abs(computed - expected).max() <= AGREE * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -74,8 +74,8 @@ def test_accelerations_do_not_depend_on_the_size_of_a_linkage(scale: float) -> N
     arm = scaled(usual, scale)
     expected = robolin.forward(usual, state.q, state.qd, tau)
     for method in METHODS:
-        found = robolin.forward(arm, state.q, state.qd, scale**2 * tau, loop_method=method)
-        assert close(found, expected), method
+        qdd = robolin.forward(arm, state.q, state.qd, scale**2 * tau, loop_method=method)
+        assert close(qdd, expected), method
     assert robolin.loop_forces(arm, state.q, state.qd, scale**2 * tau).rank == 2
     held = robolin.state_space(usual, state.q, state.qd)
     model = robolin.state_space(arm, state.q, state.qd)

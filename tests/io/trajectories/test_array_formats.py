@@ -126,8 +126,8 @@ def test_mat_integers_and_octave_storage():
     stamps = 1_700_000_000_000_000_001 + np.arange(4)
     path = mat("i.mat", {"time": stamps, "q": np.arange(8.0).reshape(4, 2)})
     # replace the numbers of q by bytes, as MATLAB does
-    found = run(path)
-    assert [line.split(",")[0] for line in found.out.splitlines()[1:]] == list(map(str, stamps))
+    ran = run(path)
+    assert [line.split(",")[0] for line in ran.out.splitlines()[1:]] == list(map(str, stamps))
     data = Path(path).read_bytes()
     at = data.index(struct.pack("<II", 9, 64))
     small = struct.pack("<II8B", 2, 8, *range(0, 8, 2), *range(1, 8, 2))
@@ -136,7 +136,7 @@ def test_mat_integers_and_octave_storage():
     size = len(body) - begin - 8
     patched = body[: begin + 4] + struct.pack("<I", size) + body[begin + 8 :]
     Path("small.mat").write_bytes(patched)
-    assert run("small.mat").out == found.out
+    assert run("small.mat").out == ran.out
 
 
 def test_arrow(native):

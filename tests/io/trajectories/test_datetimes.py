@@ -71,9 +71,9 @@ def test_a_command_passes_datetimes_through(read: str, form: str, tmp_path: Path
         pytest.importorskip("scipy")
     path, out = written(tmp_path, read, STAMPS), tmp_path / f"tau.{form}"
     run_ok("inverse", "two-link", "--trajectory", path, "-q", "-o", out)
-    found = read_result(out).arrays["time"]
-    assert found.dtype == STAMPS.dtype
-    assert np.array_equal(found, STAMPS)
+    time = read_result(out).arrays["time"]
+    assert time.dtype == STAMPS.dtype
+    assert np.array_equal(time, STAMPS)
     run_ok("check", out, "--root", tmp_path)
 
 
@@ -185,9 +185,9 @@ def test_datetimes_pass_through_pipes(tmp_path: Path) -> None:
     text = written(tmp_path, "csv", STAMPS).read_bytes()
     arguments = ("inverse", "two-link", "--trajectory", "-", "-q", "--format", "csv")
     out = run_ok(*arguments, stdin=text).out
-    given = io.StringIO(text.decode()).read().splitlines()
+    lines = io.StringIO(text.decode()).read().splitlines()
     assert [line.split(",")[0] for line in out.splitlines()] == [
-        line.split(",")[0] for line in given
+        line.split(",")[0] for line in lines
     ]
 
 

@@ -64,16 +64,18 @@ def test_units_of_time_are_applied(tmp_path):
     """The same motion in s, ms, us and ns has the same derivatives, to the last bit."""
     steps = np.array([0, 10, 20, 35, 40, 60])
     q = np.sin(0.001 * steps)
-    found = []
+    derived_bytes = []
     for unit, factor in (("s", 1e-3), ("ms", 1), ("us", 10**3), ("ns", 10**6)):
         start = 0 if unit == "s" else 10**15
         times = [repr(float(x * factor)) if unit == "s" else start + int(x) * factor for x in steps]
         rules = ReadOptions(time_unit=unit, differentiate="central", turning=(True,))
         read = read_trajectory(written(tmp_path, times, q), ["a"], ["q"], ["qd", "qdd"], rules)
-        found.append((read.qd.tobytes(), read.qdd.tobytes()))
+        derived_bytes.append((read.qd.tobytes(), read.qdd.tobytes()))
         assert read.lines["time"] == f"in {unit}, values unchanged"
-    assert len(set(found[1:])) == 1
-    assert np.allclose(np.frombuffer(found[0][0]), np.frombuffer(found[1][0]), rtol=1e-12)
+    assert len(set(derived_bytes[1:])) == 1
+    assert np.allclose(
+        np.frombuffer(derived_bytes[0][0]), np.frombuffer(derived_bytes[1][0]), rtol=1e-12
+    )
 
 
 def test_stamps_are_subtracted_before_they_are_rounded():
@@ -89,11 +91,11 @@ def test_savgol_without_a_width_is_scipy_over_11_even_rows(tmp_path):
     signal = pytest.importorskip("scipy.signal")
     q = np.sin(5 * EVEN) + np.random.default_rng(1).normal(size=60) * 1e-3
     for time in (EVEN, np.round(EVEN + 2e-6 * np.sin(1e3 * EVEN), 6)):
-        found = derived(written(tmp_path, time.tolist(), q), "savgol")
+        derivatives = derived(written(tmp_path, time.tolist(), q), "savgol")
         step = (time[-1] - time[0]) / 59
         for degree in (1, 2):
             other = signal.savgol_filter(q, 11, 3, deriv=degree, delta=step, mode="interp")
-            assert np.abs(found[degree - 1] - other).max() < 1e-12 * np.abs(other).max()
+            assert np.abs(derivatives[degree - 1] - other).max() < 1e-12 * np.abs(other).max()
 
 
 @pytest.mark.parametrize("step, width", [(0.001, 0.1), (0.02, 0.2)])
@@ -127,7 +129,7 @@ def test_chunks_of_any_size_have_the_same_bits(tmp_path, monkeypatch, method):
     """Derivatives do not depend on the number of rows per block."""
     from robolin.io.trajectories import derivatives
 
-    path, found = recording(tmp_path), set()
+    path, results = recording(tmp_path), set()
     rules = ReadOptions(differentiate=method, time_unit="ns", turning=(True,))
     for rows, together in ((1, 2048), (7, 50), (64, 100), (399, 1), (1000, 2048)):
         monkeypatch.setattr(derivatives, "_FEWEST_AT_ONCE", together)
@@ -136,8 +138,8 @@ def test_chunks_of_any_size_have_the_same_bits(tmp_path, monkeypatch, method):
             line = stream.lines["differentiated"]
         assert max(chunk.rows for chunk in chunks) <= rows
         arrays = [np.concatenate([c.columns[name] for c in chunks]) for name in ("qd", "qdd")]
-        found.add((line, *(each.tobytes() for each in arrays)))
-    ((line, *_),) = found
+        results.add((line, *(each.tobytes() for each in arrays)))
+    ((line, *_),) = results
     if method == "savgol:0.02":
         assert "1 gap in time that no window spans, the first after row 250" in line
         assert "1 row with the time stamp of the row before, first row 102" in line

@@ -30,7 +30,7 @@ SOME = [0, 3, 25, 38, 39]
 def exact(ticks, values, width, order, degree):
     """The same with rational numbers for some rows: normal equations without rounding."""
     ticks = [Fraction(int(each)) for each in ticks]
-    found = []
+    slopes = []
     for own in (ticks[i] for i in SOME):
         begin = min(max(own - width / 2, ticks[0]), max(ticks[-1] - width, ticks[0]))
         rows = [i for i, each in enumerate(ticks) if begin <= each <= begin + width]
@@ -43,8 +43,8 @@ def exact(ticks, values, width, order, degree):
             for k in range(order + 1)
         ]
         coefficient = solved(matrix, right)[degree]
-        found.append(float(coefficient * degree / Fraction(width) ** degree))
-    return np.array(found)
+        slopes.append(float(coefficient * degree / Fraction(width) ** degree))
+    return np.array(slopes)
 
 
 def solved(matrix, right):
@@ -64,11 +64,11 @@ def test_noise_has_the_derivatives_of_exact_least_squares(order):
     # the exact solution needs no tolerance of the width: no row is within 1e-4 of it
     width = 20_000_100
     rows = slice(0, 40)
-    found = derivatives(UNEVEN[rows], NOISE[rows], width, order)
+    computed = derivatives(UNEVEN[rows], NOISE[rows], width, order)
     for degree in (1, 2):
         truth = exact(UNEVEN[rows], NOISE[rows, 0], width, order, degree)
         # condition of the powers of x up to the fifth, some 1e3, times 1e-16
-        assert np.abs(found[degree - 1][SOME, 0] - truth).max() < 1e-12 * np.abs(truth).max()
+        assert np.abs(computed[degree - 1][SOME, 0] - truth).max() < 1e-12 * np.abs(truth).max()
 
 
 @pytest.mark.parametrize("order", [2, 3, 4, 5])
@@ -80,11 +80,11 @@ def test_polynomials_up_to_the_order_are_exact(order):
     )
     values = polynomial(seconds)[:, None]
     first, second = derivatives(UNEVEN, values, 0.03, order, NANOSECOND)
-    for found, degree in ((first, 1), (second, 2)):
+    for computed, degree in ((first, 1), (second, 2)):
         truth = polynomial.deriv(degree)(seconds)
         # rounding, 1e-16, times the condition 1e3, divided by half the width for each degree
         tolerance = 1e-13 * np.abs(values).max() / 0.015**degree
-        assert np.abs(found[:, 0] - truth).max() < tolerance
+        assert np.abs(computed[:, 0] - truth).max() < tolerance
 
 
 @pytest.mark.parametrize("order, rows", [(2, 11), (3, 11), (3, 51), (4, 11), (5, 21)])
@@ -92,10 +92,10 @@ def test_even_rows_agree_with_scipy(order, rows):
     """Even rows have the derivatives of savgol_filter, and of its mode 'interp' at the ends."""
     signal = pytest.importorskip("scipy.signal")
     step = 0.01
-    found = derivatives(np.arange(120) * step, NOISE, (rows - 1) * step, order)
+    computed = derivatives(np.arange(120) * step, NOISE, (rows - 1) * step, order)
     for degree in (1, 2):
         other = signal.savgol_filter(NOISE, rows, order, degree, step, axis=0, mode="interp")
-        assert np.abs(found[degree - 1] - other).max() < 1e-12 * np.abs(other).max()
+        assert np.abs(computed[degree - 1] - other).max() < 1e-12 * np.abs(other).max()
 
 
 def test_the_origin_of_the_clock_changes_no_bit():
@@ -137,9 +137,9 @@ def test_equal_time_stamps_count_twice():
     """A row that is repeated has the weight of two, as in exact least squares."""
     ticks = np.sort(np.concatenate([UNEVEN[:36], UNEVEN[[1, 2, 20, 21]]]))
     values = NOISE[:40]
-    found = derivatives(ticks, values, 20_000_100.0)
+    computed = derivatives(ticks, values, 20_000_100.0)
     truth = exact(ticks, values[:, 0], 20_000_100, 3, 2)
-    assert np.abs(found[1][SOME, 0] - truth).max() < 1e-12 * np.abs(truth).max()
+    assert np.abs(computed[1][SOME, 0] - truth).max() < 1e-12 * np.abs(truth).max()
 
 
 def test_rows_with_few_neighbours_have_no_window():

@@ -211,10 +211,10 @@ def test_npz_with_a_vector_per_column_is_read_as_csv(tmp_path, names):
     npz, csv = (
         read_trajectory(tmp_path / f"m.{end}", ARM, ["q"], ["qd"]) for end in ("npz", "csv")
     )
-    for found in (npz, csv):
-        assert found.q.tolist() == [[2.0, 1.0], [4.0, 3.0]]
-        assert found.qd.tolist() == [[5.0, 7.0], [6.0, 8.0]]
-        assert found.time.tolist() == [0.0, 0.5]
+    for trajectory in (npz, csv):
+        assert trajectory.q.tolist() == [[2.0, 1.0], [4.0, 3.0]]
+        assert trajectory.qd.tolist() == [[5.0, 7.0], [6.0, 8.0]]
+        assert trajectory.time.tolist() == [0.0, 0.5]
 
 
 def test_npz_vectors_of_several_lengths_are_refused(tmp_path):

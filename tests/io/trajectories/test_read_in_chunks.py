@@ -57,13 +57,13 @@ def test_chunks_make_up_the_file(tmp_path, form, rows):
     """Together, chunks of any size are the file, and none has more rows than requested."""
     path = tmp_path / f"m.{form}"
     WRITERS[form](path, values())
-    found = chunks(path, rows)
-    assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values().tobytes()
-    assert max(chunk.rows for chunk in found) <= rows
+    read = chunks(path, rows)
+    assert np.concatenate([c.columns["q"] for c in read]).tobytes() == values().tobytes()
+    assert max(chunk.rows for chunk in read) <= rows
     with open_trajectory(path, ARM, ["q"]) as stream:
         assert stream.table.most_rows() == 100
         # each begins where the last one ended
-        begins, ends = zip(*(chunk.reach for chunk in found), strict=True)
+        begins, ends = zip(*(chunk.reach for chunk in read), strict=True)
         assert begins == (0, *ends[:-1])
         assert ends[-1] == stream.table.size
 
@@ -82,9 +82,9 @@ def test_progress_of_a_translated_text(tmp_path, monkeypatch, name):
     """Progress counts bytes of the file, also if its text is decompressed or translated."""
     monkeypatch.setattr(gzip, "READ_BUFFER_SIZE", 64, raising=False)
     (tmp_path / name).write_bytes(PACKED[name](values(2000)))
-    found = chunks(tmp_path / name, 100)
-    assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values(2000).tobytes()
-    ends = [chunk.reach[1] for chunk in found]
+    read = chunks(tmp_path / name, 100)
+    assert np.concatenate([c.columns["q"] for c in read]).tobytes() == values(2000).tobytes()
+    ends = [chunk.reach[1] for chunk in read]
     with open_trajectory(tmp_path / name, ARM, ["q"]) as stream:
         size = stream.size
     assert size == ends[-1] == (tmp_path / name).stat().st_size
@@ -142,9 +142,9 @@ def test_quotes_may_span_lines_and_blocks(tmp_path):
     comment = '"first line\nsecond, line\n""third"" line"'
     rows = [f"{a!r},{b!r},{comment}" for a, b in values().tolist()]
     (tmp_path / "m.csv").write_text("\n".join(["q1,q2,note", *rows]))
-    found = chunks(tmp_path / "m.csv", 7)
-    assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values().tobytes()
-    assert found[1].location(0) == f"{tmp_path / 'm.csv'}:23, row 8"
+    read = chunks(tmp_path / "m.csv", 7)
+    assert np.concatenate([c.columns["q"] for c in read]).tobytes() == values().tobytes()
+    assert read[1].location(0) == f"{tmp_path / 'm.csv'}:23, row 8"
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -158,9 +158,9 @@ def test_gaps_are_let_through_on_request(tmp_path, form):
         (tmp_path / "m.csv").write_text(lines)
     else:
         WRITERS[form](tmp_path / f"m.{form}", table)
-    found = chunks(tmp_path / f"m.{form}", 9, gaps=True)
-    gaps = np.concatenate([chunk.gaps for chunk in found])
-    q = np.concatenate([chunk.columns["q"] for chunk in found])
+    read = chunks(tmp_path / f"m.{form}", 9, gaps=True)
+    gaps = np.concatenate([chunk.gaps for chunk in read])
+    q = np.concatenate([chunk.columns["q"] for chunk in read])
     assert np.flatnonzero(gaps).tolist() == [5, 60]
     assert q[~gaps].tobytes() == table[~gaps].tobytes()
 
@@ -192,8 +192,8 @@ KINDS = [
 def test_npz_arrays_of_every_kind_are_streamed(tmp_path, change, compressed):
     """Layout, type, byte order and compression of an array do not matter."""
     saved(tmp_path / "m.npz", change(values()), compressed)
-    found = np.concatenate([c.columns["q"] for c in chunks(tmp_path / "m.npz", 7)])
-    assert found.tobytes() == change(values()).astype("<f8").tobytes(order="C")
+    q = np.concatenate([c.columns["q"] for c in chunks(tmp_path / "m.npz", 7)])
+    assert q.tobytes() == change(values()).astype("<f8").tobytes(order="C")
 
 
 def test_an_array_that_is_cut_off_is_damage(tmp_path):

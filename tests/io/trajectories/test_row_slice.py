@@ -97,10 +97,10 @@ def test_a_row_index_changes_nothing(tmp_path: Path) -> None:
     byte = len(head) + sum(map(len, rows[:150_000]))
     known = FileIndex("0" * 64, (RowOffset(0, 2, len(head)), RowOffset(150_000, 150_002, byte)))
     ask = {"choice": RowSlice(150_005, 150_010), "known": known}
-    found = read_trajectory(path, JOINTS, ("q",), **ask)
-    assert found.q is not None
-    assert found.q[:, 0].tolist() == [150_005.5 + i for i in range(5)]
-    assert found.digest == "0" * 64
+    trajectory = read_trajectory(path, JOINTS, ("q",), **ask)
+    assert trajectory.q is not None
+    assert trajectory.q[:, 0].tolist() == [150_005.5 + i for i in range(5)]
+    assert trajectory.digest == "0" * 64
     ask["choice"] = RowSlice(150_005, 150_020)
     with pytest.raises(RobolinError, match=r"long\.csv:150012"):
         read_trajectory(path, JOINTS, ("q",), **ask)
@@ -113,9 +113,9 @@ def test_unselected_rows_are_not_checked(tmp_path: Path) -> None:
     """A row outside the selection may contain anything."""
     path = tmp_path / "odd.csv"
     path.write_text("shoulder/position,elbow/position\nx,1\n1,2\n3,4\n5,y\n")
-    found = read_trajectory(path, JOINTS, ("q",), choice=RowSlice(1, 3))
-    assert found.q is not None
-    assert found.q.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    trajectory = read_trajectory(path, JOINTS, ("q",), choice=RowSlice(1, 3))
+    assert trajectory.q is not None
+    assert trajectory.q.tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
 def test_rows_that_are_not_there_are_refused(files: Path) -> None:
