@@ -236,7 +236,7 @@ def test_arms_and_settings_without_a_function() -> None:
 def test_traced_arrays_get_a_hint() -> None:
     """A NumPy function inside of jit names the JAX function."""
     arm = robolin.load("two-link")
-    with pytest.raises(UsageError, match="traced array of JAX") as error:
+    with pytest.raises(UsageError, match="traced JAX array") as error:
         jax.jit(lambda q: robolin.inverse(arm, q))(np.zeros(2))
     assert "robolin.jax.function" in str(error.value.hint)
 

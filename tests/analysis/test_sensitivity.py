@@ -342,7 +342,7 @@ BAD = [
     ({"parameters": {"lower/mas": 0.1}}, "did you mean 'lower/mass'"),
     (
         {"parameters": {"tip/mass": 0.1}},
-        "change link 'lower', which contains it, or add a point mass: --payload-change",
+        "use link 'lower', which contains it, or add a point mass: --payload-change",
     ),
     ({"parameters": {"elbow/friction": 0.1}}, "--friction-velocity"),
     ({"payload": [("tipp", 0.1, (0, 0, 0))]}, "did you mean 'tip'"),

@@ -281,7 +281,7 @@ WRONG = [
     ("--duration 1 --gain 2", "--gain: has no effect without --control rate or pose", "--kp"),
     ("--duration 1 --control pose", "--control pose: requires --target", "--target"),
     ("--duration 1 --control pose --target tip=0,0,0", "the form FRAME=X,Y,Z,ROLL,PITCH,YAW", ""),
-    ("--duration 1 --control pose --target tip=1deg,0,0,0,0,0", "X,Y,Z are in m", ""),
+    ("--duration 1 --control pose --target tip=1deg,0,0,0,0,0", "X, Y and Z are in m", ""),
     ("--duration 1 --control rate --gain x", "--gain=x: 'x' is not a number", ""),
     ("--duration 1 --initial s.csv --q 0,0", "cannot be used with --q", "with a file"),
     ("--duration 1 --state qd", "'qd' is not one of", ""),

@@ -272,7 +272,7 @@ def test_a_row_without_inertia_is_an_error_that_names_it(verb: str, engine: Any)
     ) as caught:
         evaluate(swinging_mass(), verb, values, engine=engine)
     assert (
-        "and inertia, or add --armature shoulder=VALUE, or lock the joint (--lock shoulder=0)"
+        "links, or add --armature shoulder=VALUE, or lock the joint (--lock shoulder=0)"
         in caught.value.hint
     )
 

@@ -144,7 +144,7 @@ def command(**values: Any) -> None:
     \b
     Fits friction, then a payload, then all links. Tests each stage on held-out
     rows. Every body is physically possible. Parameters that the recordings do not
-    determine keep their values. If the error does not fall, no file is written.
+    determine keep their values. If the error does not decrease, no file is written.
 
     \b
     Examples:
