@@ -8,10 +8,20 @@ half           18 numbers   a 6x3 matrix, the left half of a 6x6 one whose right
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import itemgetter
 
 from robolin.dynamics.algebra.scalar import Scalar, Vector
-from robolin.dynamics.algebra.vectors import add, cross, dot, rotate, rotate_back, scale, sub
+from robolin.dynamics.algebra.vectors import (
+    add,
+    cross,
+    dot,
+    force_cross,
+    rotate,
+    rotate_back,
+    scale,
+    sub,
+)
 
 ZERO_ARTICULATED: Vector = (0.0,) * 21
 
@@ -153,3 +163,44 @@ def articulated_times(P: Vector, X: Vector) -> Vector:
 def rank_one(X: Vector, Y: Vector) -> Vector:
     """The upper triangle of X Y*, for a product that is known to be symmetric."""
     return tuple([X[i] * Y[j] for i in range(6) for j in range(i, 6)])
+
+
+def articulated_turned(twist: Vector, P: Vector) -> Vector:
+    """The upper triangle of S[twist] P + (S[twist] P)*."""
+    columns = [force_cross(twist, tuple(P[entry] for entry in row)) for row in ENTRY_INDEX]
+    return tuple(columns[j][i] + columns[i][j] for i in range(6) for j in range(i, 6))
+
+
+def articulated_through_hinge(rate: Vector, H: Vector, G: Vector) -> Vector:
+    """τ̄ λ̇ τ̄* with τ̄ = I - G H: written as λ̇ - G y* - y G*, y = λ̇ H* - ½ (H λ̇ H*) G."""
+    along = articulated_times(rate, H)
+    y = sub(along, scale(G, dot(H, along) * 0.5))
+    return tuple(
+        rate[ENTRY_INDEX[i][j]] - (G[i] * y[j] + y[i] * G[j]) for i in range(6) for j in range(i, 6)
+    )
+
+
+def symmetric_inverse(A: Vector, checked: Callable[[Scalar, Scalar], Scalar]) -> Vector:
+    """The inverse of a positive definite symmetric 6x6 matrix (21) by the sweep operator.
+
+    a(i,j) = a(i,j) - a(i,k) a(k,j) / a(k,k)     a(i,k) = a(i,k) / a(k,k)     a(k,k) = -1 / a(k,k)
+
+    checked: returns a pivot, given with its value before elimination, or reports it
+    """
+    a = list(A)
+    for k in range(6):
+        own = ENTRY_INDEX[k][k]
+
+        pivot = 1.0 / checked(a[own], A[own])
+        column = [a[ENTRY_INDEX[i][k]] for i in range(6)]
+        others = [i for i in range(6) if i != k]
+
+        # update every other row and column
+        for i in others:
+            factor = column[i] * pivot
+            for j in others:
+                if j >= i:
+                    a[ENTRY_INDEX[i][j]] = a[ENTRY_INDEX[i][j]] - factor * column[j]
+            a[ENTRY_INDEX[i][k]] = factor
+        a[own] = -pivot
+    return tuple(-x for x in a)

@@ -50,6 +50,14 @@ def dot(a: Vector, b: Vector) -> Scalar:
     return total
 
 
+def added_up(values: Vector) -> Scalar:
+    """The sum from left to right; 0 without values."""
+    so_far: Scalar = 0.0
+    for value in values:
+        so_far = so_far + value
+    return so_far
+
+
 def cross(a: Vector, b: Vector) -> Vector:
     """a x b, for three-vectors."""
     (a0, a1, a2), (b0, b1, b2) = a, b

@@ -3,22 +3,25 @@
 normalized      ν = D^½ ξ        ε = D^-½ κ        `root` holds D^½
 un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
 
-Algorithm 6.1: rates of articulated inertias due to the motion outboard of them.
-
-With multi-DoF joints, the Coriolis forces follow from these rates.
+Algorithm 6.1: rates of articulated inertias due to the motion outboard of them, which with
+multi-DoF joints give the Coriolis forces.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.dynamics.algebra.chain import Chain, Column, LinkNumber, Scalars, Slots
-from robolin.dynamics.algebra.inertias import ENTRY_INDEX, articulated_times, rigid_times
-from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
+from robolin.dynamics.algebra.inertias import (
+    ENTRY_INDEX,
+    articulated_through_hinge,
+    articulated_times,
+    articulated_turned,
+    rigid_times,
+)
+from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale, sub
-from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.group_rotors import carried_rotors, gyroscopic_torque
-from robolin.dynamics.links.joint_torques import friction_loss
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
@@ -80,22 +83,6 @@ def epsilon_to_effort(
     return effort
 
 
-def net_effort(chain: Chain, links: Links) -> Scalars:
-    """Net torque that accelerates the arm: τ minus gravity, loads and friction."""
-    qd, tau, standing = chain.input("qd"), chain.input("tau"), gravity_effort(chain, links)
-    effort = chain.scalars()
-    for k in chain.tip_to_base():
-        effort[k] = tau[k] - standing[k] - friction_loss(chain, k, qd[k])
-    return effort
-
-
-def gravity_effort(chain: Chain, links: Links) -> Column:
-    """Static torque that balances gravity and loads."""
-    tau, still = chain.column(), chain.zeros()
-    torques(chain, links, still, still, tau)
-    return tau
-
-
 def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars) -> Slots:
     """λ̇ (21): the rate of P(k) due to the hinges outboard of k and k itself.
 
@@ -105,8 +92,8 @@ def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars)
     for k in chain.tip_to_base():
         # hinge k moves its own body and, through free hinges, all bodies outboard of it
         turn = scale(links.H[k], qd[k])
-        rate[k] = add(handed[k], _turned(turn, art.P[k]))
-        handed.add_to_parent(k, _through_hinge(rate[k], links.H[k], art.G[k]))
+        rate[k] = add(handed[k], articulated_turned(turn, art.P[k]))
+        handed.add_to_parent(k, articulated_through_hinge(rate[k], links.H[k], art.G[k]))
     return rate
 
 
@@ -128,7 +115,10 @@ def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> S
             P[ENTRY_INDEX[i][j]] - G[i] * art.D[k] * G[j] for i in range(6) for j in range(i, 6)
         )
         turn = sub(W[k], W[chain.inboard(k)])
-        handed.add_to_parent(k, add(_through_hinge(rate[k], links.H[k], G), _turned(turn, freed)))
+        handed.add_to_parent(
+            k,
+            add(articulated_through_hinge(rate[k], links.H[k], G), articulated_turned(turn, freed)),
+        )
     return rate
 
 
@@ -136,21 +126,6 @@ def own_rate(chain: Chain, art: Articulated, V: Slots, k: LinkNumber) -> Scalar:
     """D G* (W x V(k+1)): rate term of hinge k's gain from its body's motion relative to k+1."""
     body = V[chain.groups.joint_body(k)]
     return art.D[k] * dot(art.G[k], motion_cross(body, V[chain.inboard(k)]))
-
-
-def _turned(twist: Vector, P: Vector) -> Vector:
-    """The upper triangle of S[twist] P + (S[twist] P)*."""
-    columns = [force_cross(twist, tuple(P[entry] for entry in row)) for row in ENTRY_INDEX]
-    return tuple(columns[j][i] + columns[i][j] for i in range(6) for j in range(i, 6))
-
-
-def _through_hinge(rate: Vector, H: Vector, G: Vector) -> Vector:
-    """τ̄ λ̇ τ̄* with τ̄ = I - G H: written as λ̇ - G y* - y G*, y = λ̇ H* - ½ (H λ̇ H*) G."""
-    along = articulated_times(rate, H)
-    y = sub(along, scale(G, dot(H, along) * 0.5))
-    return tuple(
-        rate[ENTRY_INDEX[i][j]] - (G[i] * y[j] + y[i] * G[j]) for i in range(6) for j in range(i, 6)
-    )
 
 
 class CoriolisOfGroups(NamedTuple):

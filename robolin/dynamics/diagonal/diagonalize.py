@@ -17,11 +17,10 @@ from robolin.dynamics.diagonal.diagonal_tables import (
     coriolis_of_groups,
     effort_to_epsilon,
     epsilon_to_effort,
-    gravity_effort,
-    net_effort,
     nu_to_velocity,
     velocity_to_nu,
 )
+from robolin.dynamics.inverse.inverse_dynamics import gravity_effort, net_effort
 from robolin.dynamics.links.joint_torques import friction_loss
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import Links, forward_kinematics

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain, Column, Scalars, Table
 from robolin.dynamics.algebra.scalar import sqrt
-from robolin.dynamics.diagonal.diagonal_tables import gravity_effort
 from robolin.dynamics.forward.conventional import factored_mass_matrix
+from robolin.dynamics.inverse.inverse_dynamics import gravity_effort
 from robolin.dynamics.links.joint_torques import friction_loss
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.mass_matrix.elimination import to_coordinates

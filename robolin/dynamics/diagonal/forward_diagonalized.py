@@ -11,14 +11,13 @@ from robolin.dynamics.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.diagonal.diagonal_tables import (
     articulated_rates,
     epsilon_to_effort,
-    gravity_effort,
     nu_to_velocity,
     own_rate,
     rates_in_bodies,
     velocity_to_nu,
 )
 from robolin.dynamics.diagonal.diagonalize import root_of_D
-from robolin.dynamics.inverse.inverse_dynamics import torques
+from robolin.dynamics.inverse.inverse_dynamics import gravity_effort, torques
 from robolin.dynamics.links.joint_torques import conserving_torques, friction_loss, resisting_torque
 from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, forward_kinematics

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain
-from robolin.dynamics.diagonal.diagonal_tables import gravity_effort
 from robolin.dynamics.diagonal.diagonalize_conventional import (
     coriolis_forces,
     free_torque,
@@ -14,6 +13,7 @@ from robolin.dynamics.diagonal.diagonalize_conventional import (
     roots,
 )
 from robolin.dynamics.forward.conventional import factored_mass_matrix
+from robolin.dynamics.inverse.inverse_dynamics import gravity_effort
 from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.mass_matrix.triangular import (
     of_leaders,

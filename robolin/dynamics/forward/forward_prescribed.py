@@ -5,13 +5,10 @@ floating base this is Newton–Euler from a nonzero velocity and acceleration of
 articulated bodies that end at the base.
 
 The conventional variant removes the rows and columns of driven joints from 𝓜, which leaves the
-equations of the free ones.  Its loops run over independent coordinates, so mimic joints are
-supported.
+equations of the free ones.  Loops over independent coordinates support mimic joints.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, Column, LinkNumber, Scalars, Table
 from robolin.dynamics.inverse.inverse_dynamics import torques
@@ -29,7 +26,7 @@ from robolin.dynamics.mass_matrix.elimination import (
     solve,
     to_coordinates,
 )
-from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
+from robolin.dynamics.mass_matrix.mass_matrix import mass_of_free
 from robolin.dynamics.mass_matrix.triangular import of_leaders
 
 
@@ -42,15 +39,8 @@ def forward_prescribed(chain: Chain) -> None:
     _nominal(chain)
 
 
-class DrivenMotion(NamedTuple):
+def _nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
     """The links, their articulated bodies with driven hinges rigid, and all accelerations."""
-
-    links: Links
-    art: Articulated
-    qdd: Scalars
-
-
-def _nominal(chain: Chain) -> DrivenMotion:
     links, driven = forward_kinematics(chain), chain.input("prescribed")
     qd, tau, set_qdd = (chain.input(name) for name in ("qd", "tau", "qdd"))
 
@@ -74,7 +64,7 @@ def _nominal(chain: Chain) -> DrivenMotion:
     torques(chain, links, qd, qdd, needed)
     for k in chain.tip_to_base():
         chain.out("tau", (k,), driven[k] * needed[k] + (1.0 - driven[k]) * tau[k])
-    return DrivenMotion(links, art, qdd)
+    return links, art, qdd
 
 
 def linearize_forward_prescribed(chain: Chain) -> None:
@@ -123,17 +113,10 @@ def forward_prescribed_conventional(chain: Chain) -> None:
     _nominal_by_elimination(chain)
 
 
-class DrivenElimination(NamedTuple):
+def _nominal_by_elimination(
+    chain: Chain,
+) -> tuple[Links, EliminationFactors, Column, Column, Scalars]:
     """The links, the factors of 𝓜 with driven rows and columns removed, s, 1 - s and q̈."""
-
-    links: Links
-    factors: EliminationFactors
-    driven: Column
-    free: Column
-    qdd: Scalars
-
-
-def _nominal_by_elimination(chain: Chain) -> DrivenElimination:
     links, qd = forward_kinematics(chain), chain.input("qd")
     driven, set_qdd = (of_leaders(chain, chain.input(name)) for name in ("prescribed", "qdd"))
     tau, bias = to_coordinates(chain, chain.input("tau")), chain.column()
@@ -145,7 +128,7 @@ def _nominal_by_elimination(chain: Chain) -> DrivenElimination:
     torques(chain, links, qd, rigid.on_links(), bias)
 
     # the remaining torques accelerate the free joints
-    factors, x = _factored(chain, links, free), chain.slots(1)
+    factors, x = eliminate(chain, links, mass_of_free(chain, links, free)), chain.slots(1)
     for j in chain.coordinates():
         x[j] = (free[j] * (tau[j] - bias[j]),)
     solve(chain, factors, x)
@@ -158,21 +141,7 @@ def _nominal_by_elimination(chain: Chain) -> DrivenElimination:
     torques(chain, links, qd, qdd.on_links(), needed)
     for j in chain.coordinates():
         own[j] = driven[j] * needed[j] + free[j] * tau[j]
-    return DrivenElimination(links, factors, driven, free, qdd.on_links())
-
-
-def _factored(chain: Chain, links: Links, free: Column) -> EliminationFactors:
-    """Factor 𝓜 without the rows and columns of driven joints.
-
-    Their diagonal entries are arbitrary: 1 is added, since prescribed motion needs no inertia.
-    """
-    mass = chain.table()
-    composite_bodies(chain, links, mass)
-    for r in chain.coordinates():
-        mass[r, r] = mass[r, r] + (1.0 - free[r])
-        for c in chain.coordinates(before=r):
-            mass[r, c] = free[r] * free[c] * mass[r, c]
-    return eliminate(chain, links, mass)
+    return links, factors, driven, free, qdd.on_links()
 
 
 def linearize_forward_prescribed_conventional(chain: Chain) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.dynamics.algebra.chain import Chain, FramePlace, LinkNumber
+from robolin.dynamics.algebra.chain import Chain, FramePlace, LinkNumber, Slots
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import ZERO6, add, cross, rotate, rotate_rotation, scale
 from robolin.dynamics.links.link_motion import Motion, velocities
@@ -146,3 +146,19 @@ def jacobian(chain: Chain) -> None:
     out_spatial(chain, "jacobian_rate_qd", classical(V, at_point(bias.value, tip.r)))
     out_spatial(chain, "twist", V)
     out_pose(chain, links, tip)
+
+
+def transposed_jacobian(chain: Chain, links: Links, tip: TipFrame) -> Slots:
+    """J*: the columns of each coordinate's own hinge and of its mimic joints, summed."""
+    rows = [chain.column() for _ in range(6)]
+    for j in chain.coordinates():
+        for row in rows:
+            row[j] = 0.0
+    for k in chain.path_of(tip.link):
+        column = at_point(links.H[k], tip.r)
+        for row, entry in zip(rows, column, strict=True):
+            row.add((k,), entry)
+    J = chain.slots(6)
+    for j in chain.coordinates():
+        J[j] = tuple(row[j] for row in rows)
+    return J

@@ -15,6 +15,7 @@ from robolin.dynamics.algebra.inertias import (
     ZERO_ARTICULATED,
     articulated_times,
     rank_one,
+    symmetric_inverse,
 )
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale, sub
@@ -27,6 +28,7 @@ from robolin.dynamics.frames.frame_motion import (
     out_rotation,
     out_spatial,
     tip_frame,
+    transposed_jacobian,
 )
 from robolin.dynamics.links.link_motion import velocities
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
@@ -35,8 +37,6 @@ from robolin.dynamics.mass_matrix.elimination import EliminationFactors
 
 # a pivot below this fraction of its value before elimination is a singular direction
 LOST_RANK = 1e-10
-# pivots never grow during elimination, so a required ratio of 2 always fails
-MORE_THAN_ALL = 2.0
 
 INVERSE, INERTIA = "operational_inertia_inverse", "operational_inertia"
 
@@ -53,7 +53,11 @@ def operational_space(chain: Chain) -> None:
 
 def out_inertia(chain: Chain, inverse: Vector, free: Vector) -> None:
     """Write Λ and μ; flag a singular pose, where Λ does not exist."""
-    inertia = symmetric_inverse(chain, INERTIA, inverse, _least_share(chain))
+    # a pivot that has lost nearly all of its size is a singular direction
+    least = _least_share(chain)
+    inertia = symmetric_inverse(
+        inverse, lambda pivot, size: chain.guard_rank(INERTIA, pivot, size * least)
+    )
     _out_symmetric(chain, INERTIA, inertia)
     out_spatial(chain, "bias_wrench", tuple(-x for x in articulated_times(inertia, free)))
 
@@ -63,7 +67,8 @@ def _least_share(chain: Chain) -> Scalar:
     joints = chain.accumulator((0.0,))
     for _ in chain.path_of(chain.tip.link):
         joints.value = (joints.value[0] + 1.0,)
-    return if_less(joints.value[0], 6.0, MORE_THAN_ALL, LOST_RANK)
+    # pivots never grow during elimination, so a required ratio of 2 always fails
+    return if_less(joints.value[0], 6.0, 2.0, LOST_RANK)
 
 
 def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
@@ -121,31 +126,6 @@ def free_acceleration(chain: Chain, links: Links, qdd: Scalars, tip: TipFrame) -
     return classical(at_point(moving.V[tip.link], tip.r), at_point(a.value, tip.r))
 
 
-def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vector:
-    """The inverse of a positive definite symmetric 6x6 matrix (21) by the sweep operator.
-
-    a(i,j) = a(i,j) - a(i,k) a(k,j) / a(k,k)     a(i,k) = a(i,k) / a(k,k)     a(k,k) = -1 / a(k,k)
-    """
-    a = list(A)
-    for k in range(6):
-        own = ENTRY_INDEX[k][k]
-
-        # a pivot that has lost nearly all of its size is a singular direction
-        pivot = 1.0 / chain.guard_rank(name, a[own], A[own] * least)
-        column = [a[ENTRY_INDEX[i][k]] for i in range(6)]
-        others = [i for i in range(6) if i != k]
-
-        # update every other row and column
-        for i in others:
-            factor = column[i] * pivot
-            for j in others:
-                if j >= i:
-                    a[ENTRY_INDEX[i][j]] = a[ENTRY_INDEX[i][j]] - factor * column[j]
-            a[ENTRY_INDEX[i][k]] = factor
-        a[own] = -pivot
-    return tuple(-x for x in a)
-
-
 def _out_symmetric(chain: Chain, name: str, A: Vector) -> None:
     for i in range(6):
         for j in range(6):
@@ -167,7 +147,7 @@ def _inverse_by_elimination(chain: Chain) -> tuple[Vector, Vector]:
     links = forward_kinematics(chain)
     tip = tip_frame(chain, links)
     qdd, factors = accelerations_conventional(chain, links)
-    Y = _transposed_jacobian(chain, links, tip)
+    Y = transposed_jacobian(chain, links, tip)
     _solve(chain, factors, Y)
 
     # Y* D⁻¹ Y, coordinate by coordinate
@@ -176,26 +156,9 @@ def _inverse_by_elimination(chain: Chain) -> tuple[Vector, Vector]:
         y, weighed = Y[j], scale(Y[j], factors.Dinv[j])
         share = tuple(y[a] * weighed[b] for a in range(6) for b in range(a, 6))
         total.value = add(total.value, share)
-    inverse = total.value
-    free = free_acceleration(chain, links, qdd.on_links(), tip)
+    inverse, free = total.value, free_acceleration(chain, links, qdd.on_links(), tip)
     out_inverse(chain, tip, inverse, free)
     return inverse, free
-
-
-def _transposed_jacobian(chain: Chain, links: Links, tip: TipFrame) -> Slots:
-    """J*: the columns of each coordinate's own hinge and of its mimic joints, summed."""
-    rows = [chain.column() for _ in range(6)]
-    for j in chain.coordinates():
-        for row in rows:
-            row[j] = 0.0
-    for k in chain.path_of(tip.link):
-        column = at_point(links.H[k], tip.r)
-        for row, entry in zip(rows, column, strict=True):
-            row.add((k,), entry)
-    J = chain.slots(6)
-    for j in chain.coordinates():
-        J[j] = tuple(row[j] for row in rows)
-    return J
 
 
 def _solve(chain: Chain, factors: EliminationFactors, Y: Slots) -> None:

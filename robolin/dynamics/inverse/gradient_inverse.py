@@ -11,11 +11,9 @@ from typing import NamedTuple
 from robolin.dynamics.algebra.chain import Chain, Scalars, Sink, Slots
 from robolin.dynamics.algebra.inertias import (
     gyroscopic,
-    gyroscopic_times,
     gyroscopic_transpose_times,
     rigid_times,
 )
-from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.vectors import (
     ZERO6,
     add,
@@ -23,24 +21,21 @@ from robolin.dynamics.algebra.vectors import (
     cross,
     dot,
     force_cross,
-    motion_cross,
     scale,
     twice,
 )
 from robolin.dynamics.links.group_rotors import add_weighted_rotor_slopes
 from robolin.dynamics.links.joint_torques import friction_curvature, friction_slope, with_stiffness
-from robolin.dynamics.links.link_motion import Motion, NominalTerms, motion, nominal_terms
+from robolin.dynamics.links.link_motion import NominalTerms, motion, nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import (
-    apply_nonfollower_correction,
-    excess_turns,
-    nonfollower_correction,
-    nonfollower_curvature,
+    subtract_corrections_changed,
+    subtract_weighted_corrections,
 )
 from robolin.dynamics.links.motion_changes import (
-    Changes,
     Direction,
     HingeChanges,
+    perturbed_forces,
     perturbed_motion,
 )
 
@@ -110,18 +105,9 @@ def torque_gradient(
         moved = dot(one.Hdd[k], y[k]) + dot(angular(one.Pd[k]), u[k])
         into.q.put((k,), with_stiffness(chain, k, moved + turned, weight))
 
-    _subtract_loads_that_do_not_turn(chain, links, W, into.q)
+    subtract_weighted_corrections(chain, links, W, into.q)
     add_weighted_rotor_slopes(chain, links, weights, qd, into.qd)
     return adjoint
-
-
-def _subtract_loads_that_do_not_turn(chain: Chain, links: Links, W: Slots, into: Sink) -> None:
-    """Loads fixed in the world do not rotate with the hinges inboard of them."""
-    for load in chain.loads:
-        if load.model != "follower":
-            for c in chain.path_of(load.link):
-                excess: Scalar = dot(W[load.link], nonfollower_correction(load, links, links.H[c]))
-                into.add((c,), -excess)
 
 
 def hessian_inverse(chain: Chain) -> None:
@@ -143,7 +129,7 @@ def gradient_change(
     one, moving = nominal_terms(chain, links, qdd), motion(chain, links, qd, qdd)
     adjoint = adjoint_sweeps(chain, links, one, weights)
     delta = perturbed_motion(chain, links, one, moving, adjoint.W, along)
-    df = _perturbed_forces(chain, links, one, moving, delta, along.dq)
+    df = perturbed_forces(chain, links, one, moving, delta, along.dq)
 
     changes = HingeChanges(chain, links, one, moving, delta)
     sums_y, sums_u = chain.child_sums(6), chain.child_sums(3)
@@ -174,36 +160,5 @@ def gradient_change(
         turning = dot(dW_parent, force_cross(H, one.f[k])) + dot(W_parent, force_cross(H, df[k]))
         into.q.put((k,), by_q + turning)
 
-    _subtract_changes_of_loads(chain, links, adjoint, delta, into)
+    subtract_corrections_changed(chain, links, adjoint.W, delta.W, delta.s, into.q)
     add_weighted_rotor_slopes(chain, links, weights, along.dqd, into.qd)
-
-
-def _perturbed_forces(
-    chain: Chain, links: Links, one: NominalTerms, moving: Motion, delta: Changes, dq: Scalars
-) -> Slots:
-    """Δf(k) = M z + 2 M̂ ΔV + Σ [Δf + S[T] f](k-1), with M z = M (Δa + V x ΔV)."""
-    df, sums, excess = chain.slots(6), chain.child_sums(6), excess_turns(chain, links, dq)
-    for k in chain.tip_to_base():
-        z = add(delta.alpha[k], motion_cross(moving.V[k], delta.V[k]))
-        gyro = gyroscopic_times(one.Mhat[k], twice(angular(delta.V[k])))
-        own = add(rigid_times(links.M[k], z), gyro)
-        df[k] = apply_nonfollower_correction(excess, k, add(sums[k], own))
-        sums.add_to_parent(k, add(df[k], force_cross(delta.T[k], one.f[k])))
-    return df
-
-
-def _subtract_changes_of_loads(
-    chain: Chain, links: Links, adjoint: Adjoint, delta: Changes, into: MotionGradient
-) -> None:
-    """Change of W(link)* nonfollower_correction(H*(c)), seen from the world."""
-    for load in chain.loads:
-        if load.model == "follower":
-            continue
-        W, s = adjoint.W[load.link], delta.s[load.link]
-        dW = add(delta.W[load.link], motion_cross(s, W))
-        for c in chain.path_of(load.link):
-            H = links.H[c]
-            body = chain.groups.joint_body(c) if chain.groups else c
-            dH = motion_cross(delta.s[body], H)
-            excess, change = nonfollower_curvature(load, links, s, H, dH)
-            into.q.add((c,), -(dot(dW, excess) + dot(W, change)))

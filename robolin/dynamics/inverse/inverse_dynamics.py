@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Sink
+from robolin.dynamics.algebra.chain import Chain, Column, LinkNumber, Scalars, Sink
 from robolin.dynamics.algebra.inertias import newton_euler, rigid_times
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.vectors import add, dot, force_cross
-from robolin.dynamics.links.joint_torques import conserving_torques, resisting_torque
+from robolin.dynamics.links.joint_torques import conserving_torques, friction_loss, resisting_torque
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import external_forces, plus_external
@@ -34,6 +34,22 @@ def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, tau: Sink) ->
         return add(rigid_times(M, moving.alpha[k]), force_cross(V, rigid_times(M, V)))
 
     _sum_up(chain, links, inertial, qd, qdd, tau)
+
+
+def gravity_effort(chain: Chain, links: Links) -> Column:
+    """Static torque that balances gravity and loads."""
+    tau, still = chain.column(), chain.zeros()
+    torques(chain, links, still, still, tau)
+    return tau
+
+
+def net_effort(chain: Chain, links: Links) -> Scalars:
+    """Net torque that accelerates the arm: τ minus gravity, loads and friction."""
+    qd, tau, standing = chain.input("qd"), chain.input("tau"), gravity_effort(chain, links)
+    effort = chain.scalars()
+    for k in chain.tip_to_base():
+        effort[k] = tau[k] - standing[k] - friction_loss(chain, k, qd[k])
+    return effort
 
 
 def _sum_up(

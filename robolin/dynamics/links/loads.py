@@ -15,9 +15,19 @@ The recursions rotate every force of a link with it.  Dead and world loads do no
 
 from __future__ import annotations
 
-from robolin.dynamics.algebra.chain import Chain, LinkNumber, Load, Scalars, Slots
-from robolin.dynamics.algebra.scalar import Vector
-from robolin.dynamics.algebra.vectors import ZERO6, add, cross, force_cross, rotate, scale, sub
+from robolin.dynamics.algebra.chain import Chain, LinkNumber, Load, Scalars, Sink, Slots
+from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.vectors import (
+    ZERO6,
+    add,
+    cross,
+    dot,
+    force_cross,
+    motion_cross,
+    rotate,
+    scale,
+    sub,
+)
 from robolin.dynamics.links.link_poses import Links
 
 
@@ -89,6 +99,36 @@ def nonfollower_curvature(
     _, F, r = _at_point(load, links)
     dr = add(s[3:], cross(s[:3], r))
     return excess, add(change[:3], cross(dr, cross(X[:3], F))) + change[3:]
+
+
+def subtract_weighted_corrections(chain: Chain, links: Links, W: Slots, into: Sink) -> None:
+    """Loads fixed in the world do not rotate with the hinges inboard of them."""
+    for load in chain.loads:
+        if load.model != "follower":
+            for c in chain.path_of(load.link):
+                excess: Scalar = dot(W[load.link], nonfollower_correction(load, links, links.H[c]))
+                into.add((c,), -excess)
+
+
+def subtract_corrections_changed(
+    chain: Chain, links: Links, W: Slots, dW: Slots, s: Slots, into: Sink
+) -> None:
+    """Change of W(link)* nonfollower_correction(H*(c)), seen from the world.
+
+    dW: change of W seen from the link
+    s:  motion of the link
+    """
+    for load in chain.loads:
+        if load.model == "follower":
+            continue
+        own, moved = W[load.link], s[load.link]
+        change_of_own = add(dW[load.link], motion_cross(moved, own))
+        for c in chain.path_of(load.link):
+            H = links.H[c]
+            body = chain.groups.joint_body(c) if chain.groups else c
+            dH = motion_cross(s[body], H)
+            excess, change = nonfollower_curvature(load, links, moved, H, dH)
+            into.add((c,), -(dot(change_of_own, excess) + dot(own, change)))
 
 
 def _wrench(load: Load, links: Links) -> Vector:

@@ -11,10 +11,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots
+from robolin.dynamics.algebra.inertias import gyroscopic_times, rigid_times
 from robolin.dynamics.algebra.scalar import Vector
-from robolin.dynamics.algebra.vectors import ZERO6, add, motion_cross, scale, sub
+from robolin.dynamics.algebra.vectors import (
+    ZERO6,
+    add,
+    angular,
+    force_cross,
+    motion_cross,
+    scale,
+    sub,
+    twice,
+)
 from robolin.dynamics.links.link_motion import Motion, NominalTerms
 from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.links.loads import apply_nonfollower_correction, excess_turns
 
 
 class Direction(NamedTuple):
@@ -75,6 +86,20 @@ def _joint_motions(chain: Chain, s: Slots, T: Slots) -> None:
     for k in chain.base_to_tip():
         of_body[k] = s[chain.groups.joint_body(k)]
         T[k] = sub(of_body[k], of_body[chain.inboard(k)])
+
+
+def perturbed_forces(
+    chain: Chain, links: Links, one: NominalTerms, moving: Motion, delta: Changes, dq: Scalars
+) -> Slots:
+    """Δf(k) = M z + 2 M̂ ΔV + Σ [Δf + S[T] f](k-1), with M z = M (Δa + V x ΔV)."""
+    df, sums, excess = chain.slots(6), chain.child_sums(6), excess_turns(chain, links, dq)
+    for k in chain.tip_to_base():
+        z = add(delta.alpha[k], motion_cross(moving.V[k], delta.V[k]))
+        gyro = gyroscopic_times(one.Mhat[k], twice(angular(delta.V[k])))
+        own = add(rigid_times(links.M[k], z), gyro)
+        df[k] = apply_nonfollower_correction(excess, k, add(sums[k], own))
+        sums.add_to_parent(k, add(df[k], force_cross(delta.T[k], one.f[k])))
+    return df
 
 
 class HingeChanges:

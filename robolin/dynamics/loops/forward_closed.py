@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
 from robolin.dynamics.algebra.scalar import Scalar, Vector
-from robolin.dynamics.algebra.vectors import dot, scale, sub
+from robolin.dynamics.algebra.vectors import added_up, dot, scale, sub
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.link_motion import bias_motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
@@ -28,7 +28,6 @@ from robolin.dynamics.loops.closures import (
 )
 from robolin.dynamics.loops.independent_rows import (
     Basis,
-    added_up,
     forces,
     independent_rows,
     least_solution,

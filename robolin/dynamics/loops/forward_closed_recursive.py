@@ -11,7 +11,7 @@ from __future__ import annotations
 from robolin.dynamics.algebra.chain import Chain, Scalars
 from robolin.dynamics.algebra.scalar import Vector
 from robolin.dynamics.algebra.small_matrices import factored, solved_symmetric
-from robolin.dynamics.algebra.vectors import dot, scale
+from robolin.dynamics.algebra.vectors import added_up, dot, scale
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
 from robolin.dynamics.links.link_motion import bias_motion
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
@@ -25,7 +25,6 @@ from robolin.dynamics.loops.closures import (
 from robolin.dynamics.loops.forward_closed import check_consistency
 from robolin.dynamics.loops.independent_rows import (
     Basis,
-    added_up,
     forces,
     independent_rows,
     least_solution,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
 from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
-from robolin.dynamics.algebra.vectors import add, dot, scale, sub
+from robolin.dynamics.algebra.vectors import add, added_up, dot, scale, sub
 from robolin.dynamics.links.link_motion import bias_motion
 from robolin.dynamics.links.link_poses import forward_kinematics
 from robolin.dynamics.loops.closures import (
@@ -27,10 +27,8 @@ from robolin.dynamics.loops.closures import (
     row_count,
 )
 
-# a row is dependent if its remainder, relative to the largest row, is below this
+# remainders relative to the largest row: dependent below this, ambiguous between these
 DEPENDENT_WITHIN = 1e-9
-
-# remainders between these, relative to the largest row, are ambiguous
 DOUBTFUL = (1e-13, 1e-6)
 
 
@@ -63,12 +61,16 @@ def independent_rows(chain: Chain, L: Slots, count: int) -> Basis:
     for j in chain.coordinates():
         rest[j], Q[j] = L[j], (0.0,) * count
     basis = Basis(Q, [], [])
-    sizes = summed(chain, count, lambda j: _squares(rest[j]))
+
+    def squares(j: LinkNumber) -> Vector:
+        return tuple(x * x for x in rest[j])
+
+    sizes = summed(chain, count, squares)
     largest = _longest(sizes)[1]
     for s in range(count):
         pick = _picked(chain, sizes, basis, largest)
         _take(chain, L, rest, basis, pick)
-        sizes = summed(chain, count, lambda j: _squares(rest[j])) if s < count - 1 else ()
+        sizes = summed(chain, count, squares) if s < count - 1 else ()
     return basis
 
 
@@ -146,17 +148,6 @@ def summed(chain: Chain, size: int, term: Callable[[LinkNumber], Vector]) -> Vec
     for j in chain.coordinates():
         so_far.value = add(so_far.value, term(j))
     return so_far.value
-
-
-def added_up(values: Vector) -> Scalar:
-    so_far: Scalar = 0.0
-    for value in values:
-        so_far = so_far + value
-    return so_far
-
-
-def _squares(values: Vector) -> Vector:
-    return tuple(x * x for x in values)
 
 
 def closing_step(chain: Chain) -> None:

@@ -11,7 +11,7 @@ the rate of the hinge maps in 𝓜.
 
 from __future__ import annotations
 
-from robolin.dynamics.algebra.chain import Chain, LinkNumber, Scalars, Sink
+from robolin.dynamics.algebra.chain import Chain, Column, LinkNumber, Scalars, Sink, Table
 from robolin.dynamics.algebra.inertias import (
     gyroscopic,
     gyroscopic_times,
@@ -132,3 +132,17 @@ def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
             back = dot(X, moving.Hd[j]) + dot(Xhat, angular(links.H[j]))
             C.put((k, j), back)
     add_rotor_coriolis(chain, links, qd, C)
+
+
+def mass_of_free(chain: Chain, links: Links, free: Column) -> Table:
+    """𝓜 without the rows and columns of driven joints; `free` is 1 for free joints, else 0.
+
+    Their diagonal entries are arbitrary: 1 is added, since prescribed motion needs no inertia.
+    """
+    mass = chain.table()
+    composite_bodies(chain, links, mass)
+    for r in chain.coordinates():
+        mass[r, r] = mass[r, r] + (1.0 - free[r])
+        for c in chain.coordinates(before=r):
+            mass[r, c] = free[r] * free[c] * mass[r, c]
+    return mass
