@@ -60,7 +60,7 @@ def inverse(
         >>> robolin.inverse(arm, poses, qdd=1.0).shape
         (500, 2)
     """
-    quick = fast_path(arm, "inverse", method, engine, jobs, dtype=dtype)
+    quick = fast_path(arm, "inverse", method, engine, jobs, None, dtype)
     tau: Floats | None = quick(q, qd, qdd)
     if tau is not None:
         return tau

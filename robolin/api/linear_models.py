@@ -143,7 +143,7 @@ def linearize_inverse(
         array([[-0.7731, -0.451 ],
                [-0.3221,  0.    ]])
     """
-    quick = fast_path(arm, "linearize-inverse", method, engine, jobs, dtype=dtype)
+    quick = fast_path(arm, "linearize-inverse", method, engine, jobs, None, dtype)
     fast = quick(q, qd, qdd)
     if fast is not None:
         # the fast path returns plain arrays of one state

@@ -70,7 +70,7 @@ def mass_matrix(
         array([[2.4315, 0.7158],
                [0.7158, 0.3333]])
     """
-    quick = fast_path(arm, "mass-matrix", method, engine, jobs, dtype=dtype)
+    quick = fast_path(arm, "mass-matrix", method, engine, jobs, None, dtype)
     M: Floats | None = quick(q)
     if M is not None:
         return M
