@@ -38,6 +38,7 @@ class Margin:
     margin: distance to the limit, in the unit; negative beyond the limit
     share:  margin / |limit|; for positions, and ranges that exclude 0, margin / range;
             None if that divides by 0
+    by_range: whether the range scales the share
     """
 
     joint: str
@@ -49,6 +50,18 @@ class Margin:
     margin: float
     share: float | None
     unit: str
+    by_range: bool = False
+
+    @property
+    def used(self) -> float | None:
+        """Used part of the limit, 1 at the limit: |value| / |limit|; None without a scale.
+
+        For positions, and ranges that exclude 0, the distance from the middle of the range divided
+        by half of the range.
+        """
+        if self.share is None:
+            return None
+        return 1.0 - (2.0 if self.by_range else 1.0) * self.share
 
     @property
     def exceeded(self) -> bool:
@@ -151,10 +164,15 @@ class _Bounds:
         Efforts and velocities are 0 at rest: each limit is compared with its distance from 0.
         Positions have no such zero: both margins are scaled by the range.
         """
-        by_range = self.quantity == "position" or not self.lower < 0.0 < self.upper
-        if by_range and np.isfinite(self.lower) and np.isfinite(self.upper):
+        if self.by_range:
             return self.upper - self.lower, self.upper - self.lower
         return abs(self.lower), abs(self.upper)
+
+    @property
+    def by_range(self) -> bool:
+        """True if the range scales the margins."""
+        no_zero = self.quantity == "position" or not self.lower < 0.0 < self.upper
+        return no_zero and bool(np.isfinite(self.lower) and np.isfinite(self.upper))
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -209,6 +227,7 @@ class ClosestApproach:
             margin,
             margin / scale if scale else None,
             bounds.unit,
+            bounds.by_range,
         )
 
     def result(self) -> JointLimits:

@@ -106,7 +106,7 @@ def _per_joint(
         margins = [margin_of.get((joint, quantity)) for quantity in LIMITED_QUANTITIES]
         cells = [_screen_cells(each, precision) if each else ("", "", "") for each in margins]
         rows.append((names.of(joint), *chain.from_iterable(cells)))
-    header = [(quantity, "limit", "left") for quantity in LIMITED_QUANTITIES]
+    header = [(quantity, "limit", "used") for quantity in LIMITED_QUANTITIES]
     columns = tuple(chain.from_iterable(header))
     return ReportTable(("joint", *columns), rows, frozenset(columns))
 
@@ -114,7 +114,7 @@ def _per_joint(
 def _per_limit(
     margins: Sequence[Margin], names: ShortNames, precision: int, everything: bool
 ) -> ReportTable:
-    header = ("joint", "quantity", "value", "limit", "left", "unit", *("row", "time") * everything)
+    header = ("joint", "quantity", "value", "limit", "used", "unit", *("row", "time") * everything)
     rows = []
     for each in margins:
         row = (names.of(each.joint), each.quantity, *_screen_cells(each, precision), each.unit)
@@ -124,14 +124,15 @@ def _per_limit(
 
 
 def _left(margin: Margin) -> float:
-    return margin.margin if margin.share is None else margin.share
+    return margin.margin if margin.used is None else 1.0 - margin.used
 
 
 def _screen_cells(margin: Margin, precision: int) -> tuple[str, str, str]:
     small = 0.0 < abs(margin.value) < _NEGLIGIBLE * abs(margin.limit)
     value = ROUNDED_ZERO if small else f"{margin.value:.{precision}g}"
-    left = "" if margin.share is None else f"{100.0 * margin.share:.1f}%".replace("100.0", "100")
-    return value, f"{margin.limit:.{precision}g}", _OVER if margin.exceeded else left
+    used = "" if margin.used is None else f"{abs(100.0 * margin.used):.1f}%"
+    used = used.replace("100.0", "100")
+    return value, f"{margin.limit:.{precision}g}", _OVER if margin.exceeded else used
 
 
 def _worst(limits: JointLimits) -> str:
@@ -162,7 +163,7 @@ def _units(limits: JointLimits) -> str:
         for name in LIMITED_QUANTITIES
     ]
     named = ", ".join(filter(None, units))
-    return f'Units: {named}. "left" is a fraction of the range (position) or of the limit'
+    return f"Units: {named}. Used: 100% is the limit; 0% is the middle of the range, or 0"
 
 
 def _hidden(limits: JointLimits, one_state: bool) -> set[str]:
@@ -206,13 +207,12 @@ def _verdict(limits: JointLimits) -> str:
         return "no joint has limits"
     over = limits.exceeded
     if not over:
-        shares = [margin for margin in limits.margins if margin.share is not None]
-        if not shares:
+        scaled = [margin for margin in limits.margins if margin.used is not None]
+        if not scaled:
             return "within all limits"
-        tightest = min(shares, key=lambda margin: margin.share or 0.0)
-        left = f"{100.0 * (tightest.share or 0.0):.1f} % left"
-        where = _where(tightest, limits)
-        return f"within all limits; tightest: {tightest.joint} {tightest.quantity}, {left}{where}"
+        tightest = max(scaled, key=lambda margin: margin.used or 0.0)
+        used = f"{100.0 * (tightest.used or 0.0):.1f} % used{_where(tightest, limits)}"
+        return f"within all limits; tightest: {tightest.joint} {tightest.quantity}, {used}"
     joints = len({margin.joint for margin in over})
     return f"EXCEEDED: {pluralize(len(over), 'limit')} of {pluralize(joints, 'joint')}"
 

@@ -10,13 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from robolin.analysis.excitation import Excitation, excite
+from robolin.analysis.excitation import excite
 from robolin.control.linear_model import state_space
 from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.joint_limits import scaled_ranges
-from robolin.control.optimization.optimal_motion import OptimalMotion
+from robolin.control.optimization.optimal_motion import REPLAY_STEPS, OptimalMotion
 from robolin.control.optimization.optimize import optimize
-from robolin.control.retiming import REVERSAL, PathStop, RetimedMotion, retime
+from robolin.control.retiming import REVERSAL, PathStop, retime
+from robolin.control.simulation.simulate import simulate
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.arrays import Floats
@@ -34,6 +35,7 @@ from robolin.core.text_parsing import (
     parse_seconds,
     split_name,
 )
+from robolin.errors import RobolinError
 from robolin.evaluation.frames import default_frame
 from robolin.queries.linear_model_answer import model_array
 from robolin.queries.lqr_answer import parse_efforts, state_weights
@@ -45,6 +47,8 @@ from robolin.queries.simulate_start import read_with_notes, require_increasing_t
 COST_BY_ITERATION = "cost by iteration"
 # errors of the simulated motion at its end that are worth a warning, in m and rad
 _LARGEST_REPLAY_ERROR = {"m": 0.005, "rad": 0.02}
+# used fraction of a limit in the simulated motion that is worth a warning
+_OVER = 1.001
 # stops of a retimed motion in a note
 _SHOWN_STOPS = 3
 
@@ -86,6 +90,11 @@ def answer_optimize(context: QueryContext) -> Result:
             f"(--dt {motion.dt / 4.0:.3g}) or a longer --duration"
         )
     lines = summary_lines(motion, ranges)
+    if over := _replay_over(motion, ranges):
+        lines["replay"] += f", {over} of the limit"
+        context.warn(
+            f"simulated with gains, the motion exceeds its limits: {over}; use --limit-scale 0.9"
+        )
     for name, text in lines.items():
         context.settings.notify("summary", f"{name}: {text}")
     # of the augmented cost, which rises when a penalty does
@@ -193,7 +202,7 @@ def answer_retime(context: QueryContext) -> Result:
         Array(name, getattr(motion, name), (arm.joint_names,), unit_of(name, kinds), word)
         for name, word in COLUMN_WORDS.items()
     )
-    used = _retimed_use(arm, motion)
+    used = _used_text(arm, dict(zip(_LIMITED[1:], motion.used, strict=True)))
     context.settings.notify("summary", f"duration {motion.duration:.6g} s; used limits: {used}")
     lines = {
         "path": f"cubic spline through {len(points)} points, from rest to rest",
@@ -206,9 +215,8 @@ def answer_retime(context: QueryContext) -> Result:
             "summary", f"stops at corners that no speed passes: {lines['stops']}"
         )
     if dt is not None and not isclose(step := float(motion.time[1]), dt, rel_tol=1e-9):
-        context.settings.notify(
-            "summary", f"rows are {step:.6g} s apart, so that the last row is at the end"
-        )
+        text = f"rows are {step:.6g} s apart, so that the last row is at the end"
+        context.note(f"--dt {dt:g}: {text}")
     return context.result(arrays, lines, files, motion.time)
 
 
@@ -224,13 +232,15 @@ def _stops_text(stops: Sequence[PathStop]) -> str:
     return ", ".join(texts) + more
 
 
-def _retimed_use(arm: Arm, motion: RetimedMotion) -> str:
-    """Largest used fraction of every kind of limit, and its joint."""
-    return "; ".join(
-        f"{word} {100.0 * used[i]:.1f} % ({arm.joint_names[i]})"
-        for word, used in zip(_LIMITED[1:], motion.used, strict=True)
-        if used[i := int(np.argmax(used))]
-    )
+def _used_text(arm: Arm, used: Mapping[str, Floats], time: Floats | None = None) -> str:
+    """Largest used fraction of every kind of limit, its joint, and its time if there are rows."""
+    texts = []
+    for word, share in used.items():
+        row, joint = divmod(int(np.argmax(share)), arm.n)
+        at = "" if time is None else f" at {time[row]:.3g} s"
+        if (most := float(np.max(share))) > 0.0:
+            texts.append(f"{word} {100.0 * most:.1f} % ({arm.joint_names[joint]}{at})")
+    return ", ".join(texts) or "none"
 
 
 def motion_arrays(motion: OptimalMotion) -> tuple[Array, ...]:
@@ -259,7 +269,7 @@ def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str,
     dropped = f", {motion.diverged} of {motion.starts} starts diverged" if motion.diverged else ""
     return {
         **lines,
-        "limits": limits_text(motion, ranges),
+        "limits": _used_text(motion.arm, used_limits(motion, ranges), motion.time),
         "cost": f"{motion.cost:.6g} = {parts}; {motion.iterations} iterations, {ends}",
         "method": f"{motion.method}, {len(motion.time) - 1} knots of {1000.0 * motion.dt:.4g} ms, "
         f"defect {motion.defect:.1e}{dropped}",
@@ -267,37 +277,40 @@ def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str,
     }
 
 
-def limits_text(motion: OptimalMotion, ranges: Mapping[str, Any]) -> str:
-    """Largest use of the effort, speed and position limits, with joint and time."""
-    arm = motion.arm
-    limits = scaled_ranges(
-        arm,
-        ranges["limits"],
-        ranges["limit_scale"],
-        ranges.get("max_effort"),
-        ranges.get("max_speed"),
-    )
+def _replay_over(motion: OptimalMotion, ranges: Mapping[str, Any]) -> str:
+    """Velocity and position limits that the motion with its gains exceeds, '' if there are none.
+
+    The limits are those of the robot: --limit-scale leaves room below them.
+    """
+    duration, law = float(motion.time[-1]), motion.feedback()
+    try:
+        done = simulate(
+            motion.arm, motion.q[0], motion.qd[0], duration=duration,
+            dt=motion.dt / REPLAY_STEPS, every=REPLAY_STEPS, control=law,
+        )  # fmt: skip
+    except RobolinError:
+        # the final error of the replay is infinite
+        return ""
+    rows = replace(motion, q=done.q, qd=done.qd, tau=done.tau, time=done.time)
+    used = used_limits(rows, {**ranges, "limit_scale": 1.0})
+    over = {name: used[name] for name in ("velocity", "position") if used[name].max() > _OVER}
+    return _used_text(motion.arm, over, done.time) if over else ""
+
+
+def used_limits(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str, Floats]:
+    """Used fraction of the effort, velocity and position limits, for every row and joint."""
+    limits = scaled_ranges(motion.arm, **{"max_effort": None, "max_speed": None, **ranges})
     bounded = np.isfinite(limits.q_upper) & np.isfinite(limits.q_lower)
     low, high = (np.where(bounded, end, 0.0) for end in (limits.q_lower, limits.q_upper))
     centre, half = 0.5 * (high + low), 0.5 * (high - low)
     most = np.where(motion.tau > 0.0, limits.tau_upper, -limits.tau_lower)
     bounded &= half > 0.0
-    used = {
+    return {
         "effort": np.abs(motion.tau) / np.where(most > 0.0, most, np.inf),
-        "speed": np.abs(motion.qd) / limits.qd_upper,
+        "velocity": np.abs(motion.qd) / limits.qd_upper,
         "position": np.where(bounded, np.abs(motion.q - centre), 0.0)
         / np.where(bounded, half, 1.0),
     }
-    texts = [text for name, share in used.items() if (text := _use(motion, name, share))]
-    return ", ".join(texts) or "none"
-
-
-def _use(motion: OptimalMotion, name: str, share: Floats) -> str:
-    row, joint = np.unravel_index(int(np.argmax(share)), share.shape)
-    if share[row, joint] == 0.0:
-        return ""
-    where = f"{motion.arm.joint_names[joint]} at {motion.time[row]:.3g} s"
-    return f"{name} {100.0 * share[row, joint]:.3g} % ({where})"
 
 
 def _distance(error: Mapping[str, float]) -> str:
@@ -384,7 +397,7 @@ def answer_excite(context: QueryContext) -> Result:
         f"the motion determines {identifiable.rank} of {motion.possible} identifiable parameters, "
         f"condition number {identifiable.condition:.3g}"
     )
-    used = _tightest(context, motion)
+    used = _used_text(context.arm, dict(zip(_LIMITED, motion.used.T, strict=True)))
     context.settings.notify("summary", f"{determined}; used limits: {used}")
     if identifiable.rank < motion.possible:
         context.warn(
@@ -406,15 +419,6 @@ def answer_excite(context: QueryContext) -> Result:
         "used limits": used,
     }
     return context.result(arrays, lines, time=motion.time)
-
-
-def _tightest(context: QueryContext, motion: Excitation) -> str:
-    """The largest used fraction of each kind of limit, and its joint."""
-    return "; ".join(
-        f"{word} {100.0 * used[i]:.0f} % ({context.arm.joint_names[i]})"
-        for word, used in zip(_LIMITED, motion.used.T, strict=True)
-        if used[i := int(np.argmax(used))]
-    )
 
 
 def _arguments(context: QueryContext) -> dict[str, Any]:

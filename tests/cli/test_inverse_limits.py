@@ -52,7 +52,7 @@ def test_one_state(arm: Path) -> None:
         "shoulder", "position", "0.75", "1", "0.25", "12.5", "rad",
     ]  # fmt: skip
     assert "no limit of position and velocity and effort: slide" in ran.out
-    assert ran.out.startswith("within all limits; tightest: shoulder position, 12.5 % left\n")
+    assert ran.out.startswith("within all limits; tightest: shoulder position, 75.0 % used\n")
 
 
 def test_a_trajectory_that_exceeds_its_limits(arm: Path, motion: Path) -> None:

@@ -56,13 +56,14 @@ def joint_ranges(arm: Arm) -> JointRanges:
 def scaled_ranges(
     arm: Arm,
     limits: bool,
-    scale: float,
+    limit_scale: float,
     max_effort: JointValues | None,
     max_speed: JointValues | None,
     name_of_speed: str = "max_speed",
 ) -> JointRanges:
     """Limits of the file, scaled (positions are not), or those that replace them."""
-    require_real(limit_scale=scale)
+    require_real(limit_scale=limit_scale)
+    scale = limit_scale
     ranges, n = joint_ranges(arm), arm.n
     if not limits:
         none = np.full(n, np.inf)

@@ -260,7 +260,7 @@ def _share_frequencies(axes: Any, panels: Sequence[Panel], columns: int) -> None
 
 def _finding(panels: Sequence[Panel]) -> list[str]:
     """One line about the poles or the tightest limit; [] without them."""
-    verdicts: list[tuple[float, str]] = []
+    verdicts: list[tuple[float, str, str]] = []
     poles = [each.finding for each in panels if isinstance(each, PlanePanel) and each.finding]
     if poles:
         return poles[:1]
@@ -271,16 +271,16 @@ def _finding(panels: Sequence[Panel]) -> list[str]:
         if isinstance(panel, CurvePanel) and panel.utilization is not None:
             joint = panel.title.partition(", ")[2]
             at = f" at {panel.closest_x:.4g}{' s' if panel.x_label.endswith('[s]') else ''}"
-            verdicts.append((panel.utilization, f"{text_of_name(joint)} {word}{at}"))
+            verdicts.append((panel.utilization, f"{text_of_name(joint)} {word}", at))
         elif isinstance(panel, BarPanel):
             shares = map(utilization, map(float, panel.values), panel.bounds)
             pairs = zip(panel.names, shares, strict=True)
-            verdicts += [(s, f"{text_of_name(n)} {word}") for n, s in pairs if s is not None]
+            verdicts += [(s, f"{text_of_name(n)} {word}", "") for n, s in pairs if s is not None]
     if not verdicts:
         return []
-    share, where = max(verdicts)
-    verdict = "limit exceeded" if share > 1.0 + _ROUNDING else "tightest limit"
-    return [f"{verdict}: {where}, {100.0 * share:.3g} %"]
+    share, joint, at = max(verdicts)
+    verdict = "limit exceeded" if share > 1.0 + _ROUNDING else "tightest"
+    return [f"{verdict}: {joint}, {100.0 * share:.1f} % used{at}"]
 
 
 def picture_bytes(figure: Figure, form: str) -> bytes:

@@ -8,7 +8,6 @@ from xml.etree.ElementTree import Element
 
 from robolin.analysis.limits import Margin
 from robolin.analysis.residuals import JointResidual, model_terms
-from robolin.core.arm import Arm
 from robolin.core.notebook import is_rounding
 from robolin.display.report.page_markup import (
     PagePlots,
@@ -53,12 +52,12 @@ class Utilization:
         return "near" if self.share >= NEAR else "within"
 
 
-def utilizations(arm: Arm, motion: ReportedMotion) -> list[Utilization]:
+def utilizations(motion: ReportedMotion) -> list[Utilization]:
     """Utilization of every limit, the largest first."""
     used = [
         Utilization(each, share, row_time(motion, each.row))
         for each in motion.margins.margins
-        if (share := _share(arm, each)) is not None
+        if (share := each.used) is not None
     ]
     return sorted(used, key=lambda each: -each.share)
 
@@ -89,22 +88,6 @@ def value_text(margin: Margin) -> str:
     return f"{value:.4g}{word} {margin.limit:.4g} {margin.unit}"
 
 
-def _share(arm: Arm, margin: Margin) -> float | None:
-    if margin.share is None:
-        return None
-    limits = next(link.joint.limits for link in arm.links if link.joint.name == margin.joint)
-    lower, upper = (
-        limits.effort_range if margin.quantity == "effort" else (limits.lower, limits.upper)
-    )
-    two_sided = lower is not None and upper is not None
-    excludes_zero = lower is not None and upper is not None and not lower < 0.0 < upper
-    if margin.quantity == "position" and two_sided:
-        return 1.0 - 2.0 * margin.share
-    if margin.quantity == "effort" and excludes_zero:
-        return 1.0 - 2.0 * margin.share
-    return 1.0 - margin.share
-
-
 def limits_section(arms: Sequence[ReportedArm]) -> str:
     """Bars and margins of all robots that have torques."""
     parts = [
@@ -120,7 +103,7 @@ def _limits(reported: ReportedArm, motion: ReportedMotion, several: bool) -> lis
     margins = motion.margins.margins
     if not margins:
         return [paragraph(f"{shown_name(reported.name)}: no joint has limits.")]
-    used = utilizations(reported.arm, motion)
+    used = utilizations(motion)
     bars = [element("li", _bar(each)) for each in used[:_MOST_BARS]]
     title = f"Margins{of} at the row where each joint is nearest to its limits"
     numbers = PageTable(
@@ -141,8 +124,15 @@ def limits_verdict(name: str, motion: ReportedMotion, several: bool = False) -> 
     if not margins:
         return f"{who}No joint has limits."
     if not exceeded:
-        return f"{who}Within all {margins} limits."
+        return f"{who}Within all {margins} limits{_tightest(motion)}."
     return f"{who}{exceeded} of {margins} limits exceeded."
+
+
+def _tightest(motion: ReportedMotion) -> str:
+    for each in utilizations(motion):
+        joint = f"{shown_name(each.margin.joint)} {each.margin.quantity}"
+        return f"; tightest: {joint}, {percent_text(each.share)} used"
+    return ""
 
 
 def verdict_class(motion: ReportedMotion) -> str:

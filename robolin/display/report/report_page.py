@@ -115,7 +115,7 @@ def number_cards(numbers: Sequence[KeyNumber]) -> Element:
 def key_numbers(reported: ReportedArm) -> list[KeyNumber]:
     """Tightest limit, largest torque share, stability of the linear model, checks."""
     motion = reported.motion
-    used = [] if isinstance(motion, RobolinError) else utilizations(reported.arm, motion)
+    used = [] if isinstance(motion, RobolinError) else utilizations(motion)
     efforts = [each for each in used if each.margin.quantity == "effort"]
     return [
         _limit("Tightest limit", used, quantity=True),

@@ -11,7 +11,12 @@ import numpy as np
 
 from robolin.core.arrays import format_datetimes
 from robolin.core.choices import is_swept
-from robolin.core.natural_scales import contract_gravity, natural_scales, rounding_share
+from robolin.core.natural_scales import (
+    UNDECIDED_RATE,
+    contract_gravity,
+    natural_scales,
+    rounding_share,
+)
 from robolin.core.quantity_table import QUANTITIES, entry_units, has_units_by_label, slides_in
 from robolin.core.result import Array, Result
 from robolin.display.terminal.grid import Grid
@@ -129,6 +134,8 @@ def _vector_rows(array: Array, write: Formatting) -> Grid:
     ends = write.has_extremes(array)
     names, joints = shown_row_names(write, ends), array.labels[0]
     cells = write.matrix(array, _some_rows(array, write, ends))
+    if array.name == "damping" and "frequency" in write.result:
+        cells = _without_poles_at_zero(cells, write.result["frequency"])
     transposed = len(joints) > _WIDE
     if transposed:
         names, joints, cells = joints, names, tuple(zip(*cells, strict=True))
@@ -141,6 +148,17 @@ def _vector_rows(array: Array, write: Formatting) -> Grid:
         note=write.rows.note(ends),
         ends=2 if ends and not transposed else 0,
     )
+
+
+def _without_poles_at_zero(
+    cells: tuple[tuple[str, ...], ...], frequency: Any
+) -> tuple[tuple[str, ...], ...]:
+    """Damping ratios, blank for a pole at 0, which has none; minimum and maximum are kept."""
+    shown = [
+        tuple("" if still else text for text, still in zip(row, slow, strict=True))
+        for row, slow in zip(cells, frequency < UNDECIDED_RATE, strict=False)
+    ]
+    return (*shown, *cells[len(shown) :])
 
 
 def _some_rows(array: Array, write: Formatting, ends: bool) -> Any:

@@ -287,7 +287,8 @@ def _of_pole_rows(rows: RowSummary) -> str:
             f"unstable in {unstable} of {rows.total} rows, fastest pole grows at {-least:.4g} 1/s"
         )
     if marginal:
-        return f"marginal in {marginal} of {rows.total} rows, stable in the others"
+        others = ", stable in the others" if marginal < rows.total else ""
+        return f"marginal in {marginal} of {rows.total} rows{others}"
     return f"stable in all rows, slowest pole decays at {least:.4g} 1/s"
 
 

@@ -270,3 +270,46 @@ def test_mimic_joints_and_trees() -> None:
     optimum = robolin.optimize(arm, goal[: arm.n], q=q[: arm.n], duration=1.0, dt=0.1)
     assert optimum.converged
     assert optimum.defect < 1e-12
+
+    found = robolin.optimize(arm, goal[: arm.n], q=q[: arm.n], duration=1.0, dt=0.1)
+    assert found.converged
+    assert found.defect < 1e-12
+
+
+@pytest.mark.slow
+def test_a_simulated_motion_beyond_its_limits_is_reported(tmp_path: Path) -> None:
+    """Gains about a motion at 100 % of a limit may exceed it; --limit-scale 0.9 leaves room."""
+    path = str(tmp_path / "motion.npz")
+    words = (
+        "optimize",
+        "panda",
+        "--q",
+        "home",
+        "--goal",
+        "2.4,0.3,0,-1.5,0,1.57,0.785",
+        "-o",
+        path,
+    )
+
+    ran = run_ok(*words, "--duration", "1.14")
+
+    (warning,) = [line for line in ran.err.splitlines() if line.startswith("warning: ")]
+    assert "the motion exceeds its limits: velocity 10" in warning
+    assert warning.endswith("use --limit-scale 0.9")
+    (replay,) = [line for line in ran.err.splitlines() if "replay: " in line]
+    assert "velocity 10" in replay
+    assert replay.endswith("of the limit")
+    stored = robolin.read_result(path)
+    simulated = robolin.simulate(
+        robolin.load("panda"),
+        stored.arrays["q"][0],
+        duration=1.14,
+        dt=1.14e-3,
+        every=10,
+        control=robolin.optimize(
+            robolin.load("panda"), stored.arrays["q"][-1], q=stored.arrays["q"][0], duration=1.14
+        ).feedback(),
+    )
+    assert 1.03 < np.abs(simulated.qd).max() / 2.175 < 1.05
+    ran = run_ok(*words, "--duration", "1.3", "--limit-scale", "0.9")
+    assert "exceeds" not in ran.err

@@ -185,7 +185,7 @@ def test_panels_of_one_unit_share_a_scale() -> None:
         "tau, panda_joint2",
     ]
     assert len({axes.get_ylim() for axes in figure.axes[:7]}) == 1
-    assert "tightest limit: panda_joint5 effort at 2, 91.7 %" in figure.get_suptitle()
+    assert "tightest: panda_joint5 effort, 91.7 % used at 2" in figure.get_suptitle()
     assert figure.get_suptitle().startswith("panda: joint torques")
     own = drawn_panels(panels_of(moved), "", own_scales=True)
     assert len({axes.get_ylim() for axes in own.axes[:7]}) > 1

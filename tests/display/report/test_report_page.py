@@ -281,7 +281,7 @@ def test_the_middle_of_a_range_uses_nothing_of_it() -> None:
     for share, expected in ((0.5, 0.0), (0.75, 0.5), (1.0, 1.0)):
         shown = report_arm(arm, States(q=lower + share * (upper - lower)))
         assert not isinstance(shown.motion, robolin.RobolinError)
-        used = [u for u in utilizations(arm, shown.motion) if u.margin.quantity == "position"]
+        used = [u for u in utilizations(shown.motion) if u.margin.quantity == "position"]
         assert [u.share for u in used] == pytest.approx([expected] * arm.n, abs=1e-9)
 
 
