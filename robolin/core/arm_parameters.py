@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from robolin.core.arm import ORIGIN, Arm, Inertia, Joint, Link
 from robolin.core.arrays import AnyArray, JointValues
-from robolin.core.text import did_you_mean
+from robolin.core.text import did_you_mean, quote_list
 from robolin.dynamics.algebra.comparison import REGRESSOR_COLUMNS, SPRING_COLUMNS
 from robolin.errors import UsageError
 
@@ -164,6 +164,12 @@ def _with_friction_velocities(arm: Arm, values: Mapping[str, Any]) -> tuple[Arm,
             raise UsageError(f"must be > 0, got {value:g}", where=label)
         link = links[numbers[label]]
         links[numbers[label]] = replace(link, joint=replace(link.joint, friction_velocity=value))
+    missing = [link.joint.name for link in links[::-1] if _rubs_without_velocity(link.joint)]
+    if missing and arm.friction_velocity is None:
+        raise UsageError(
+            f"{_VELOCITY}: no value for {quote_list(missing)}, which have friction",
+            hint="name every joint with friction, or set the friction of the others to 0",
+        )
     largest = max(link.joint.friction_velocity or 0.0 for link in links)
     changed = replace(
         arm,
@@ -174,6 +180,10 @@ def _with_friction_velocities(arm: Arm, values: Mapping[str, Any]) -> tuple[Arm,
         digest="",
     )
     return changed, {name: v for name, v in values.items() if name not in own}
+
+
+def _rubs_without_velocity(joint: Joint) -> bool:
+    return any(joint.friction_sides) and joint.friction_velocity is None
 
 
 # entries of the contract -> parameters that they describe

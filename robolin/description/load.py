@@ -36,6 +36,7 @@ def load(
     wrench_frame: WrenchModel = "follower",
     damping: bool = True,
     springs: bool = True,
+    friction: bool = True,
     friction_velocity: float | Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
@@ -64,6 +65,7 @@ def load(
         wrench_frame: frame of the wrenches: "follower", "dead" or "world"
         damping: False ignores the description's damping
         springs: False ignores the description's joint springs
+        friction: False ignores the description's friction
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
             {joint: velocity} for one value per joint; None for the value in the file, or no
             friction
@@ -106,6 +108,7 @@ def load(
         "wrench_frame": wrench_frame,
         "damping": damping,
         "springs": springs,
+        "friction": friction,
         "friction_velocity": friction_velocity,
         "armature": armature,
         "joints": joints,
@@ -140,6 +143,7 @@ def from_urdfpy(
     wrench_frame: WrenchModel = "follower",
     damping: bool = True,
     springs: bool = True,
+    friction: bool = True,
     friction_velocity: float | Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
@@ -163,6 +167,7 @@ def from_urdfpy(
         wrench_frame: frame of the wrenches: "follower", "dead" or "world"
         damping: False ignores the description's damping
         springs: False ignores the description's joint springs
+        friction: False ignores the description's friction
         friction_velocity: applies friction as μ tanh(q̇ / friction_velocity), in rad/s or m/s;
             {joint: velocity} for one value per joint; None for the value in the file, or no
             friction
@@ -200,6 +205,7 @@ def from_urdfpy(
         "wrench_frame": wrench_frame,
         "damping": damping,
         "springs": springs,
+        "friction": friction,
         "friction_velocity": friction_velocity,
         "armature": armature,
         "joints": joints,

@@ -22,6 +22,10 @@ ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_f
 MAX_CACHED_FRAMES = 64
 
 
+# links of an arm that a hint lists
+_MOST_LISTED = 16
+
+
 def at_frame(
     arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN, flag: str = "--frame"
 ) -> Arm:
@@ -108,7 +112,9 @@ def _known_frame(arm: Arm, name: str) -> Frame:
     frame = arm.frames.get(name)
     if frame is None:
         moved = [link.name for link in arm.links if link.joint.name == name]
-        hint = did_you_mean(name, arm.frames)
+        # all links of a short arm
+        listed = f"choose one of {quote_list(list(arm.frames), _MOST_LISTED)}"
+        hint = did_you_mean(name, arm.frames, listed if len(arm.frames) <= _MOST_LISTED else None)
         if moved:
             hint = f"'{name}' is a joint, not a link; it moves link '{moved[0]}'"
         raise UsageError(f"frame: link '{name}' not found", where=arm.source, hint=hint)

@@ -146,7 +146,8 @@ SRDF_OPTION = "srdf"
 MODEL_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
     **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
-    **dict.fromkeys(("no-damping", "no-springs", "floating-base", "open-loops", "strict"), SWITCH),
+    **dict.fromkeys(("no-damping", "no-springs", "no-friction"), SWITCH),
+    **dict.fromkeys(("floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": OptionSpec("choice", WRENCH_MODELS),
     "base-joint": OptionSpec("choice", BASE_JOINTS),
     SRDF_OPTION: FILE,

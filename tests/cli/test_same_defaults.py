@@ -79,6 +79,7 @@ NO_VERB = {
 FLAG_OF = {
     "damping": "no-damping",
     "springs": "no-springs",
+    "friction": "no-friction",
     "packages": "package",
     "xacro_args": "xacro-arg",
     ("state_space", "method"): "discretize",

@@ -218,3 +218,34 @@ def test_wrong_velocities_of_a_file_have_a_line(tmp_path, monkeypatch, a, b, mes
     assert ran.code != 0
     assert message in ran.err
     assert "own.yaml:5" in ran.err
+
+
+def test_friction_of_a_file_can_be_ignored(tmp_path, monkeypatch):
+    """`--no-friction` and `friction=False` remove all friction, and the contract states it."""
+    monkeypatch.chdir(tmp_path)
+    Path("arm.yaml").write_text(file_text("0.1", "0.2"))
+    Path("bare.yaml").write_text(file_text("", ""))
+    arm = robolin.load("arm.yaml", friction=False)
+    assert arm.contract["friction"] == "ignored as requested: a 2, b 1"
+    expected = robolin.inverse(robolin.load("bare.yaml"), 0.3, 1.0)
+    np.testing.assert_array_equal(robolin.inverse(arm, 0.3, 1.0), expected)
+    words = ("inverse", "arm.yaml", "--q", "0.3,0.3", "--qd", "1,1")
+    assert [float(x) for x in run_ok(*words, "--no-friction").out.split()[1].split(",")] == list(
+        expected
+    )
+    refused = command(*words, "--no-friction", "--friction-velocity", "0.1")
+    assert refused.code == 2
+    assert "--friction-velocity: has no effect without friction" in refused.err
+
+
+def test_a_velocity_of_one_joint_does_not_apply_to_others():
+    """`with_parameters` needs the velocity of every joint with friction."""
+    arm = robolin.load(file_text("", ""))
+    with pytest.raises(robolin.UsageError, match="no value for 'b', which have friction"):
+        arm.with_parameters({"a/friction_velocity": 0.1})
+    both = arm.with_parameters({"a/friction_velocity": 0.1, "b/friction_velocity": 0.2})
+    np.testing.assert_allclose(
+        robolin.inverse(both, 0.0, 1.0) - robolin.inverse(arm, 0.0, 1.0),
+        [2 * np.tanh(10.0), np.tanh(5.0)],
+        rtol=1e-12,
+    )

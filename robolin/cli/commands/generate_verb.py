@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag, validated_path
 from robolin.cli.flags.forward_flags import FORWARD_METHOD_FLAG
 from robolin.cli.flags.state_flags import model_option_flags
+from robolin.cli.main import say
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, TARGETS
 from robolin.core.progress import running
 from robolin.core.text import printable
@@ -170,6 +172,10 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
         click.echo(printable(f"{program.folder.rstrip('/')}/{name}"))
 
 
+# default of robolin.receding, in s
+_PERIOD = 0.01
+
+
 def _with_controller(arm: Arm, program: ProgramChoices) -> dict[str, Any]:
     """The choices with the controller of --with mpc."""
     choices = dict(program.choices)
@@ -190,4 +196,9 @@ def _with_controller(arm: Arm, program: ProgramChoices) -> dict[str, Any]:
         choices["dt"] = None
     times = {"dt": dt, "horizon": horizon}
     times = {name: value for name, value in times.items() if value is not None}
-    return {**choices, "mpc": receding(arm, positions, q=positions, **times)}
+    controller = receding(arm, positions, q=positions, **times)
+    steps, period = len(controller.tau), float(times.get("dt", _PERIOD))
+    if horizon is not None and not isclose(steps * period, horizon, rel_tol=1e-9):
+        used = f"{steps * period:g} s, {steps} steps of {period:g} s"
+        say("note", f"--horizon {horizon:g}: rounded to {used}")
+    return {**choices, "mpc": controller}

@@ -74,6 +74,7 @@ _FLAGS = [
             "world's origin.",
             "--no-damping": "Ignore the damping of the file",
             "--no-springs": "Ignore the joint springs of the file",
+            "--no-friction": "Ignore the Coulomb friction of the file",
             "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default: none)\n"
             "Write one number for all joints, or one per joint: joint1=0.02,joint2=0.05.",
             "--armature JOINT=VALUE": "Set the reflected rotor inertia of a joint; repeatable",

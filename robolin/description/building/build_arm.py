@@ -94,7 +94,7 @@ def build(
     if options.floating_base and options.base:
         frames = _seen_from(options.base, frames)
     moving, one = selection.moving, options.friction_velocity
-    in_file = any(joint.friction_velocity is not None for joint in moving)
+    in_file = options.friction and any(joint.friction_velocity is not None for joint in moving)
     own = friction_velocities(moving, one) if in_file or one is not None else {}
     # a joint without friction takes the largest
     velocity = max(own.values()) if own else None if isinstance(one, Mapping) else one

@@ -42,7 +42,7 @@ def contract_of(
         "fixed": _fixed(tree),
         "damping": _damping(joints, arm.damping),
         **_springs(joints, arm.springs),
-        "friction": _friction(joints, arm.friction_velocity),
+        "friction": _friction(joints, arm.friction_velocity, options.friction),
         "armature": group_by_value({joint.name: joint.armature for joint in joints}) or "none",
         **_passive(arm),
         "payload": "; ".join(map(_payload, options.payload)) or "none",
@@ -160,12 +160,14 @@ def _springs(joints: Sequence[Joint], applied: bool) -> dict[str, str]:
     return {"springs": f"applied: {text}" if applied else f"ignored as requested: {text}"}
 
 
-def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
+def _friction(joints: Sequence[Joint], velocity: float | None, applied: bool) -> str:
     same = {joint.name: joint.friction for joint in joints if joint.friction_negative is None}
     sides = [_friction_sides(joint) for joint in joints if joint.friction_negative is not None]
     values = ", ".join(filter(None, [group_by_value(same), *sides]))
     if not values:
         return "none in the description"
+    if not applied:
+        return f"ignored as requested: {values}"
     if velocity is None:
         return (
             f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"

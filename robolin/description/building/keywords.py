@@ -48,6 +48,7 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
         wrenches=tuple(Wrench(link, model, force, couple) for link, force, couple in wrenches),
         damping=not texts.get("no-damping"),
         springs=not texts.get("no-springs"),
+        friction=not texts.get("no-friction"),
         friction_velocity=parsed("friction-velocity", _typed_friction_velocity),
         armature={name: value for name, (value, _) in armature.items()},
         joints=parsed("joints", lambda typed: parse_names(typed.text)),
@@ -96,6 +97,7 @@ def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
         "wrench-frame": _frame_of(options.wrenches),
         "no-damping": not options.damping,
         "no-springs": not options.springs,
+        "no-friction": not options.friction,
         "friction-velocity": None
         if options.friction_velocity is None
         else text_of(options.friction_velocity),
@@ -146,6 +148,7 @@ class ModelOptions:
     wrenches: tuple[Wrench, ...] = ()
     damping: bool = True
     springs: bool = True
+    friction: bool = True
     friction_velocity: float | Mapping[str, float] | None = None
     armature: Mapping[str, float] = field(default_factory=dict)
     joints: tuple[str, ...] | None = None
@@ -176,6 +179,7 @@ class Keywords(TypedDict, total=False):
     wrench_frame: WrenchModel
     damping: bool
     springs: bool
+    friction: bool
     friction_velocity: float | Mapping[str, float] | None
     armature: Mapping[str, float] | None
     joints: Sequence[str] | None
@@ -201,6 +205,7 @@ def model_options(keywords: Keywords) -> ModelOptions:
         wrenches=_wrenches(keywords.get("wrench"), keywords.get("wrench_frame", "follower")),
         damping=_switch("damping", keywords.get("damping", True)),
         springs=_switch("springs", keywords.get("springs", True)),
+        friction=_switch("friction", keywords.get("friction", True)),
         friction_velocity=_friction_velocity(keywords.get("friction_velocity")),
         armature=_values("armature", keywords.get("armature")),
         joints=_joints(keywords.get("joints")),

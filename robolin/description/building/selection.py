@@ -179,6 +179,9 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
     if not all(map(isfinite, components)):
         yield UsageError(f"gravity: must be finite, got {_row(components)}")
     yield from _friction_velocity_problems(tree, options.friction_velocity)
+    if not options.friction and options.friction_velocity is not None:
+        message = "friction_velocity: has no effect without friction"
+        yield UsageError(message, hint="remove --no-friction (friction=False)")
     for payload in options.payload:
         yield from _payload_problems(tree, payload)
     for wrench in options.wrenches:
