@@ -47,7 +47,7 @@ from robolin.queries.simulate_start import read_with_notes, require_increasing_t
 COST_BY_ITERATION = "cost by iteration"
 # errors of the simulated motion at its end that are worth a warning, in m and rad
 _LARGEST_REPLAY_ERROR = {"m": 0.005, "rad": 0.02}
-# used fraction of a limit in the simulated motion that is worth a warning
+# used fraction of a limit in the simulated motion that causes a warning
 _OVER = 1.001
 # stops of a retimed motion in a note
 _SHOWN_STOPS = 3
@@ -278,9 +278,9 @@ def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str,
 
 
 def _replay_over(motion: OptimalMotion, ranges: Mapping[str, Any]) -> str:
-    """Velocity and position limits that the motion with its gains exceeds, '' if there are none.
+    """Velocity and position limits that the motion with its gains exceeds; may be empty.
 
-    The limits are those of the robot: --limit-scale leaves room below them.
+    The limits of the robot count, without --limit-scale.
     """
     duration, law = float(motion.time[-1]), motion.feedback()
     try:
