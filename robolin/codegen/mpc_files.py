@@ -109,7 +109,8 @@ def mpc_header(program: CProgram, controller: MpcController) -> Iterator[str]:
     """The header of the controller."""
     tables, n = controller.tables(), program.arm.n
     n4 = -(-n // 4) * 4
-    sizes = {"N": tables.knots, "n": n, "n2": 2 * n, "nn": n * n, "n4": n4, "PC": 2 * n4 + 4}
+    sizes = {"N": tables.knots, "n": n, "n2": 2 * n, "n4": n4, "PC": 2 * n4 + 4}
+    sizes["columns"] = 3 * n4 + 4
     words = {"upper": program.prefix.upper(), "dt": _number(tables.dt)}
     words |= {name: str(size) for name, size in sizes.items()}
     yield from filled_template("mpc_template.h", program.prefix, words)
@@ -155,6 +156,7 @@ def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
 # one operation per statement: the same statements compute on pairs, except these
 _CHOICE = re.compile(r"= (\S+) < (\S+) \? (\S+) : (\S+);")
 _ANGLE = re.compile(r"status \+= !\(\(-\S+ <= q\[\d+\]\) & .*;")
+_SINE = re.compile(rf"{SIN_COS}\(q\[(\d+)\], &(\w+), &(\w+)\);")
 _NOT_ON_PAIRS = re.compile(r"\b(status|for|square_root|hyperbolic_tangent)\b")
 
 
@@ -174,17 +176,38 @@ def _pair_functions(program: CProgram) -> str:
             return ""
         inputs = (f"const double {name}[{program.arm.n}]" for name in function.needs)
         outputs = (f"double {name}[{prod(shape)}]" for name, shape in function.gives.items())
+        known = function.verb != _NEEDED[0]
+        # numbers of the caller, not of one knot: they stay doubles
+        turns = "DOUBLE *turns"
         head = f"static void pair_{function.verb.replace('-', '_')}"
         lines = [
-            f"{head}({', '.join([*inputs, *outputs])})",
+            f"{head}({', '.join([*inputs, *outputs, turns])})",
             "{",
             "const double zero = {0.0, 0.0};",
-            *body,
+            *(["(void)q;"] if known else []),
+            *(each for line in body for each in _with_turns(line, known)),
             "}",
         ]
         own = f"{program.prefix}_{SIN_COS}"
-        texts += _on_pairs(line.replace(own, f"pair_{SIN_COS}") for line in lines)
+        texts += [
+            line.replace("DOUBLE", "double")
+            for line in _on_pairs(line.replace(own, f"pair_{SIN_COS}") for line in lines)
+        ]
     return "\n".join(texts)
+
+
+def _with_turns(line: str, known: bool) -> Iterator[str]:
+    """Store the sine and cosine of a coordinate, or load them if they are known."""
+    if not (call := _SINE.search(line)):
+        yield line
+        return
+    i, sine, cosine = int(call[1]), call[2], call[3]
+    places = f"AT(turns + {4 * i})", f"AT(turns + {4 * i + 2})"
+    if known:
+        yield f"{sine} = {places[0]}; {cosine} = {places[1]};"
+    else:
+        yield line
+        yield f"{places[0]} = {sine}; {places[1]} = {cosine};"
 
 
 def _is_status(line: str) -> bool:

@@ -8,6 +8,8 @@
 /* vector extensions of GCC and Clang change no bit; define NO_VECTORS to compile without them */
 #if defined(__GNUC__) && !defined(NO_VECTORS)
 #define VECTORS 1
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+#define AT(p) (*(two *)(p))
 #else
 #define VECTORS 0
 #endif
@@ -89,12 +91,19 @@ static void gather(pair *to, const double *first, const double *second)
         to[i] = (pair){first[i], second[i]};
 }
 
-static void scatter(const pair *from, int count, double *first, double *second)
+/* derivatives of two knots, into columns of their rows J */
+static void scatter(const pair *from, double (*first)[C], double (*second)[C], int column)
 {
-    int i;
-    for (i = 0; i < count; ++i) {
-        first[i] = from[i][0];
-        second[i] = from[i][1];
+    int i, c;
+    for (i = 0; i < n; ++i, from += n) {
+        for (c = 0; c + 1 < n; c += 2) {
+            AT(first[i] + column + c) = (two){from[c][0], from[c + 1][0]};
+            AT(second[i] + column + c) = (two){from[c][1], from[c + 1][1]};
+        }
+        if (n % 2) {
+            first[i][column + n - 1] = from[n - 1][0];
+            second[i][column + n - 1] = from[n - 1][1];
+        }
     }
 }
 
@@ -121,9 +130,13 @@ static int torques_of(@_mpc *m, int which)
         const double *x = m->x[which][knot];
 #if PAIRS
         pair q[n], v[n], a[n], tau[n];
+        int i;
         if (knot + 1 < N && gather_knots(m, which, knot, q, v, a)) {
-            pair_inverse(q, v, a, tau);
-            scatter(tau, n, m->tau[which][knot], m->tau[which][knot + 1]);
+            pair_inverse(q, v, a, tau, m->turns[knot]);
+            for (i = 0; i < n; ++i) {
+                m->tau[which][knot][i] = tau[i][0];
+                m->tau[which][knot + 1][i] = tau[i][1];
+            }
             knot += 2;
             continue;
         }
@@ -139,24 +152,31 @@ static int torques_of(@_mpc *m, int which)
 static int linearize(@_mpc *m)
 {
     const int own = m->current;
-    int knot = 0, status;
+    double one_M[n * n], one_Jv[n * n], one_Jq[n * n];
+    int knot = 0, i, c, status;
     while (knot < N) {
         const double *x = m->x[own][knot];
 #if PAIRS
         pair q[n], v[n], a[n], M[n * n], Jv[n * n], Jq[n * n];
         if (knot + 1 < N && gather_knots(m, own, knot, q, v, a)) {
-            pair_linearize_inverse(q, v, a, M, Jv, Jq);
-            scatter(M, n * n, m->M[knot], m->M[knot + 1]);
-            scatter(Jv, n * n, m->Jv[knot], m->Jv[knot + 1]);
-            scatter(Jq, n * n, m->Jq[knot], m->Jq[knot + 1]);
+            /* the torques of this plan were the last to be computed */
+            pair_linearize_inverse(q, v, a, M, Jv, Jq, m->turns[knot]);
+            scatter(M, m->J[knot], m->J[knot + 1], 0);
+            scatter(Jq, m->J[knot], m->J[knot + 1], n4);
+            scatter(Jv, m->J[knot], m->J[knot + 1], 2 * n4);
             knot += 2;
             continue;
         }
 #endif
-        status = @_linearize_inverse(x, x + n, m->a[own][knot], m->M[knot], m->Jv[knot],
-                                     m->Jq[knot]);
+        status = @_linearize_inverse(x, x + n, m->a[own][knot], one_M, one_Jv, one_Jq);
         if (status)
             return status;
+        for (i = 0; i < n; ++i)
+            for (c = 0; c < n; ++c) {
+                m->J[knot][i][c] = one_M[n * i + c];
+                m->J[knot][i][n4 + c] = one_Jq[n * i + c];
+                m->J[knot][i][2 * n4 + c] = one_Jv[n * i + c];
+            }
         ++knot;
     }
     return 0;
@@ -171,23 +191,28 @@ static void clear(double *values, int count)
 
 /* four neighbouring numbers x: in two registers with vector extensions, else in four */
 #if VECTORS
-typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-#define AT(p) (*(two *)(p))
 #define FOUR(x) two x##0, x##1
 #define LOAD(x, p) (x##0 = AT(p), x##1 = AT((p) + 2))
+#define GATHER(x, p, s) (x##0 = (two){(p)[0], (p)[s]}, x##1 = (two){(p)[2 * s], (p)[3 * s]})
+#define SCATTER(p, s, x)                                                                          \
+    ((p)[0] = x##0[0], (p)[s] = x##0[1], (p)[2 * s] = x##1[0], (p)[3 * s] = x##1[1])
 #define STORE(p, x) (AT(p) = x##0, AT((p) + 2) = x##1)
 #define SET(x, y) (x##0 = y##0, x##1 = y##1)
 #define SCALE(x, f) (x##0 = x##0 * (f), x##1 = x##1 * (f))
 #define PRODUCT(x, SIGN, f, y) (x##0 = x##0 SIGN(f) * y##0, x##1 = x##1 SIGN(f) * y##1)
+#define RIGHT_PRODUCT(x, SIGN, f, y) (x##1 = x##1 SIGN(f) * y##1)
 #else
 #define FOUR(x) double x##0, x##1, x##2, x##3
 #define LOAD(x, p) (x##0 = (p)[0], x##1 = (p)[1], x##2 = (p)[2], x##3 = (p)[3])
+#define GATHER(x, p, s) (x##0 = (p)[0], x##1 = (p)[s], x##2 = (p)[2 * s], x##3 = (p)[3 * s])
+#define SCATTER(p, s, x) ((p)[0] = x##0, (p)[s] = x##1, (p)[2 * s] = x##2, (p)[3 * s] = x##3)
 #define STORE(p, x) ((p)[0] = x##0, (p)[1] = x##1, (p)[2] = x##2, (p)[3] = x##3)
 #define SET(x, y) (x##0 = y##0, x##1 = y##1, x##2 = y##2, x##3 = y##3)
 #define SCALE(x, f) (x##0 = x##0 * (f), x##1 = x##1 * (f), x##2 = x##2 * (f), x##3 = x##3 * (f))
 #define PRODUCT(x, SIGN, f, y)                                                                    \
     (x##0 = x##0 SIGN(f) * y##0, x##1 = x##1 SIGN(f) * y##1, x##2 = x##2 SIGN(f) * y##2,          \
      x##3 = x##3 SIGN(f) * y##3)
+#define RIGHT_PRODUCT(x, SIGN, f, y) (x##2 = x##2 SIGN(f) * y##2, x##3 = x##3 SIGN(f) * y##3)
 #endif
 
 /* cost-to-go P of the next knot as a function of accelerations, positions and velocities */
@@ -230,9 +255,8 @@ static void propagate(double P[2 * n4][PC], double W[3 * n4][C])
     }
 }
 
-/* add the diagonal terms to W; J, and J with the Hessian and the gradient of the torques */
-static void scale(const @_mpc *m, int knot, double W[3 * n4][C], double J[n][C],
-                  double scaled[n][C])
+/* add the diagonal terms to W; J with the Hessian and the gradient of the torques */
+static void scale(const @_mpc *m, int knot, double W[3 * n4][C], double scaled[n][C])
 {
     const int kind = kind_of(knot), own = m->current;
     int i, c, group;
@@ -246,30 +270,25 @@ static void scale(const @_mpc *m, int knot, double W[3 * n4][C], double J[n][C],
             W[row][GRADIENT] += t.gradient;
         }
         t = term_of(m->tau[own][knot][i], m->hold[i], kind, 2 * n + i);
-        for (c = 0; c < n; ++c) {
-            J[i][c] = m->M[knot][n * i + c];
-            J[i][n4 + c] = m->Jq[knot][n * i + c];
-            J[i][2 * n4 + c] = m->Jv[knot][n * i + c];
-        }
         for (c = 0; c < GRADIENT; ++c)
-            scaled[i][c] = t.hessian * J[i][c];
+            scaled[i][c] = t.hessian * m->J[knot][i][c];
         scaled[i][GRADIENT] = t.gradient;
     }
 }
 
 /* add (or subtract) the products of four columns f with four columns s over all joints */
-#define PRODUCTS(SIGN, f, s)                                                                      \
+#define PRODUCTS(SIGN, f, s, LAST_ROWS)                                                           \
     for (i = 0; i < n; ++i) {                                                                     \
         LOAD(y, s + i * C);                                                                       \
         PRODUCT(a, SIGN, f[i * C], y);                                                            \
         PRODUCT(b, SIGN, f[i * C + 1], y);                                                        \
-        PRODUCT(c, SIGN, f[i * C + 2], y);                                                        \
-        PRODUCT(d, SIGN, f[i * C + 3], y);                                                        \
+        LAST_ROWS(c, SIGN, f[i * C + 2], y);                                                      \
+        LAST_ROWS(d, SIGN, f[i * C + 3], y);                                                      \
     }
 
 /* rows r to r + 3 of W + J' scaled, and with Z of - Z' W, in four columns from column on */
-static void accumulate(double W[3 * n4][C], int r, int column, double J[n][C],
-                       double scaled[n][C], double (*Z)[C])
+static void accumulate(double W[3 * n4][C], int r, int column, double (*J)[C], double scaled[n][C],
+                       double (*Z)[C], double *to, int stride)
 {
     double *const rows = W[r] + column;
     const double *f = &J[0][r];
@@ -284,29 +303,35 @@ static void accumulate(double W[3 * n4][C], int r, int column, double J[n][C],
     LOAD(b, rows + C);
     LOAD(c, rows + 2 * C);
     LOAD(d, rows + 3 * C);
-    PRODUCTS(+, f, s)
+    if (r == column) {
+        /* only the upper half of a block on the diagonal is used */
+        PRODUCTS(+, f, s, RIGHT_PRODUCT)
+    } else {
+        PRODUCTS(+, f, s, PRODUCT)
+    }
     if (Z) {
         f = &Z[0][r];
         s = &W[0][column];
-        PRODUCTS(-, f, s)
+        if (r == column) {
+            PRODUCTS(-, f, s, RIGHT_PRODUCT)
+        } else {
+            PRODUCTS(-, f, s, PRODUCT)
+        }
     }
-    STORE(rows, a);
-    STORE(rows + C, b);
-    STORE(rows + 2 * C, c);
-    STORE(rows + 3 * C, d);
+    STORE(to, a);
+    STORE(to + stride, b);
+    STORE(to + 2 * stride, c);
+    STORE(to + 3 * stride, d);
 }
 
 /* the same for the gradient alone */
-static void accumulate_gradient(double W[3 * n4][C], int r, double J[n][C], double scaled[n][C],
-                                double (*Z)[C])
+static void accumulate_gradient(double W[3 * n4][C], int r, double (*J)[C], double scaled[n][C],
+                                double (*Z)[C], double *to, int stride)
 {
-    double sums[4];
     FOUR(a);
     FOUR(y);
     int i;
-    for (i = 0; i < 4; ++i)
-        sums[i] = W[r + i][GRADIENT];
-    LOAD(a, sums);
+    GATHER(a, W[r] + GRADIENT, C);
     for (i = 0; i < n; ++i) {
         LOAD(y, J[i] + r);
         PRODUCT(a, +, scaled[i][GRADIENT], y);
@@ -316,9 +341,7 @@ static void accumulate_gradient(double W[3 * n4][C], int r, double J[n][C], doub
             LOAD(y, Z[i] + r);
             PRODUCT(a, -, W[i][GRADIENT], y);
         }
-    STORE(sums, a);
-    for (i = 0; i < 4; ++i)
-        W[r + i][GRADIENT] = sums[i];
+    SCATTER(to, stride, a);
 }
 
 /* row -= ratio * other, from a multiple of four on */
@@ -344,7 +367,7 @@ static int factorize(double W[3 * n4][C], double Z[n][C], double inverse[n])
         if (!(W[i][i] > 0.0))
             return 0;
         inverse[i] = 1.0 / W[i][i];
-        for (c = 0; c < C; c += 4) {
+        for (c = n4; c < GRADIENT; c += 4) {
             LOAD(a, W[i] + c);
             SCALE(a, inverse[i]);
             STORE(Z[i] + c, a);
@@ -355,25 +378,43 @@ static int factorize(double W[3 * n4][C], double Z[n][C], double inverse[n])
     return 1;
 }
 
+/* transpose four rows and columns of P; within the block of the diagonal, the upper half */
+static void mirror(double *from, double *to)
+{
+    int i, j;
+    if (from == to) {
+        for (i = 1; i < 4; ++i)
+            for (j = 0; j < i; ++j)
+                to[i * PC + j] = from[j * PC + i];
+        return;
+    }
+#if VECTORS
+    for (i = 0; i < 4; i += 2)
+        for (j = 0; j < 4; j += 2) {
+            const two one = AT(from + j * PC + i), other = AT(from + (j + 1) * PC + i);
+            AT(to + i * PC + j) = (two){one[0], other[0]};
+            AT(to + (i + 1) * PC + j) = (two){one[1], other[1]};
+        }
+#else
+    for (i = 0; i < 4; ++i)
+        for (j = 0; j < 4; ++j)
+            to[i * PC + j] = from[j * PC + i];
+#endif
+}
+
 /* cost-to-go of this knot: the rows of positions and velocities without the accelerations */
-static void complement(double W[3 * n4][C], double J[n][C], double scaled[n][C], double Z[n][C],
+static void complement(double W[3 * n4][C], double (*J)[C], double scaled[n][C], double Z[n][C],
                        double P[2 * n4][PC])
 {
     int r, c;
-    FOUR(a);
     for (r = 0; r < 2 * n4; r += 4) {
-        for (c = n4 + r; c < GRADIENT; c += 4)
-            accumulate(W, n4 + r, c, J, scaled, Z);
-        accumulate_gradient(W, n4 + r, J, scaled, Z);
+        for (c = r; c < 2 * n4; c += 4)
+            accumulate(W, n4 + r, n4 + c, J, scaled, Z, P[r] + c, PC);
+        accumulate_gradient(W, n4 + r, J, scaled, Z, P[r] + 2 * n4, PC);
     }
-    for (r = 0; r < 2 * n4; ++r)
-        for (c = r & ~3; c < PC; c += 4) {
-            LOAD(a, W[n4 + r] + n4 + c);
-            STORE(P[r] + c, a);
-        }
-    for (r = 0; r < 2 * n4; ++r)
-        for (c = 0; c < r; ++c)
-            P[r][c] = P[c][r];
+    for (r = 0; r < 2 * n4; r += 4)
+        for (c = 0; c <= r; c += 4)
+            mirror(P[c] + r, P[r] + c);
 }
 
 /* gains by back substitution in the rows of the accelerations */
@@ -381,27 +422,39 @@ static void substitute(double W[3 * n4][C], const double inverse[n], double X[n4
 {
     int i, j, c;
     FOUR(a);
+    FOUR(b);
     FOUR(y);
-    for (c = 0; c < PC; c += 4)
+    /* eight columns at a time hide the latency of the sums */
+    for (c = 0; c < 2 * n4; c += 8)
         for (i = n - 1; i >= 0; --i) {
             LOAD(a, W[i] + n4 + c);
+            LOAD(b, W[i] + n4 + c + 4);
             for (j = i + 1; j < n; ++j) {
                 LOAD(y, X[j] + c);
                 PRODUCT(a, -, W[i][j], y);
+                LOAD(y, X[j] + c + 4);
+                PRODUCT(b, -, W[i][j], y);
             }
             SCALE(a, inverse[i]);
+            SCALE(b, inverse[i]);
             STORE(X[i] + c, a);
+            STORE(X[i] + c + 4, b);
         }
+    for (i = n - 1; i >= 0; --i) {
+        double sum = W[i][GRADIENT];
+        for (j = i + 1; j < n; ++j)
+            sum -= W[i][j] * X[j][2 * n4];
+        X[i][2 * n4] = sum * inverse[i];
+    }
 }
 
 /* gains of all knots; 0 if the model of the cost has no minimum */
 static int backward(@_mpc *m, double *decrease)
 {
-    double P[2 * n4][PC], W[3 * n4][C], J[n][C], scaled[n][C], Z[n][C], inverse[n], saved[n];
+    double P[2 * n4][PC], W[3 * n4][C], scaled[n][C], Z[n][C], inverse[n], saved[n];
     int knot, i, c;
     clear(&P[0][0], 2 * n4 * PC);
     clear(&W[0][0], 3 * n4 * C);
-    clear(&J[0][0], n * C);
     clear(&scaled[0][0], n * C);
     for (i = 0; i < 2 * n; ++i) {
         const int row = i < n ? i : n4 + i - n;
@@ -411,12 +464,13 @@ static int backward(@_mpc *m, double *decrease)
     }
     *decrease = 0.0;
     for (knot = N - 1; knot >= 0; --knot) {
+        double(*const J)[C] = m->J[knot];
         propagate(P, W);
-        scale(m, knot, W, J, scaled);
+        scale(m, knot, W, scaled);
         for (i = 0; i < n4; i += 4) {
             for (c = i; c < GRADIENT; c += 4)
-                accumulate(W, i, c, J, scaled, 0);
-            accumulate_gradient(W, i, J, scaled, 0);
+                accumulate(W, i, c, J, scaled, 0, W[i] + c, C);
+            accumulate_gradient(W, i, J, scaled, 0, W[i] + GRADIENT, C);
         }
         for (i = 0; i < n; ++i)
             saved[i] = W[i][GRADIENT];
@@ -494,10 +548,13 @@ static double larger(double one, double other)
 static double size_of(const @_mpc *m)
 {
     double most = 0.0, effort = 0.0;
-    int knot, i;
+    int knot, i, c;
     for (knot = 0; knot < N; ++knot)
-        for (i = 0; i < n * n; ++i)
-            most = larger(most, m->M[knot][i] < 0.0 ? -m->M[knot][i] : m->M[knot][i]);
+        for (i = 0; i < n; ++i)
+            for (c = 0; c < n; ++c) {
+                const double each = m->J[knot][i][c];
+                most = larger(most, each < 0.0 ? -each : each);
+            }
     for (i = 0; i < n; ++i)
         effort = larger(effort, weight[FIRST][2 * n + i]);
     return most * most * effort;
@@ -601,6 +658,7 @@ int @_mpc_start(@_mpc *m, const double goal[$n])
     clear(m->bias, n);
     clear(&m->a[0][0][0], 2 * N * n);
     clear(&m->K[0][0][0], N * n4 * PC);
+    clear(&m->J[0][0][0], N * n * C);
     return @_mpc_set_goal(m, goal);
 }
 

@@ -25,7 +25,10 @@ typedef struct {
     int started, current;
     /* states, accelerations and torques of the plan and of a trial */
     double x[2][$N + 1][$n2], a[2][$N][$n], tau[2][$N][$n];
-    double M[$N][$nn], Jq[$N][$nn], Jv[$N][$nn];
+    /* derivatives of the torques by accelerations, positions and velocities */
+    double J[$N][$n][$columns];
+    /* sines and cosines of the last plan whose torques were computed */
+    double turns[$N][$n2];
     double K[$N][$n4][$PC];
     double dx[$N + 1][$n2], da[$N][$n];
 } @_mpc;

@@ -43,7 +43,7 @@ def test_vector_extensions_change_no_bit(tmp_path: Path) -> None:
     control = robolin.receding(arm, [0.6, -0.4], horizon=0.07, dt=0.01, max_effort=4.0)
     robolin.generate(arm, VERBS, tmp_path / "made", extras=["mpc"], mpc=control)
     text = (tmp_path / "made" / "two_link_mpc.c").read_text()
-    assert "pair_linearize_inverse(q, v, a, M, Jv, Jq);" in text
+    assert "pair_linearize_inverse(q, v, a, M, Jv, Jq, m->turns[knot]);" in text
     for flags in ((), ("-DNO_VECTORS",)):
         summary = samples(tmp_path / "made", "two_link", *flags)
         assert summary == "two_link_mpc: 12 samples, 0 differences"
