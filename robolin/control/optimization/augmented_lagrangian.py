@@ -22,8 +22,9 @@ FALL = 0.25
 GROWTH, LARGEST_GROWTH = 10.0, 1e6
 # inner tolerance before the limits hold, and how fast it falls
 FIRST_TOLERANCE, TIGHTEN = 1e-3, 0.1
-# iterations of the cost between two updates of the multipliers
-INNER_ITERATIONS = 8
+# iterations of the cost between two updates of the multipliers; more for long chains, whose
+# motion the penalties would fix before it is optimal
+INNER_ITERATIONS, PATIENT_ITERATIONS = 8, 60
 # a goal within this many tolerances, 0.1 mm or 0.006 deg, is accepted if iterations end
 ACCEPTED_GOAL = 100.0
 
@@ -129,10 +130,17 @@ def violation(form: Form, tolerances: MotionTolerances) -> Violation:
 
 
 def satisfy(
-    form: Form, tolerances: MotionTolerances, tolerance: float, most: int
+    form: Form,
+    tolerances: MotionTolerances,
+    tolerance: float,
+    most: int,
+    between: int = INNER_ITERATIONS,
 ) -> tuple[bool, bool]:
-    """Minimize under the limits; return whether the cost converged, and whether limits hold."""
-    inner, used, first_penalty = FIRST_TOLERANCE, 0, form.cost_terms.penalty.copy()
+    """Minimize under the limits; return whether the cost converged, and whether limits hold.
+
+    between: iterations of the cost between two updates of the multipliers
+    """
+    inner, used, first_penalty = FIRST_TOLERANCE, form.iterations, form.cost_terms.penalty.copy()
     converged = False
     constrained = bool((form.cost_terms.penalty > 0.0).any()) or (
         form.pose is not None and form.pose.hard
@@ -142,7 +150,7 @@ def satisfy(
     before = np.inf * np.ones_like(tolerances.limits)
     goal_before = np.inf
     for _ in range(OUTER_ITERATIONS):
-        converged = form.iterate(min(INNER_ITERATIONS, most - used), max(inner, tolerance))
+        converged = form.iterate(min(between, most - used), max(inner, tolerance))
         used = form.iterations
         excess = violation(form, tolerances)
         if excess.worst <= 1.0 and inner <= tolerance:

@@ -7,8 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robolin.control.operating_point import JointNames
-from robolin.control.optimization.acceleration_form import AccelerationForm
-from robolin.control.optimization.augmented_lagrangian import MotionTolerances, satisfy, violation
+from robolin.control.optimization.acceleration_form import AccelerationForm, IterationLog
+from robolin.control.optimization.augmented_lagrangian import (
+    PATIENT_ITERATIONS,
+    MotionTolerances,
+    satisfy,
+    violation,
+)
 from robolin.control.optimization.first_guess import guesses, torque_guesses
 from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.optimal_motion import (
@@ -193,6 +198,10 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
     for a in tried:
         form = AccelerationForm(problem.arm, problem.dt, problem.start, a, cost, problem.terminal())
         converged, inside = satisfy(form, tolerances, search.tolerance, search.iterations)
+        if not converged and form.iterations < search.iterations:
+            longer = _continued(problem, form, search)
+            if longer is not None:
+                converged, inside, form = longer
         total = sum(cost_parts(problem, form.y()).values())
         if inside and (best is None or total < best[0]):
             best = total, form, converged
@@ -206,6 +215,19 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
         raise _infeasible(problem, closest[1].y(), search)
     _, form, converged = best
     return replace(finished_accelerations(problem, form, converged), starts=len(tried))
+
+
+def _continued(
+    problem: Problem, form: AccelerationForm, search: Search
+) -> tuple[bool, bool, AccelerationForm] | None:
+    """Continue from a motion with the first penalties, which grow less often; None if it fails."""
+    cost, end = problem.stage_cost(), problem.terminal()
+    again = AccelerationForm(problem.arm, problem.dt, problem.start, form.a, cost, end)
+    log = form.progress
+    again.progress = IterationLog([*log.costs], [*log.fractions], log.reason)
+    stop = search.tolerance, search.iterations
+    converged, inside = satisfy(again, problem.tolerances(), *stop, PATIENT_ITERATIONS)
+    return (converged, inside, again) if inside else None
 
 
 def finished_accelerations(

@@ -208,6 +208,18 @@ def test_a_tree_of_thirty_joints_moves_to_its_goal() -> None:
     assert max(optimum.goal_error.values()) < 1e-6
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "seed"), [(10, 0), (20, 0), (30, 1)])
+def test_long_chains_move_to_their_goal(n: int, seed: int) -> None:
+    """Chains of random links, with heavy coupling, reach the goal at rest within the iterations."""
+    arm = random_arm(seed, n, tree=False)
+    motion = robolin.optimize(arm, np.full(n, 0.2), duration=1.0, dt=0.05, limits=False)
+    assert motion.defect < 1e-12
+    assert max(motion.goal_error.values()) < 1e-5
+    # the cost of the first feasible motion is many times larger
+    assert motion.cost < 0.5 * motion.costs[0]
+
+
 def test_joints_with_several_degrees_of_freedom_are_refused() -> None:
     """Floating bases and spherical joints have no vector of positions; the error names them."""
     for arm, word in (
