@@ -210,3 +210,17 @@ def test_meshes_are_not_needed_if_every_body_has_an_inertial() -> None:
         Path("m.xml").write_text(broken)
         with pytest.raises(RobolinError, match=r"gone\.stl.* could not be read"):
             robolin.load("m.xml")
+
+
+def test_equalities_of_flexible_bodies_are_ignored_with_them() -> None:
+    """An equality of a flexible body has no effect on an arm without the flexible body."""
+    flex = """<mujoco><worldbody><body name="b"><joint name="j" axis="0 1 0"/>
+      <geom size=".1" pos=".3 0 0"/></body>
+      <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" dim="2" mass="1">
+      <edge equality="true"/></flexcomp></worldbody></mujoco>"""
+    Path("flex.xml").write_text(flex)
+    reading = read("flex.xml")
+    assert [each.id for each in reading.findings if each.level == "warning"] == ["mjcf-left-out"]
+    assert reading.description is not None
+    assert any("equality of a flexible body" in text for text in reading.description.ignored)
+    assert robolin.load("flex.xml").joint_names[0] == "j"

@@ -32,6 +32,8 @@ JointTerms = dict[int, float]
 
 # MuJoCo's codes of equality types, and of the objects they connect
 _CONNECT, _WELD, _JOINT, _TENDON = range(4)
+# equalities of flexible bodies, which are ignored with a warning
+_FLEXIBLE = (4, 5, 6)
 _TAGS = {_CONNECT: "connect", _WELD: "weld", _JOINT: "joint", _TENDON: "tendon"}
 _BODY, _SITE = 1, 6
 _OPEN_HINT = "or add --open-loops to ignore it"
@@ -43,6 +45,7 @@ class Equalities:
 
     links, joints: massless links of linear equations, with their mimic joints
     left_out:      number of constraints that the option to open loops leaves out
+    flexible:      number of constraints of flexible bodies
     """
 
     rules: dict[str, Mimic] = field(default_factory=dict)
@@ -50,6 +53,7 @@ class Equalities:
     links: list[LinkEntry] = field(default_factory=list)
     joints: list[JointEntry] = field(default_factory=list)
     left_out: int = 0
+    flexible: int = 0
 
 
 def read_equalities(
@@ -61,6 +65,9 @@ def read_equalities(
         if not equality["active0"]:
             continue
         kind = equality["type"]
+        if kind in _FLEXIBLE:
+            read.flexible += 1
+            continue
         if kind in (_CONNECT, _WELD):
             problem = _add_closure(read, model, equality, files)
         elif kind in (_JOINT, _TENDON):

@@ -304,6 +304,7 @@ def _ignored(model: Row, files: ModelFiles, equalities: Equalities) -> tuple[str
     inactive = sum(not equality["active0"] for equality in model["equality"])
     counts += model["without_effect"] + Counter({"equality that is not active": inactive})
     counts += Counter({"equality ignored by --open-loops": equalities.left_out})
+    counts += Counter({"equality of a flexible body": equalities.flexible})
     return sorted_counts(counts)
 
 
