@@ -1,4 +1,4 @@
-"""Fast path for one state: a kernel as a built-in function of the interpreter.
+"""Fast path for one state: a kernel as a built-in function, or a portable call where it is not.
 
 A quick call takes the arrays of one state, or of a batch with one state, and returns its results:
 an array or a tuple of arrays.  It returns None for other arguments, and for results that need
@@ -23,12 +23,12 @@ def no_fast_call(*_: object, **__: object) -> None:
 
 
 def quick_call_of(plan: Plan) -> QuickCall:
-    """The quick call of a kernel; `no_fast_call` if the interpreter is not supported."""
-    from robolin.engine.compiled.call_table import CallTable, is_supported
+    """The quick call of a kernel."""
+    from robolin.engine.compiled.call_table import CallTable, PortableCall, is_supported
 
     kernel = plan.kernel_call()
     if not is_supported(kernel):
-        return no_fast_call
+        return PortableCall(plan.kernel_call) if kernel.joints else no_fast_call
     doc = "The results of one state, or None."
     batch_of_one = CallTable(kernel, no_fast_call, doc, batch=(1,)).call
     return CallTable(kernel, batch_of_one, doc).call

@@ -17,7 +17,7 @@ from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import AnyArray, Floats
 from robolin.core.text import did_you_mean, pluralize
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled.call_table import CallTable, is_supported
+from robolin.engine.compiled.call_table import CallTable, PortableCall, is_supported
 from robolin.engine.compiled.kernels import can_compile, host_width, require_compiler
 from robolin.engine.compiled.native import NativeKernel
 from robolin.engine.compiled.plan import KernelCall
@@ -34,6 +34,7 @@ from robolin.evaluation.evaluate import (
 )
 from robolin.evaluation.frames import reject_unused_frame
 from robolin.evaluation.methods import Method, reject_unused_method
+from robolin.evaluation.quick_calls import no_fast_call
 
 
 class PythonCall:
@@ -51,13 +52,18 @@ class PythonCall:
         self.needs: tuple[str, ...] = needs if fixed is None else needs[:-1]
         self.kernel: KernelCall | None = None
         self._into: Callable[[Sequence[AnyArray], Sequence[AnyArray]], float] = self._compute_into
+        self._quick: Callable[..., Any] = no_fast_call
         if can_compile():
             plan = arm_cache(arm).single_state_plan(self._name)
-            self.kernel, self._into = plan.kernel_call(), plan.call_into
+            self.kernel = plan.kernel_call()
+            if arm.n:
+                self._quick = portable = PortableCall(plan.kernel_call, fixed)
+                self._into = portable.into
         parameters = arm_cache(arm).parameters
         self._shapes = {
             name: parameters.sizes(shape) for name, shape in ALGORITHMS[self._name].gives.items()
         }
+        self._row_shape = (arm.n,)
         names = tuple(self._shapes)
         self.result_type = result_type(verb, names) if len(names) > 1 else None
 
@@ -65,9 +71,13 @@ class PythonCall:
         return PythonCall, (self.arm, self.verb, self.method, self.fixed)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        quick = None if named else self._quick(*arguments)
+        if quick is not None:
+            return quick if self.result_type is None else self.result_type(*quick)
         *inputs, out = self._bind(arguments, named)
         for name, value in zip(self.needs, inputs, strict=True):
-            _require_array(name, value, (self.arm.n,))
+            if not _is_usual_array(value, self._row_shape):
+                _require_array(name, value, self._row_shape)
         results = self._new_arrays() if out is None else self._output_arrays(out)
         if out is not None:
             _require_apart([*inputs, *results], len(inputs))
@@ -88,6 +98,8 @@ class PythonCall:
 
     def _bind(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Bind positional and keyword arguments; `out` is last."""
+        if len(arguments) == len(self.needs) and len(named) == 1 and "out" in named:
+            return [*arguments, named["out"]]
         names = (*self.needs, "out")
         if len(arguments) > len(names):
             most = pluralize(len(self.needs), "array")
@@ -122,6 +134,8 @@ class PythonCall:
         if len(arrays) != len(shapes):
             raise ValueError(f"out: must have {len(shapes)} arrays, got {len(arrays)}")
         for (name, shape), array in zip(shapes.items(), arrays, strict=True):
+            if _is_usual_array(array, shape):
+                continue
             where = "out" if self.result_type is None else f"{name} of out"
             _require_array(where, array, shape)
             if not array.flags.writeable:
@@ -158,12 +172,12 @@ def compiled_call(
 ) -> Callable[..., Any]:
     """Function of one state for a verb: built-in if supported, else a `PythonCall`."""
     plain = PythonCall(arm, verb, method, fixed)
-    if plain.kernel is None or not is_supported(plain.kernel):
+    if plain.kernel is None:
         return plain
     if method == "auto" and fixed is None:
         quick = arm_cache(arm).fast_call(_required_algorithm(arm, verb, method))
         cached_on_arm(arm, verb, lambda _: quick)
-    return NativeCall(plain).call
+    return NativeCall(plain).call if is_supported(plain.kernel) else plain
 
 
 def kernel_of(arm: Arm, verb: str, method: Method, width: int | None) -> NativeKernel:
@@ -238,6 +252,19 @@ def _result(verb: str, names: tuple[str, ...], arrays: tuple[AnyArray, ...]) -> 
     return result_type(verb, names)(*arrays)
 
 
+_FLOAT64 = np.dtype(np.float64)
+
+
+def _is_usual_array(value: Any, shape: tuple[int, ...]) -> bool:
+    """True for a contiguous, aligned and writable array of doubles; other arrays may do too."""
+    return (
+        type(value) is np.ndarray
+        and value.dtype is _FLOAT64
+        and value.shape == shape
+        and bool(value.flags.carray)
+    )
+
+
 def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
     """Reject anything but a contiguous float64 array of this shape."""
     if type(value) is not np.ndarray:
@@ -252,10 +279,13 @@ def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 def _require_apart(arrays: Sequence[AnyArray], inputs: int) -> None:
     """Reject output arrays that share memory with another array."""
-    ranges = [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
-    for i, (start, stop) in enumerate(ranges[inputs:], inputs):
-        for other_start, other_stop in ranges[:i]:
-            if start < other_stop and other_start < stop:
+    different = len({id(array) for array in arrays}) == len(arrays)
+    if different and all(array.flags.owndata for array in arrays):
+        return
+    for i, array in enumerate(arrays[inputs:], inputs):
+        for other in arrays[:i]:
+            # exact for contiguous arrays
+            if np.may_share_memory(array, other):
                 raise ValueError("out: shares memory with another argument")
 
 

@@ -78,7 +78,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
     monkeypatch.setattr(kernels, "_compiled", compiling)
     monkeypatch.setattr(kernels, "_linked", linking)
     monkeypatch.setattr(kernels, "_kernels", {})
-    kernels._warn_once.cache_clear()
+    kernels.warn_once.cache_clear()
     return seen
 
 

@@ -21,7 +21,7 @@ import robolin
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import call_table, call_text, kernels
-from robolin.engine.compiled.call_table import CallTable, is_supported
+from robolin.engine.compiled.call_table import CallTable, PortableCall, is_supported
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, arm_cache, evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
@@ -122,15 +122,57 @@ def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyP
     arm = replace(CHAIN)
     state = state_of(arm, ("q", "qd", "qdd"))
     expected = robolin.inverse(CHAIN, **state, engine="python")
-    monkeypatch.setattr(
-        "robolin.engine.compiled.call_table.fallback_reason", lambda: "for the test"
-    )
-    call = robolin.compile(arm, "inverse")
+    monkeypatch.setattr(call_table, "fallback_reason", lambda: "this is a test")
+    kernels.warn_once.cache_clear()
+    with pytest.warns(RuntimeWarning, match="several microseconds instead of one, because this"):
+        call = robolin.compile(arm, "inverse")
+    # later calls do not repeat the warning
+    assert isinstance(robolin.compile(arm, "inverse"), PythonCall)
     assert isinstance(call, PythonCall)
-    assert fast_call(arm, "inverse") is no_fast_call
+    assert isinstance(fast_call(arm, "inverse"), PortableCall)
     assert same_bits(call(**state), expected)
     assert same_bits(robolin.inverse(arm, **state, engine="compiled"), expected)
+    assert same_bits(robolin.inverse(arm, *state.values()), expected)
     assert same_bits(pickle.loads(pickle.dumps(call))(**state), expected)
+    kernels.warn_once.cache_clear()
+
+
+@pytest.mark.parametrize("verb", ["inverse", "energy"])
+def test_the_portable_call(verb: str) -> None:
+    """A portable call has the bits of floats, new arrays, and None for all other arguments."""
+    call = PortableCall(arm_cache(CHAIN).plan(verb).kernel_call)
+    needs = ALGORITHMS[verb].needs
+    state = list(state_of(CHAIN, needs).values())
+    first, second = call(*state), call(*(2.0 * each for each in state))
+    expected = evaluate(CHAIN, verb, dict(zip(needs, state, strict=True)), engine="python")
+    assert same_bits(first, tuple(expected.values()))
+    assert not same_bits(first, second)
+    # a strided array has the same values
+    assert same_bits(call(np.repeat(state[0], 2)[::2], *state[1:]), first)
+    for other in ([*state[0]], state[0][:2], state[0].astype("f4"), state[0].astype(">f8"), None):
+        assert call(other, *state[1:]) is None
+    assert call(*state[1:]) is None
+    assert call(np.full(CHAIN.n, np.nan), *state[1:]) is None
+    into = [np.empty_like(each) for each in results_of(first)]
+    assert call.into(state, into) == 0.0
+    assert same_bits(tuple(into), first)
+
+
+def test_portable_calls_may_interrupt_each_other() -> None:
+    """A call that starts during another one, as in a signal handler, has its own memory."""
+    call = PortableCall(arm_cache(CHAIN).plan("inverse").kernel_call)
+    state = list(state_of(CHAIN, ("q", "qd", "qdd")).values())
+    expected, nested = call(*state), []
+    buffers = call._free.pop()
+
+    def interrupted() -> None:
+        buffers.run()
+        nested.append(call(*(3.0 * each for each in state)))
+
+    call._free.append(buffers._replace(run=interrupted))
+    assert same_bits(call(*state), expected)
+    assert not same_bits(nested[0], expected)
+    assert len(call._free) == 2
 
 
 @native
@@ -208,9 +250,11 @@ def test_calls_leave_no_references_behind() -> None:
     assert [sys.getrefcount(each) for each in watched] == before
 
 
-def test_threads_share_a_call() -> None:
+@pytest.mark.parametrize("portable", [False, True])
+def test_threads_share_a_call(portable: bool) -> None:
     """Concurrent calls from several threads give every thread its own results."""
-    call = robolin.compile(TREE, "energy")
+    plain: Any = PythonCall(TREE, "energy")
+    call = plain if portable else robolin.compile(TREE, "energy")
     states = random_states(TREE, 40)
     rows = list(zip(states.q, states.qd, strict=True))
     expected = [call(*row) for row in rows]

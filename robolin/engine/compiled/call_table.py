@@ -1,14 +1,18 @@
-"""Create a built-in function that calls the kernel of an arm, and the table that it reads."""
+"""Functions of one state that call the kernel of an arm.
+
+`CallTable` creates a built-in function, which takes a microsecond; `PortableCall` runs on any
+interpreter and takes a few microseconds.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +25,7 @@ from robolin.engine.compiled.call_text import (
     TABLE_OFFSET,
     call_text,
 )
-from robolin.engine.compiled.kernels import cached_function
+from robolin.engine.compiled.kernels import cached_function, warn_once
 from robolin.engine.compiled.plan import KernelCall
 
 _POINTER, _INT64, _OBJECT = ctypes.c_void_p, ctypes.c_int64, ctypes.py_object
@@ -108,11 +112,103 @@ class CallTable(ctypes.Structure):
         return function
 
 
+class _StateBuffers(NamedTuple):
+    """Memory of one state, and a function without arguments that runs the kernel on it."""
+
+    inputs: list[AnyArray]
+    results: list[AnyArray]
+    status: AnyArray
+    run: Callable[[], None]
+
+
+class PortableCall:
+    """Results of one state on any interpreter: an array, or a tuple of arrays.
+
+    The call returns None for other arguments, and for states with a nonzero kernel status.
+    Each call takes free buffers from a list, so threads and signal handlers share none.
+    """
+
+    def __init__(self, new_kernel: Callable[[], KernelCall], fixed: AnyArray | None = None) -> None:
+        """Create the call.
+
+        new_kernel: creates kernel arguments with their own memory
+        fixed:      the last input if it is constant in all states and not an argument
+        """
+        self._new_kernel, self._fixed = new_kernel, fixed
+        first = _state_buffers(new_kernel(), fixed)
+        self._free = [first]
+        self._shape = first.inputs[0].shape
+        self._count = len(first.inputs) - (fixed is not None)
+
+    def __call__(self, *arrays: Any) -> Any:
+        if len(arrays) != self._count:
+            return None
+        shape = self._shape
+        for array in arrays:
+            if type(array) is not np.ndarray or array.dtype is not _FLOAT64 or array.shape != shape:
+                return None
+        buffers = self._run(arrays)
+        if buffers.status[0]:
+            self._free.append(buffers)
+            return None
+        results = [array.copy() for array in buffers.results]
+        self._free.append(buffers)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
+        """Compute one state into the output arrays; return its status, 0 if it has a result."""
+        buffers = self._run(inputs)
+        status = float(buffers.status[0])
+        for output, result in zip(outputs, buffers.results, strict=True):
+            output[...] = result
+        self._free.append(buffers)
+        return status
+
+    def _run(self, arrays: Sequence[AnyArray]) -> _StateBuffers:
+        try:
+            buffers = self._free.pop()
+        except IndexError:
+            buffers = _state_buffers(self._new_kernel(), self._fixed)
+        # a fixed input is in the last row and stays there
+        for row, array in zip(buffers.inputs, arrays, strict=False):
+            row[...] = array
+        buffers.run()
+        return buffers
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def _state_buffers(kernel: KernelCall, fixed: AnyArray | None) -> _StateBuffers:
+    inputs = [np.empty(kernel.joints) for _ in range(kernel.inputs)]
+    if fixed is not None:
+        inputs[-1][...] = fixed
+    results, status = [np.empty(shape) for shape in kernel.shapes.values()], np.empty(1)
+    rows = [x for array in inputs for x in (array.ctypes.data, 0)]
+    # the last number: no non-temporal stores
+    places = [*(array.ctypes.data for array in results), 0]
+    starts, targets = (_INT64 * len(rows))(*rows), (_INT64 * len(places))(*places)
+    address, doubles, integers, *memory = kernel.addresses
+    # keeps the GIL: the kernel takes less time than another thread needs to wake up; typed
+    # arguments without `argtypes` take half the time of conversions
+    function = ctypes.PYFUNCTYPE(None)(address)
+    function.keep_alive = kernel, starts, targets  # type: ignore[attr-defined]
+    state = (ctypes.addressof(starts), ctypes.addressof(targets), status.ctypes.data)
+    pointers = map(_POINTER, (doubles, integers, *state, *memory))
+    run = partial(function, *pointers, *map(_INT64, (kernel.links, kernel.joints, 0, 1)))
+    return _StateBuffers(inputs, results, status, run)
+
+
 def is_supported(kernel: KernelCall) -> bool:
-    """True if a built-in function for this kernel is possible on this platform."""
-    shapes = kernel.shapes.values()
+    """True if a built-in function for this kernel is possible; warn once if none is."""
+    shapes, reason = kernel.shapes.values(), fallback_reason()
+    if reason and not os.environ.get(PLAIN):
+        warn_once(
+            f"calls of one state take several microseconds instead of one, because {reason}; "
+            "the results are the same"
+        )
     return (
-        not fallback_reason()
+        not reason
         and kernel.inputs <= MOST_INPUTS
         and len(shapes) <= MOST_RESULTS
         and all(len(shape) < MOST_AXES and prod(shape) for shape in shapes)
@@ -127,7 +223,7 @@ def _entry() -> tuple[int, Any]:
 
 
 # minor versions of CPython 3 that are tested
-SUPPORTED_MINORS = (11, 12, 13)
+SUPPORTED_MINORS = (11, 12, 13, 14, 15)
 
 # environment variable: any value makes every call use the Python path
 PLAIN = "ROBOLIN_PLAIN_CALLS"

@@ -217,7 +217,7 @@ def require_compiler(what: str) -> None:
 def can_compile() -> bool:
     """Return whether kernels can be compiled; if not, warn once that batches take longer."""
     if not has_compiler():
-        _warn_once(
+        warn_once(
             "llvmlite is not installed: batches run without compiled code, with the same results "
             "but 25 to 100 times slower; install it with `pip install llvmlite`"
         )
@@ -334,7 +334,7 @@ def cache_folder() -> Path | None:
         if path and os.path.isabs(path):
             return Path(path, below, "kernels")
         if path:
-            _warn_once(f"{variable} is ignored: '{path}' is not an absolute path")
+            warn_once(f"{variable} is ignored: '{path}' is not an absolute path")
     return None
 
 
@@ -372,7 +372,7 @@ def write_kernel(key: str, content: bytes) -> None:
         reason = error.strerror or str(error)
         where = f" in {kernels}" if kernels else ""
         hint = "set ROBOLIN_CACHE to a writable folder"
-        _warn_once(f"compiled kernels cannot be cached{where} ({reason}); {hint}")
+        warn_once(f"compiled kernels cannot be cached{where} ({reason}); {hint}")
 
 
 def _private_inode(kernels: Path) -> int:
@@ -435,5 +435,5 @@ def _remove_old_files(kernels: Path) -> None:
 
 
 @cache
-def _warn_once(message: str) -> None:
+def warn_once(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=2)

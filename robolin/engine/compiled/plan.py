@@ -236,18 +236,6 @@ class Plan:
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
 
-    def call_into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
-        """Compute one state into the output arrays; return its status: a joint number, or 0.
-
-        All arrays are contiguous, of the kernel's precision; inputs have shape (m,).
-        """
-        starts = (x for each in inputs for x in (_address(each), 0))
-        addresses = (_address(each) for each in outputs)
-        status = np.empty(1, self._number)
-        known = *self._fixed, self._inputs(*starts), self._outputs(*addresses), _address(status)
-        self._kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, 1)
-        return float(status[0])
-
     def kernel_call(self) -> KernelCall:
         """Arguments with which a native function calls the kernel directly."""
         memory, own = self._new_memory()
