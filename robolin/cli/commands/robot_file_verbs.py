@@ -33,10 +33,13 @@ _FLAGS = [
     flag("--show NAME", METHOD, "Print the robot file NAME", excludes=_ALONE),
     flag("--copy NAME", METHOD, "Copy the robot file NAME to the current folder", excludes=_ALONE),
     flag(
-        "--schema",
+        "--schema KIND",
         METHOD,
-        "Print the JSON schema of YAML robot files\nEditors use the schema for completion and "
-        "checks.",
+        "Print a JSON schema: robot (default) or result\n"
+        "Editors use the schema of YAML robot files for completion; tools use the schema of a "
+        "result to read the output of `--format json`.",
+        choices=("robot", "result"),
+        flag_value="robot",
         excludes=_ALONE,
     ),
 ]
@@ -44,7 +47,7 @@ _FLAGS = [
 
 @click.command("models", cls=VerbCommand, params=_FLAGS)
 @long_report_options
-def models_command(report: Report, show: str | None, copy: str | None, schema: bool) -> None:
+def models_command(report: Report, show: str | None, copy: str | None, schema: str | None) -> None:
     """List, show, copy or create robot files.
 
     Lists the bundled robots and their data sources. ARM may be the name of a bundled robot.
@@ -57,9 +60,10 @@ def models_command(report: Report, show: str | None, copy: str | None, schema: b
       robolin models --copy panda
       robolin models new my-arm
       robolin models --schema > robolin-arm.schema.json
+      robolin models --schema result > robolin-result.schema.json
     """
-    if schema:
-        _print_schema()
+    if schema is not None:
+        _print_schema(schema)
     elif show is not None:
         click.echo(_file(show).read_text(encoding="utf-8"), nl=False)
     elif copy is not None:
@@ -68,12 +72,14 @@ def models_command(report: Report, show: str | None, copy: str | None, schema: b
         _list_models(report)
 
 
-def _print_schema() -> None:
+def _print_schema(kind: str) -> None:
     import json
 
-    from robolin.description.yaml.yaml_schema import yaml_schema
-
-    click.echo(json.dumps(yaml_schema(), indent=2, ensure_ascii=False))
+    if kind == "result":
+        from robolin.io.formats.json_writer import result_schema as schema
+    else:
+        from robolin.description.yaml.yaml_schema import yaml_schema as schema
+    click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
 
 
 def _file(name: str) -> Path:

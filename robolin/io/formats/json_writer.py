@@ -25,12 +25,16 @@ from robolin.core.arrays import (
     stored_values,
     with_shortest_digits,
 )
+from robolin.core.quantity_table import QUANTITIES, Quantity
 from robolin.core.result import ResultStream
 from robolin.core.text import printable_json
 from robolin.core.threads import after_short_answer, prefetch
 from robolin.errors import RobolinError
 from robolin.io.atomic import atomic_write
 from robolin.io.provenance import (
+    EXTENDED_FORMAT,
+    FORMAT,
+    JOINTS_AXIS,
     ArrayMeta,
     Blocks,
     Digests,
@@ -247,3 +251,75 @@ def _blocks(arrays: Mapping[str, Numbers], meta: Meta, rows: int) -> Blocks:
         return
     for first in range(0, total, rows):
         yield {name: values[first : first + rows] for name, values in arrays.items()}
+
+
+def result_schema() -> dict[str, Any]:
+    """The JSON schema of a result, for tools that read documents of `--format json`."""
+    text, texts, numbers = {"type": "string"}, {"$ref": "#/$defs/texts"}, {"$ref": "#/$defs/array"}
+    size = {"type": "integer", "minimum": 0}
+    named = {name: _described_array(each) for name, each in QUANTITIES.items() if name != "time"}
+    meta = {
+        "format": {"enum": [FORMAT, EXTENDED_FORMAT]},
+        "robolin": {**text, "description": "version that computed the result"},
+        "role": {"enum": ["result", "reference"]},
+        "verb": {**text, "description": "command"},
+        "options": {"type": "object", "description": "options of the command line"},
+        "inputs": _map_of({"$ref": "#/$defs/sha256"}, "SHA-256 of each input file"),
+        "contract": {"type": "object", "description": "model assumptions"},
+        "model": {"type": ["object", "null"], "description": "parameters of links and joints"},
+        "joints": texts,
+        "rows": {"anyOf": [{"type": "null"}, size], "description": "null for one state"},
+        "arrays": _map_of({"$ref": "#/$defs/entry"}, "unit, axes and shape of each array"),
+        "sha256": {"$ref": "#/$defs/sha256"},
+    }
+    axis = {"anyOf": [{"const": JOINTS_AXIS}, texts]}
+    kind_axis = _object({"kind": text, "labels": axis})
+    entry = {
+        "unit": text,
+        "axes": {"type": "array", "items": {"anyOf": [*axis["anyOf"], kind_axis]}},
+        "column": {"type": ["string", "null"]},
+        "shape": {"type": "array", "items": size},
+        "sha256": {"$ref": "#/$defs/sha256"},
+    }
+    reference = {"tolerances": {"type": "object"}, "files": _map_of(text), "plan": {}}
+    array = [{"type": "number"}, text, {"type": "array", "items": numbers}]
+    document = {
+        "joints": {**texts, "description": "movable joints, in the order of all arrays"},
+        "time": {**numbers, "description": "s, or date-times; one value per row"},
+        "results": {"type": "object", "properties": named, "additionalProperties": numbers},
+        "units": _map_of(text, "SI unit of each result"),
+        "meta": _object(meta, reference),
+    }
+    required = {key: document[key] for key in ("joints", "results", "units", "meta")}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "robolin result",
+        **_object(required, {"time": document["time"]}),
+        "$defs": {
+            "sha256": {**text, "pattern": "^[0-9a-f]{64}$"},
+            "texts": {"type": "array", "items": text},
+            "array": {"anyOf": [*array, _object({"re": numbers, "im": numbers})]},
+            "entry": _object(entry, {"numbers": text}),
+        },
+    }
+
+
+def _described_array(quantity: Quantity) -> dict[str, Any]:
+    axes = ", ".join(["rows if any", *(str(axis) for axis in quantity.axes)])
+    return {"$ref": "#/$defs/array", "description": f"{quantity.symbol}; axes: {axes}"}
+
+
+def _map_of(values: Mapping[str, Any], description: str = "") -> dict[str, Any]:
+    about = {"description": description} if description else {}
+    return {"type": "object", "additionalProperties": values, **about}
+
+
+def _object(
+    required: Mapping[str, Any], optional: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
