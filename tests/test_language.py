@@ -58,6 +58,15 @@ UNCLEAR = re.compile(
     r"|\b(?:the|other|recorded|stored|printed|desired|measured) ones?\b(?! \w)"
     r"|^(?:Given|Computed|Applied|Derived|Added|Needed|Required|Created|Used)\b.*\.$"
 )
+# a pronoun for a noun of the sentence before, as the start of a sentence
+PRONOUN = re.compile(r"^(?:It|They|Its|Their|Them)\b(?= \w+ )")
+# the content of a file is in the file; adverbs and nouns of an older vocabulary
+UNIDIOMATIC = re.compile(
+    r"\b(?:limits|damping|springs|friction|values|numbers|velocities|angles|motion|trajectory)"
+    r" of (?:the|a) (?:robot )?file\b(?!')"
+    r"|\b(?:a little old|with(?:out)? roots|one every|none are left|keeps? the limits"
+    r"|expressed in the split|remedies of|count as zero)\b"
+)
 # clauses without a subject as the start of a sentence
 STARTS = re.compile(r"^(What|Whoever|Whatever|Of|That|Those|Whether)\b")
 # participles and question words as names
@@ -167,9 +176,16 @@ def unclear_count(text: str) -> int:
     return sum(bool(UNCLEAR.search(TERMS.sub("X", line))) for line in text.split("\n"))
 
 
+def unidiomatic_count(text: str) -> int:
+    """Sentences of a text that start with a pronoun, and unidiomatic phrases."""
+    sentences = re.split(r"(?<=[.?!])\s+|\n", text)
+    return sum(bool(PRONOUN.match(each)) for each in sentences) + len(UNIDIOMATIC.findall(text))
+
+
 def message_count(text: str) -> int:
     """Words of the old vocabulary and long sentences of a text for users."""
     words = len(WORDS.findall(text)) + len(MESSAGE_WORDS.findall(text)) + unclear_count(text)
+    words += unidiomatic_count(text)
     sentences = re.split(r"(?<=[.?!:;])\s+|\n", text)
     long = sum(len(sentence.split()) > LONGEST_SENTENCE for sentence in sentences)
     return words + bool(STARTS.match(text)) + long
@@ -199,6 +215,7 @@ def _page_sentences(text: str) -> Iterator[str]:
 def page_count(text: str) -> int:
     """Words of the old vocabulary, a headless start and a long sentence of a page."""
     words = len(WORDS.findall(text)) + len(MESSAGE_WORDS.findall(text)) + unclear_count(text)
+    words += unidiomatic_count(text)
     headless = STARTS.match(text) and text.endswith((".", ":"))
     return words + bool(headless) + (len(text.split()) > LONGEST_ON_PAGES)
 
@@ -272,6 +289,10 @@ def test_pages_are_recognized() -> None:
     assert texts == ["Nobody asks", "Read the verb X.", "It ends.", "What is told.", "said", "1"]
     assert [page_count(each) for each in texts] == [2, 1, 0, 2, 1, 0]
     assert page_count("word " * 26) == 1
+    assert page_count("It ends here today.") == 1
+    assert page_count("Its name is short.") == 1
+    assert page_count("The limits of the file apply.") == 1
+    assert page_count("The limits in the file apply.") == 0
     assert page_count("What is a pole?") == 0
 
 
@@ -286,6 +307,7 @@ def test_messages_are_recognized() -> None:
     assert message_count("the number of degrees of freedom of the model of a robot") == 0
     assert message_count("results equal those of Python") == 1
     assert message_count("Option\nNeeded for tables without times.") == 1
+    assert message_count("Read a file.  They are ignored here.") == 1
 
 
 def test_words_are_recognized() -> None:

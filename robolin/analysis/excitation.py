@@ -289,12 +289,12 @@ def excite(
 
     Args:
         arm: the arm, from `robolin.load`
-        duration: of the motion in s, a multiple of `period`
-        period: of the Fourier series in s; None for the duration
+        duration: duration of the motion in s, a multiple of `period`
+        period: period of the Fourier series in s; None for the duration
         harmonics: number of sines and cosines of each joint, at least 2
         dt: time between rows in s
         margin: fraction of all limits that the motion uses, up to 1
-        max_velocity: (n,) in rad/s or m/s; None for the limits of the robot file
+        max_velocity: (n,) in rad/s or m/s; None for the limits in the robot file
         max_acceleration: (n,) in rad/s² or m/s²; None for no limit besides torques
         iterations: number of motions that the search tries
         seed: random seed

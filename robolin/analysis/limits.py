@@ -104,7 +104,7 @@ def limits(
     *,
     time: ArrayLike | None = None,
 ) -> JointLimits:
-    """Compare a motion with the joint limits of the robot file.
+    """Compare a motion with the joint limits in the robot file.
 
     `row` in the result counts the leading axes as one flattened axis.
 

@@ -31,8 +31,8 @@ class CheckOutcome(DisplayMixin):
     """Outcome of checking one stored result.
 
     Fields:
-        name: of the case, or the path of the stored result
-        path: of the stored result
+        name: name of the case, or the path of the stored result
+        path: path of the stored result
         status: 'same', 'differs', 'updated' (stored again), or 'refused'
         question: the command and the robot, as far as known
         comparison: the differences.  `.entries` lists all of them, and `.beyond` those beyond

@@ -61,7 +61,7 @@ def identification_screen(
     alone, sums, by_file = result.determined
     counts = (
         f"the data determine {alone} parameters individually and {sums} only in sums; "
-        f"{by_file} keep the values of the file"
+        f"{by_file} keep the values in the file"
     )
     short = replace(errors, rows=errors.rows[:-1], title="Error of each joint while it moves")
     return [TextLines([_errors(result), *result.findings, counts]), short, *others]
@@ -85,7 +85,7 @@ def _verdict(result: Identification) -> Iterator[str]:
     alone, sums, by_file = result.determined
     yield (
         f"every body is physically possible; the data determine {alone} parameters "
-        f"individually and {sums} only in sums; {by_file} keep the values of the file"
+        f"individually and {sums} only in sums; {by_file} keep the values in the file"
     )
 
 

@@ -52,8 +52,8 @@ Some compiler flags change the last digits: -ffast-math, -Ofast, -mfpmath=387 (t
 """
 _SAME_BITS = "Results are bit-identical to robolin on every machine with IEEE 754 doubles."
 _IN_FLOAT = """\
-Results are computed in single precision.  Their largest errors at {states} random states, \
-relative to the largest entry of each result, are defined below.  More digits are lost near \
+Results are computed in single precision.  The macros below define the largest errors at {states} \
+random states, relative to the largest entry of each result.  More digits are lost near \
 singular states and where a result is near zero.  Round-off can hide a singular state: most \
 singular states give a nonzero return value, but not all."""
 

@@ -138,7 +138,7 @@ def _called(program: CProgram, function: CFunction) -> Iterator[str]:
 NEEDED = ("inverse", "mass-matrix")
 
 _SOURCE = """\
-// A solver for the package inverse_dynamics_solver.  Its functions add up to inverse dynamics:
+// A solver for the package inverse_dynamics_solver.  The functions add up to inverse dynamics:
 //     M(q) qdd + Coriolis(q, qd) + gravity(q) + friction(qd) = torques(q, qd, qdd)
 // {static} part of the gravity vector.
 #include <cmath>

@@ -148,7 +148,7 @@ class Regulator(DisplayMixin):
     ) -> Simulation:
         """Simulate the nonlinear arm under the gains of a discrete model.
 
-        Torques are constant between samples and saturate at the effort limits of the robot file.
+        Torques are constant between samples and saturate at the effort limits in the robot file.
 
         Args:
             q, qd: initial state (n,), in rad or m, and rad/s or m/s

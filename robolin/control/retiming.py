@@ -136,7 +136,7 @@ def retime(
             file
         max_acceleration: acceleration limits in rad/s² or m/s², one number or (n,); None for none
         max_effort: effort limits in N·m or N, one number or (n,), instead of those of the file
-        limit_scale: factor of the velocity and effort limits of the file
+        limit_scale: factor of the velocity and effort limits in the file
         dt: time between rows in s; None for one row per point of the path
 
     Returns:

@@ -45,7 +45,7 @@ class StateSpace(DisplayMixin):
         states: the names of x, such as 'elbow/position'
         inputs: the names of u, such as 'elbow/effort'
         outputs: the names of y
-        units: of every state, input and output, by name
+        units: unit of every state, input and output, by name
         arm: the arm that was linearized
         actuated: indices in tau of the inputs
         dof: number of positions among the states

@@ -95,7 +95,7 @@ def trim(
         actuated: names of the actuated joints, or "all"; None for the robot file's
         passive: names of the passive joints, instead of `actuated`
         keep: names of joints that keep their position
-        limits: stay within the position limits of the robot file
+        limits: stay within the position limits in the robot file
 
     Returns:
         a `Trim`

@@ -66,10 +66,10 @@ class Arm:
         name: name in the robot description
         links_tip_to_base: the moving links in the order of the papers; `links` is in reverse order
         frames: every link of the description, moving or merged -> its moving link and pose
-        joint_names: the independent joints in the order of q: n of them
+        joint_names: names of the n independent joints, in the order of q
         groups: multi-DoF joints
         floating_base: whether the first group was added below the description's root
-        locked_joints: joints that could move but are locked or off the chain
+        locked_joints: movable joints that are locked or not on the chain
         gravity: (3,) in m/s², in the axes of the description's root
         damping: whether the description's damping is included
         springs: whether the description's springs are included
@@ -80,7 +80,7 @@ class Arm:
         named_poses: (name, positions in rad or m) of each named pose; `poses` has them as arrays
         dh_rows: Denavit–Hartenberg parameters of the joints that a DH table defines
         tip: the frame of kinematic results, or None
-        contract: model assumptions in words: what is included and what is ignored
+        contract: model assumptions as text: which effects are included or ignored
         model_dict: numeric values of the description, to detect changes in it
         source: file or name that the arm was loaded from
         digest: SHA-256 of the file

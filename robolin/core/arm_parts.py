@@ -108,7 +108,7 @@ class Joint:
     Fields:
         name: name in the robot description
         kind: "revolute", "continuous" or "prismatic"
-        pose: of the joint on the link inboard of it: rotation (9 numbers, row by row),
+        pose: pose of the joint on the link inboard of it: rotation (9 numbers, row by row),
             translation in m
         axis: (3,), a unit vector in the joint's own axes
         limits: lower and upper in rad or m, velocity in rad/s or m/s, effort and effort_lower in
@@ -120,7 +120,7 @@ class Joint:
         mimic: the joint that this one mimics, or None
         actuated: whether it has a motor according to the description; not part of equality,
             because it does not change the dynamics
-        stiffness: of a spring in the joint, in N·m/rad or N/m
+        stiffness: stiffness of a spring in the joint, in N·m/rad or N/m
         rest: position at which the spring is relaxed, in rad or m
         friction_velocity: velocity scale v of the smoothed friction μ tanh(q̇ / v), in rad/s or m/s;
             None for that of the arm

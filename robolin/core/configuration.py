@@ -88,7 +88,7 @@ def integrate(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
 
     Raises:
         RobolinError: a shape that does not fit the arm
-        UsageError: no arm
+        UsageError: not an arm
 
     Example:
         >>> arm = robolin.load("ur5", floating_base=True)
@@ -127,7 +127,7 @@ def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
 
     Raises:
         RobolinError: a shape that does not fit the arm
-        UsageError: no arm
+        UsageError: not an arm
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -173,7 +173,7 @@ def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
 
     Raises:
         RobolinError: a shape that does not fit the arm
-        UsageError: no arm
+        UsageError: not an arm
 
     Example:
         >>> arm = robolin.load("ur5", floating_base=True)

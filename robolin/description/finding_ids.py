@@ -131,7 +131,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "several-roots": ("error", "More than one link has no parent joint."),
     "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),
-    "shape-size": ("error", "A shape has no size, or no volume for its density."),
+    "shape-size": ("error", "A shape has no size, or has a density but no volume."),
     "shape-twice": (
         "error",
         "The shape, mass or inertia of a link is defined twice, or not at all.",

@@ -32,7 +32,7 @@ class Algorithm:
     """An algorithm with the names of its inputs and the axes of each result.
 
     function: 'chapter.module:function' among the algorithms, or the function itself
-    title:  name of the algorithm in results; stored with them, so it must not change
+    title:  name of the algorithm in results; a new one needs `core/former_names.py`
     kind:   supported arms: every arm ('any'), arms without mimic joints ('independent'), serial
             chains of such joints ('serial'), six or more independent joints that move the tip in
             all directions, except in singular poses ('spanning'), the same with mimic joints

@@ -1,6 +1,6 @@
-"""Every algorithm by name: what it needs, what it gives, and the page it comes from.
+"""Every algorithm by name: inputs, results, supported arms and paper.
 
-Functions are named by module, so that a question imports no algorithm but its own.
+Functions are named by module, so that a command imports only its own algorithms.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Operators(PoseOperators):
             raise RobolinError(
                 f"{symbol} is available only for joints with one degree of freedom",
                 where=self._arm.source if self._arm else "",
-                hint="use the operators of the pose, V, Ḣ and M̂ for other joints",
+                hint="for other joints, use V, Ḣ, M̂ and the operators that depend only on q",
             )
 
     def _given(self, name: str) -> Scalars:

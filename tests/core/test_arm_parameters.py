@@ -62,7 +62,7 @@ def test_named_values_leave_all_others_as_they_are() -> None:
 
 
 def test_only_damping_that_is_set_applies_to_an_arm_loaded_without() -> None:
-    """The damping of the file, switched off at loading, does not return."""
+    """The damping in the file, switched off at loading, does not return."""
     arm = robolin.load("panda", damping=False)
 
     damped = arm.with_parameters({"panda_joint2/damping": 0.5})

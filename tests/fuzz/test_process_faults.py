@@ -76,7 +76,7 @@ def _numbers(path: str) -> bytes:
 
 @cache
 def _all_numbers() -> bytes:
-    """The numbers of a file with all rows of t.csv."""
+    """The numbers in a file with all rows of t.csv."""
     rows = np.loadtxt(_table().splitlines(), delimiter=",", skiprows=1)
     return robolin.mass_matrix(robolin.load("two-link"), rows[:, 1:]).tobytes()
 

@@ -40,7 +40,7 @@ class Identification(DisplayMixin):
     Fields:
         arm: the arm with the identified masses, inertias, damping and armature
         names: `link/mass`, …, `joint/damping`, `joint/friction`, `joint/offset`, …, (p,)
-        before: values of the robot file (p,)
+        before: values in the robot file (p,)
         values: identified values (p,): kg, kg·m, kg·m², N·m·s/rad, N·m
         deviations: standard deviations (p,), by the scatter of blocks of time and by the prior
         prior_deviations: the part of `deviations` that is due to the prior (p,)
@@ -51,7 +51,7 @@ class Identification(DisplayMixin):
         measured: smoothed torques of the held-out rows (rows, n)
         predicted: torques of the last stage for the same rows (rows, n)
         predicted_before: torques of the robot file for the same rows (rows, n)
-        time: of the held-out rows (rows,) in s
+        time: times of the held-out rows (rows,) in s
         settings: estimated or given settings: rows, width, lag, clock, cleaned rows, prior
         findings: sentences about the payload
         notes: remarks about the data

@@ -118,7 +118,7 @@ def identify(
     """Identify masses, inertias and friction from recordings, as `robolin identify` does.
 
     Every body of the result is physically possible.  Parameters that the recordings do not
-    determine keep the values of the robot file.
+    determine keep the values in the robot file.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -128,8 +128,8 @@ def identify(
             "all" (the stages friction, payload and all links, in sequence)
         holdout: held-out rows: "spread" for 30 % in blocks over each recording, the fraction at
             the end of each recording, or other `Recording`s
-        payload_link: link of the payload stage or the load; None for the last link before fingers
-            before the arm branches into fingers
+        payload_link: link of the payload stage or the load; None for the last link before the arm
+            branches into fingers
         unloaded: `Recording`s without the load of `recordings`, which becomes `payload/mass`, …
         width: width of the smoothing filter in s; None to estimate it
         lag: delay of the torques relative to the motion in s; None to estimate it

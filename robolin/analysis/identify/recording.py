@@ -51,7 +51,7 @@ class Recording(DisplayMixin):
         q: positions (rows, n) in rad or m, in the order of `arm.joint_names`
         tau: measured torques (rows, n) in N·m, or forces in N
         qd: velocities (rows, n) in rad/s or m/s; None to differentiate positions
-        qdd: accelerations (rows, n); None to differentiate, and else rows are used as they are
+        qdd: accelerations (rows, n); None to differentiate; otherwise the rows are used unchanged
         name: name in messages
 
     Example:

@@ -211,7 +211,7 @@ def fit_stage(
 
 
 def with_untouched(listed: ParameterList, x: Floats, start: Floats) -> Floats:
-    """Restore the exact values of the file where the fit changed nothing but rounding."""
+    """Restore the exact values in the file where the fit changed nothing but rounding."""
     restored = x.copy()
     for first in listed.bodies:
         part = slice(first, first + 10)

@@ -131,8 +131,8 @@ class Verification(DisplayMixin):
     """Result of verifying a robot.
 
     Fields:
-        arm: its name
-        joints: its joints, n of them
+        arm: name of the robot
+        joints: names of its n joints
         seed: random seed of the states
         states: q, qd, qdd and the perturbations, each (samples, n), in SI units
         condition: condition number of the mass matrix (samples,), dimensionless

@@ -95,7 +95,7 @@ _RESPONSE_FLAGS = flags(
         "--frequencies FIRST:LAST:COUNT": "Frequencies [rad/s], on a logarithmic scale\n"
         "Single frequencies, separated by commas, are also accepted. Requires SciPy.",
         "--duration S": "Duration of the step response [s]",
-        "--rows N": "Rows of the step response (default 201, or one every --dt)",
+        "--rows N": "Rows of the step response (default 201, or one row per --dt)",
         "--impulse": "Return the impulse response instead of the step response",
     },
 )

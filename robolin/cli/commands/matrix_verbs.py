@@ -179,7 +179,7 @@ _IK_FLAGS = flags(
         "The first starting point is --q; the others are random. The solution nearest to --q is "
         "returned.",
         "--seed N": "Random seed (default 0)",
-        "--ignore-limits": "Ignore the position limits of the file",
+        "--ignore-limits": "Ignore the position limits in the file",
     },
 )
 

@@ -22,10 +22,10 @@ _FLAGS = [
             "Write JOINTS like --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the frame of the "
             "root link.",
             "--hold": "Stay at the initial positions",
-            "--follow FILE": "Follow the motion of a file\n"
+            "--follow FILE": "Follow the motion in a file\n"
             f"Formats: {extensions(trajectory_formats())}. Columns are time, positions and, if "
             "available, velocities. Values are interpolated linearly.",
-            "--from FILE": "Start from the motion of a file\n"
+            "--from FILE": "Start from the motion in a file\n"
             "The file contains positions and, for robots with passive joints, efforts; for "
             "example, an earlier result.",
         },
@@ -42,7 +42,7 @@ _FLAGS = [
         TORQUE,
         _OPTIONS,
         {
-            "--ignore-limits": "Ignore the limits of the file",
+            "--ignore-limits": "Ignore the limits in the file",
             "--limit-scale S": "Factor for the velocity and effort limits (default 1)",
             "--max-effort VALUES": "Effort limits, instead of the limits in the file [N m or N]",
             "--max-speed VALUES": "Velocity limits, instead of the limits in the file",
@@ -84,7 +84,7 @@ def optimize_command(inquiry: Request, out: Output) -> None:
     """Find an optimal motion to a goal, with gains.
 
     \b
-    Minimizes the integral of x' Q x + tau' R tau within the limits of the file.
+    Minimizes the integral of x' Q x + tau' R tau within the limits in the file.
     The result is a local optimum; obstacles and contacts are not considered.
     `robolin simulate --feedback` runs the motion with its gains.
 
@@ -111,7 +111,7 @@ _RETIME_FLAGS = [
         VERBS["retime"].states_from,
         {
             "--trajectory FILE": "File with the points of the path: positions of all joints\n"
-            f"Rows of a {extensions(trajectory_formats())} file. Their times are ignored.",
+            f"Each row of a {extensions(trajectory_formats())} file is a point; times are ignored.",
         },
     ),
     *flags(TIMES, _RETIME_OPTIONS, {"--dt S": "Time between rows (default: the rows of the path)"}),
@@ -122,7 +122,7 @@ _RETIME_FLAGS = [
             "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
             "--max-acceleration VALUES": "Acceleration limits (default: none)",
             "--max-effort VALUES": "Effort limits (default: from the robot file) [N m or N]",
-            "--limit-scale S": "Factor of velocity and effort limits of the file",
+            "--limit-scale S": "Scale factor for the velocity and effort limits in the file",
         },
         limit_scale="1",
     ),

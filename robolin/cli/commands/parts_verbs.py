@@ -30,7 +30,7 @@ def batch_command(command: str) -> None:
     status  show which parts are done
     merge   merge the parts into one result
 
-    Any command with -o FOLDER/ computes parts; `robolin help batch` lists its options.
+    To compute the parts, add -o FOLDER/ to any command; see `robolin help batch`.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM, CLOSE_FLAG = flags(
         "--prescribe-from FILE": "Read the prescribed accelerations from a file\n"
         f"Formats: {extensions(trajectory_formats())}. Columns are time and JOINT/acceleration. "
         "Accelerations are interpolated linearly. These joints start at the positions and "
-        "velocities of the file, unless --q, --qd or --initial are set.",
+        "velocities in the file, unless --q, --qd or --initial are set.",
         "--close JOINTS|least": "Project the state onto the loop constraints first\n"
         "The named joints keep their values; 'least' changes all joints as little as "
         "possible.",
@@ -174,7 +174,7 @@ DRIVE = flags(
         "each joint to --goal; computed-torque does this with inverse dynamics. All "
         "compensate gravity and loads.",
         "--goal VALUES": "Goal for pd and computed-torque (default 0)",
-        "--follow FILE": "Track the trajectory of a file\n"
+        "--follow FILE": "Track the trajectory in a file\n"
         "Columns are time, positions and, if available, velocities and accelerations. Values "
         "are interpolated linearly. The simulation starts at the first row unless --q is set.",
         "--kp K|VALUES": "Proportional gain (default 100)\n"
@@ -196,6 +196,6 @@ DRIVE = flags(
         "X, Y, Z [m] and roll, pitch, yaw in the frame of the root link.",
         "--position-gain K|X,Y,Z": "Stiffness of the position [N/m] (default 100)",
         "--orientation-gain K|X,Y,Z": "Stiffness of the orientation [N m] (default 10)",
-        "--ignore-limits": "Do not limit torques to the effort limits of the file",
+        "--ignore-limits": "Do not limit torques to the effort limits in the file",
     },
 )

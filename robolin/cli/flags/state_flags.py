@@ -60,8 +60,8 @@ _FLAGS = [
         MODEL_OPTIONS,
         {
             "--gravity X,Y,Z|G": "Gravity [m/s^2] (default: from the file, else 0,0,-9.81)\n"
-            "X,Y,Z is in the axes of the root link. One number G keeps the direction of the file's "
-            "gravity, else -z.",
+            "X,Y,Z are in the axes of the root link. A single number G is the magnitude; the "
+            "direction is that of the file, or -z.",
             "--base LINK": "Lock the joints between the root and this link",
             "--tip LINK": "Lock the joints that do not move this link",
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
@@ -72,9 +72,9 @@ _FLAGS = [
             "--wrench-frame": "Reference frame of --wrench\n"
             "follower: link axes; dead: world axes at the link's origin; world: world axes at the "
             "world's origin.",
-            "--no-damping": "Ignore the damping of the file",
-            "--no-springs": "Ignore the joint springs of the file",
-            "--no-friction": "Ignore the Coulomb friction of the file",
+            "--no-damping": "Ignore the damping in the file",
+            "--no-springs": "Ignore the joint springs in the file",
+            "--no-friction": "Ignore the Coulomb friction in the file",
             "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default: none)\n"
             "Write one number for all joints, or one per joint: joint1=0.02,joint2=0.05.",
             "--armature JOINT=VALUE": "Set the reflected rotor inertia of a joint; repeatable",
@@ -172,7 +172,7 @@ READING_FLAGS = [
             "Results contain the time unchanged.",
             "--sample-time S": "Time between rows [s], if the file has no time column\n"
             "--differentiate and identify need this option if the file has no times.",
-            "--degrees": "Read angles of the file in degrees",
+            "--degrees": "Angles in the file are in degrees",
             "--radians": "Read angles in rad, if the file has no units\n"
             "LeRobot datasets need this option.",
             "--no-header": "Read a text file without a header line\n"

@@ -170,7 +170,7 @@ def ik(
         q: first start (n,) in rad or m; None for zero, moved into the limits
         starts: number of starts
         seed: random seed of the other starts
-        limits: stay within the position limits of the robot file
+        limits: stay within the position limits in the robot file
         tolerance: largest error at the goal, in m and in rad
 
     Returns:

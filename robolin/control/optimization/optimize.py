@@ -93,7 +93,7 @@ def optimize(
         final: weight of the goal and of the final velocity; None to reach both exactly
         actuated: names of the actuated joints, or "all"; None for the robot file's
         passive: names of the passive joints, instead of `actuated`
-        limits: respect the position, velocity and effort limits of the robot file
+        limits: respect the position, velocity and effort limits in the robot file
         limit_scale: factor of the velocity and effort limits
         max_effort: effort limits (n,) instead of the limits in the file, in N·m or N
         max_speed: velocity limits (n,) instead of the limits in the file, in rad/s or m/s

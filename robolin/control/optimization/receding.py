@@ -235,7 +235,7 @@ def receding(
         R: weights per second of deviations from the holding torques at the goal; None for
             1/limit², or 1 without a limit
         final: weight of the last state; None for the weight of the positions
-        limits: respect the limits of the robot file along the horizon
+        limits: respect the limits in the robot file along the horizon
         limit_scale: factor of the velocity and effort limits
         max_effort: effort limits (n,) instead of the limits in the file, in N·m or N
         max_speed: velocity limits (n,) instead of the limits in the file, in rad/s or m/s

@@ -127,7 +127,7 @@ def simulate(
         control: a `RateControl`, `PoseControl`, `PDControl`, `ComputedTorque` or
             `FeedbackControl` instead of tau and hold
         state: the integrated velocities: q̇ ("rates"), "xi" or "nu"
-        limits: saturate torques at the effort limits of the robot file
+        limits: saturate torques at the effort limits in the robot file
         accelerations: q̈ as a function of t, q, q̇ and τ, for other constraints
         project: projects q and q̇ onto such constraints after each step
         engine: "auto", "python" or "compiled"; results are bit-identical

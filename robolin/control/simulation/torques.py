@@ -178,7 +178,7 @@ class EffortLimits(NamedTuple):
 
 
 def effort_limits(arm: Arm) -> EffortLimits:
-    """Effort limits of the robot file."""
+    """Effort limits in the robot file."""
     ranges = np.array([joint.limits.effort_range for joint in arm.joints]).reshape(-1, 2)
     return EffortLimits(ranges[:, 0], ranges[:, 1])
 

@@ -192,7 +192,7 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
         if not (isfinite(value) and value >= 0.0):
             yield UsageError(
                 f"armature: the value of joint '{name}' must be ≥ 0, got {value}",
-                hint="give the rotor inertia reflected to the joint: rotor_inertia · gear_ratio²",
+                hint="use the rotor inertia reflected to the joint: rotor_inertia · gear_ratio²",
             )
 
 

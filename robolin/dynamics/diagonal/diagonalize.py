@@ -1,9 +1,9 @@
 """Diagonalized dynamics: ν̇ + C(q, ν) = ε, in velocities whose mass matrix is the identity.
 
-ν = m* q̇        ε = m⁻¹ (τ - weight - loads - friction)        m = (I + HφK) D^½
+ν = m* q̇        ε = m⁻¹ (τ - gravity - loads - friction)        m = (I + HφK) D^½
 
-The un-normalized form has no square roots: D ξ̇ + C(q, ξ) = κ.  Both forms have a way back to the
-velocities and torques of the joints.
+The un-normalized form has no square roots: D ξ̇ + C(q, ξ) = κ.  Both forms have an inverse
+transformation to the velocities and torques of the joints.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Diagonalized dynamics by elimination in the mass matrix, also with mimic joints, O(n³).
 
-𝓜 = L D L*        ξ = L* q̇        κ = L⁻¹ (τ - weight - loads - friction)        m = L D^½
+𝓜 = L D L*        ξ = L* q̇        κ = L⁻¹ (τ - gravity - loads - friction)        m = L D^½
 
 All terms are columns by independent coordinate.
 """
@@ -67,7 +67,7 @@ def undiagonalize_unnormalized_conventional(chain: Chain) -> None:
 
 
 def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> None:
-    """q̇ = L⁻* ξ,   τ = L κ + weight + loads + friction."""
+    """q̇ = L⁻* ξ,   τ = L κ + gravity + loads + friction."""
     links = forward_kinematics(chain)
     L = factored_mass_matrix(chain, links).L
     xi, kappa = of_leaders(chain, nu), of_leaders(chain, epsilon)

@@ -35,7 +35,7 @@ def forward_diagonalized_unnormalized_conventional(chain: Chain) -> None:
 
 
 def _forward(chain: Chain, input_name: str, output_name: str, *, normalized: bool) -> None:
-    """q̇ = L⁻* ξ,   ξ̇ = D⁻¹ (L⁻¹ (τ - weight - loads - friction) - C(q, ξ))."""
+    """q̇ = L⁻* ξ,   ξ̇ = D⁻¹ (L⁻¹ (τ - gravity - loads - friction) - C(q, ξ))."""
     links = forward_kinematics(chain)
     factors = factored_mass_matrix(chain, links)
     L, xi = factors.L, of_leaders(chain, chain.input(input_name))

@@ -1,11 +1,11 @@
 """Forward dynamics with prescribed motion of some joints, such as a moving base, O(n) or O(n³).
 
-For the free joints a driven joint is rigid, and the torques of its motion are a bias.  For a
+For the free joints, a prescribed joint is locked, and the torques of its motion are a bias.  For a
 floating base this is Newton–Euler from a nonzero velocity and acceleration of the base, with
 articulated bodies that end at the base.
 
-The conventional variant removes the rows and columns of driven joints from 𝓜, which leaves the
-equations of the free ones.  Loops over independent coordinates support mimic joints.
+The conventional variant removes the rows and columns of prescribed joints from 𝓜, which leaves the
+equations of the free joints.  Loops over independent coordinates support mimic joints.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from robolin.dynamics.mass_matrix.triangular import of_leaders
 
 
 def forward_prescribed(chain: Chain) -> None:
-    """q̈ of the free joints and τ of the driven ones, from q, q̇, their q̈ and the others' τ.
+    """q̈ of the free joints and τ of the prescribed joints.
 
-    τ' = τ - τ(q, q̇, s q̈)                       s = 1 for driven joints, 0 for free ones
-    q̈  = s q̈ + (1 - s) 𝓜⁻¹ τ'                    𝓜 with the driven joints rigid
+    τ' = τ - τ(q, q̇, s q̈)                       s = 1 for prescribed, 0 for free joints
+    q̈  = s q̈ + (1 - s) 𝓜⁻¹ τ'                    𝓜 with the prescribed joints locked
     """
     _nominal(chain)
 
 
 def _nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
-    """The links, their articulated bodies with driven hinges rigid, and all accelerations."""
+    """The links, their articulated bodies with prescribed hinges locked, and all accelerations."""
     links, driven = forward_kinematics(chain), chain.input("prescribed")
     qd, tau, set_qdd = (chain.input(name) for name in ("qd", "tau", "qdd"))
 
@@ -59,7 +59,7 @@ def _nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
         qdd[k] = rigid[k] + free[k]
         chain.out("qdd", (k,), qdd[k])
 
-    # torques that the driven joints need
+    # torques that the prescribed joints need
     needed = chain.column()
     torques(chain, links, qd, qdd, needed)
     for k in chain.tip_to_base():
@@ -72,7 +72,7 @@ def linearize_forward_prescribed(chain: Chain) -> None:
 
     ∂q̈/∂τ = 𝓜⁻¹    ∂q̈/∂q̇ = -𝓜⁻¹ A_D    ∂q̈/∂q = -𝓜⁻¹ B_D    ∂q̈/∂(s q̈) = s - 𝓜⁻¹ 𝓜(·,s)
 
-    with the driven joints rigid in 𝓜⁻¹, and 𝓜, A_D and B_D those of all joints.
+    with the prescribed joints locked in 𝓜⁻¹, and 𝓜, A_D and B_D those of all joints.
     """
     links, art, qdd = _nominal(chain)
     mass, AD, BD = chain.table(), chain.table(), chain.table()
@@ -81,7 +81,7 @@ def linearize_forward_prescribed(chain: Chain) -> None:
 
     driven = chain.input("prescribed")
     for c in chain.tip_to_base():
-        # a unit torque at joint c, which has no effect on a driven joint
+        # a unit torque at joint c, which has no effect on a prescribed joint
         push = chain.zeros()
         push[c] = 1.0
         by_torque = apply_inverse_mass(chain, links, art, push)
@@ -106,9 +106,9 @@ def _taken(chain: Chain, links: Links, art: Articulated, table: Table, c: LinkNu
 
 
 def forward_prescribed_conventional(chain: Chain) -> None:
-    """q̈ of the free joints and τ of the driven ones, from q, q̇, their q̈ and the others' τ.
+    """q̈ of the free joints and τ of the prescribed joints.
 
-    𝓜 q̈ = (1 - s) [τ - τ(q, q̇, s q̈)]           s = 1 for driven joints, 0 for free ones
+    𝓜 q̈ = (1 - s) [τ - τ(q, q̇, s q̈)]           s = 1 for prescribed, 0 for free joints
     """
     _nominal_by_elimination(chain)
 
@@ -116,7 +116,7 @@ def forward_prescribed_conventional(chain: Chain) -> None:
 def _nominal_by_elimination(
     chain: Chain,
 ) -> tuple[Links, EliminationFactors, Column, Column, Scalars]:
-    """The links, the factors of 𝓜 with driven rows and columns removed, s, 1 - s and q̈."""
+    """The links, the factors of 𝓜 with prescribed rows and columns removed, s, 1 - s and q̈."""
     links, qd = forward_kinematics(chain), chain.input("qd")
     driven, set_qdd = (of_leaders(chain, chain.input(name)) for name in ("prescribed", "qdd"))
     tau, bias = to_coordinates(chain, chain.input("tau")), chain.column()
@@ -136,7 +136,7 @@ def _nominal_by_elimination(
     for j in chain.coordinates():
         qdd[j] = out[j] = rigid[j] + x[j][0]
 
-    # torques that the driven joints need
+    # torques that the prescribed joints need
     needed, own = chain.column(), chain.result("tau")
     torques(chain, links, qd, qdd.on_links(), needed)
     for j in chain.coordinates():
@@ -154,7 +154,7 @@ def linearize_forward_prescribed_conventional(chain: Chain) -> None:
     gives = ("dqdd_dtau", "dqdd_dqd", "dqdd_dq", "dqdd_dprescribed")
     by_tau, by_qd, by_q, by_prescribed = (chain.result(name) for name in gives)
     for c in chain.coordinates():
-        # effect of a change of joint c on the free joints; driven joints are not affected
+        # effect of a change of joint c on the free joints; prescribed joints are not affected
         x = chain.slots(4)
         for r in chain.coordinates():
             taken = (-AD[r, c], -BD[r, c], -mass[r, c])

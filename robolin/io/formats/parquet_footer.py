@@ -50,7 +50,7 @@ def read_footer(stream: BinaryIO) -> ThriftFields:
     length = int.from_bytes(tail[:4], "little")
     start = size - _TAIL - length
     if tail[4:] != _MAGIC or start < len(_MAGIC) or length > _LONGEST_FOOTER:
-        raise FooterError("the file does not have the end of a Parquet file")
+        raise FooterError("the end of the file is not a valid Parquet footer")
     stream.seek(start)
     return _parsed(stream.read(length))
 
