@@ -77,7 +77,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--frame LINK",
         METHOD,
-        "Link of kinematic functions (default: the tip, or the only end link)",
+        "Link for kinematic functions (default: the tip, or the only end link)",
     ),
     flag("--point X,Y,Z", METHOD, "Point in the frame [m] (default 0,0,0)"),
     flag(

@@ -12,8 +12,8 @@ from robolin.queries.verbs import VERBS
 _FORWARD, _SIMULATE = VERBS["forward"].own_options, VERBS["simulate"].own_options
 
 _TEXT = (
-    "Algorithm\noperator uses recursions over the links (ABA). conventional: mass matrix and LDL' "
-    "elimination. "
+    "Algorithm\noperator uses recursions over the links (ABA). conventional uses the mass matrix "
+    "and LDL' elimination. "
 )
 
 PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM, CLOSE_FLAG = flags(
@@ -80,7 +80,7 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
 
 POINT_HELP = {
     "tau": "Torques [N m or N], or 'hold' for qdd = 0 (default hold)",
-    "qdd": "Accelerations that determine the torques",
+    "qdd": "Accelerations at the operating point (they set the torques)",
 }
 
 LINEAR_MODEL_FLAGS = [
