@@ -272,7 +272,7 @@ WRONG = [
     ("", "missing option '--duration'", ""),
     ("--duration 1 --dt 0", "--dt: must be > 0, got 0", ""),
     ("--duration 1 --rtol 1e-9 --every 2", "every: applies to fixed steps only", "rows"),
-    ("--duration 1 --rows 5", "not a number of rows", ""),
+    ("--duration 1 --rows 5", "the number of rows cannot be set", ""),
     (
         "--duration 1 --integrator rk4 --rtol 1e-6",
         "rk4 has fixed steps",
