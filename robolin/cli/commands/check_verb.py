@@ -128,7 +128,7 @@ def command(options: CheckOptions) -> None:
     Without STORED, checks all cases of the suite. Numbers must be equal, unless tolerances are
     set on the command line, in the suite or in the stored result.
 
-    Exits with code 1 if a result differs, and with code 3 if a stored file is damaged or unknown.
+    Exits with code 1 if a result differs, and with code 3 if a stored file cannot be used.
 
     \b
     Examples:

@@ -159,7 +159,7 @@ def lqr_command(inquiry: Request, out: Output) -> None:
 
     \b
     u = -K x minimizes the integral of x' Q x + u' R u; cost-to-go = x' P x
-    `robolin simulate --feedback` runs the gains. Requires SciPy.
+    `robolin simulate --feedback` uses the gains. Requires SciPy.
 
     \b
     Examples:

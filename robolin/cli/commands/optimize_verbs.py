@@ -137,9 +137,9 @@ _RETIME_FLAGS = [
 def retime_command(inquiry: Request, out: Output) -> None:
     """Find the fastest motion along a path within the limits.
 
-    A cubic spline through the points, from rest to rest, by the method of TOPP-RA.
-    Limits of velocity, acceleration and effort hold between the rows, too: at ten
-    times as many points. More points on a path give a faster motion.
+    The path is a cubic spline through the points. The motion starts and ends at rest
+    (TOPP-RA). The limits also hold between the rows, at ten times as many points.
+    More points on a path give a faster motion.
 
     \b
     Examples:

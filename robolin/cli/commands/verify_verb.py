@@ -49,7 +49,7 @@ def command(
 ) -> None:
     """Check robolin's results for a robot.
 
-    Computes random states within the joint limits. Compares derivatives with complex steps,
+    Uses random states within the joint limits. Compares derivatives with complex steps,
     results with identities of mechanics, algorithms with each other, kernels with plain
     Python, and all results with 50-digit arithmetic. Exits with code 1 if an error exceeds
     its bound, or if ARM has a defect, such as a joint that moves no mass.
