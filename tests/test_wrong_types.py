@@ -64,7 +64,7 @@ def _calls(folder: Path) -> dict[str, dict[str, Any]]:
         "hessian_vector_forward": {"q": Q, "weights": Q},
         "hessian_vector_inverse": {"q": Q, "weights": Q},
         "identifiable": {"q": MOTION, "qd": RATES, "qdd": MOTION},
-        "identify": {"recordings": [recorded]},
+        "identify": {"recordings": [recorded], "what": "friction"},
         "ik": {"goal": goal, "starts": 2},
         "integrate": {"q": Q, "delta": Q},
         "kalman": {"model": model},
