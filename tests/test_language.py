@@ -59,7 +59,10 @@ UNCLEAR = re.compile(
     r"|^(?:Given|Computed|Applied|Derived|Added|Needed|Required|Created|Used)\b.*\.$"
 )
 # a pronoun for a noun of the sentence before, as the start of a sentence
-PRONOUN = re.compile(r"^(?:It|They|Its|Their|Them)\b(?= \w+ )")
+PRONOUN = re.compile(
+    r"^(?:It|They|Its|Their|Them|(?:With|Without|For|Here|After|All|Both)"
+    r" (?:it|them|they|are|is|have|also|use|compensate))\b(?=,? \w+ )"
+)
 # the content of a file is in the file; adverbs and nouns of an older vocabulary
 UNIDIOMATIC = re.compile(
     r"\b(?:limits|damping|springs|friction|values|numbers|velocities|angles|motion|trajectory)"
@@ -297,6 +300,8 @@ def test_pages_are_recognized() -> None:
     assert page_count("word " * 26) == 1
     assert page_count("It ends here today.") == 1
     assert page_count("Its name is short.") == 1
+    assert page_count("Without it, the command fails.") == 1
+    assert page_count("Both also exist at rest.") == 1
     assert page_count("The limits of the file apply.") == 1
     assert page_count("The limits in the file apply.") == 0
     assert page_count("What is a pole?") == 0

@@ -127,7 +127,7 @@ _JACOBIAN_FLAGS = flags(
         "free_acceleration for --tau. A wrench F on the frame gives operational_inertia a + "
         "bias_wrench = F.",
         "--operational-space-inverse": "Return only the inverse inertia and free acceleration\n"
-        "Both also exist at singular poses.",
+        "Both results also exist at singular poses.",
     },
     reference="world",
 )

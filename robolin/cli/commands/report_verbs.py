@@ -156,7 +156,7 @@ def report_command(request: ReportRequest) -> None:
 
     The report is one self-contained file: 3D view, torques and limits, condition number of M,
     poles and the linear model along the trajectory, model assumptions, findings of `validate`
-    and results of `verify`. For two robots, it also lists their differences. ARM may be a
+    and results of `verify`. For two robots, the report also lists their differences. ARM may be a
     stored result.
 
     \b

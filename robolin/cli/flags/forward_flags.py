@@ -171,7 +171,7 @@ DRIVE = flags(
         "Torques are interpolated linearly, and constant before the first and after the last row.",
         "--control LAW": "Controller: rate, pose, pd or computed-torque\n"
         "rate: epsilon = -c nu damps the motion; pose also drives a frame to --target; pd drives "
-        "each joint to --goal; computed-torque does this with inverse dynamics. All "
+        "each joint to --goal; computed-torque does this with inverse dynamics. All controllers "
         "compensate gravity and loads.",
         "--goal VALUES": "Goal for pd and computed-torque (default 0)",
         "--follow FILE": "Track the trajectory in a file\n"
