@@ -336,13 +336,21 @@ def missing_hint(quantity: str, names: Sequence[str], unused: Sequence[str]) -> 
     return hint
 
 
-# parts of column names that other programs use for a quantity
-_USUAL_NAMES = {
-    "q": ("pos", "angle", "q"),
-    "qd": ("vel", "qd", "dq", "speed", "rate"),
-    "qdd": ("acc", "qdd", "ddq"),
+# names that other programs use for a quantity, whole words or parts of words
+_USUAL_WORDS = {
+    "q": ("q",),
+    "qd": ("qd", "dq", "qdot"),
+    "qdd": ("qdd", "ddq", "qddot"),
+    "tau": (),
+}
+_USUAL_PARTS = {
+    "q": ("pos", "angle", "theta"),
+    "qd": ("vel", "speed", "rate"),
+    "qdd": ("acc",),
     "tau": ("tau", "torque", "eff", "moment", "force"),
 }
+_COMMANDED = ("target", "desired", "command", "cmd", "ref")
+_DERIVATIVES = {"d", "dd", "dot", "ddot"}
 _MOST_COMPARED = 10_000
 
 
@@ -353,26 +361,37 @@ def _numbered_columns(quantity: str, unused: Sequence[str], count: int) -> str:
         if matched := re.fullmatch(r"(.*?)(\d{1,4})(\D*)", column, re.ASCII | re.DOTALL):
             numbered.setdefault((matched[1], matched[3]), set()).add(int(matched[2]))
     patterns = [
-        f"{before}{placeholder}{after}"
+        (before, f"{before}{placeholder}{after}")
         for (before, after), indices in numbered.items()
         for first, placeholder in enumerate(("{index}", "{number}"))
         if before and indices == {*range(first, first + count)}
     ]
-    word = COLUMN_WORDS[quantity]
-    usual = [each for each in patterns if any(u in each.lower() for u in _USUAL_NAMES[quantity])]
-    if not usual:
+    if not patterns:
         return ""
-    best = min(usual, key=lambda each: (_rank(each, _USUAL_NAMES[quantity]), len(each)))
-    others = [each for each in patterns if each != best]
+    word, names = COLUMN_WORDS[quantity], [pattern for _, pattern in patterns]
+    usual = [
+        (commanded, pattern)
+        for name, pattern in patterns
+        if (commanded := _commanded(quantity, name)) is not None
+    ]
+    if not usual:
+        return f"add --columns '{word}=PATTERN', where PATTERN is one of {quote_list(names, 4)}"
+    best = min(usual, key=lambda each: each[0])[1]
+    others = [name for name in names if name != best]
     listed = f"; other columns: {quote_list(others, 4)}" if others else ""
     return f"add --columns '{word}={best}'{listed}"
 
 
-def _rank(pattern: str, usual: Sequence[str]) -> tuple[bool, int]:
-    """Measured before commanded values, then by the first usual name in the last part."""
-    last = re.split(r"[./]", pattern.lower())[-1]
-    commanded = any(name in last for name in ("target", "desired", "command", "cmd", "ref"))
-    return commanded, next((k for k, name in enumerate(usual) if name in last), len(usual))
+def _commanded(quantity: str, name: str) -> bool | None:
+    """Whether a usual name is that of commanded values; None if the name is not usual."""
+    last = re.split(r"[./]", name.lower().rstrip("./[]_"))[-1]
+    words = [word for word in re.split(r"[^a-z]+", last) if word]
+    usual = any(word in _USUAL_WORDS[quantity] for word in words) or any(
+        part in word for part in _USUAL_PARTS[quantity] for word in words
+    )
+    if not usual or _DERIVATIVES & {*words}:
+        return None
+    return any(part in word for part in _COMMANDED for word in words)
 
 
 def _column_styles(quantity: str, unused: Sequence[str], count: int) -> str:

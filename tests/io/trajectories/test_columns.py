@@ -139,6 +139,18 @@ BAD = [
         "add --columns 'position=log.angle{number}'",
     ),
     (
+        "names that contain a letter of another quantity",
+        ["Torque_1", "Torque_2", "D_Theta_1", "D_Theta_2", "Theta_1", "Theta_2"],
+        "the columns 'shoulder/position', 'elbow/position' are missing",
+        "add --columns 'position=Theta_{number}'; other columns: 'Torque_{number}', 'D_Theta",
+    ),
+    (
+        "numbered, but not recognized",
+        ["alpha1", "alpha2", "beta1", "beta2", "gamma1"],
+        "the columns 'shoulder/position', 'elbow/position' are missing",
+        "add --columns 'position=PATTERN', where PATTERN is one of 'alpha{number}', 'beta{number}'",
+    ),
+    (
         "brackets from one",
         ["q[1]", "q[2]"],
         "'q\\[2\\]' has no matching joint",
