@@ -21,7 +21,7 @@ from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, ta
 from robolin.core.arm import Arm
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.result import Result, ResultStream
-from robolin.core.text import pluralize
+from robolin.core.text import pluralize, time_digits
 from robolin.display.terminal.screen import ShortNames, short_names
 from robolin.errors import FOUND_SOMETHING
 from robolin.queries.request import Request
@@ -153,7 +153,7 @@ def _where(margin: Margin, limits: JointLimits) -> str:
 
 
 def _time_text(time: float | str) -> str:
-    return f"{time:.7g} s" if isinstance(time, float | int) else time
+    return f"{time_digits(time)} s" if isinstance(time, float | int) else time
 
 
 def _units(limits: JointLimits) -> str:

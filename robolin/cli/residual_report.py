@@ -13,6 +13,7 @@ from robolin.cli.limits_report import foot, form_of, run_watched, verdict_first,
 from robolin.cli.report import ReportSection, ReportTable, TextLines
 from robolin.core.arm import Arm
 from robolin.core.result import Result
+from robolin.core.text import time_digits
 from robolin.display.terminal.assumption_lines import assumptions
 from robolin.display.terminal.screen import short_names
 from robolin.queries.request import Request
@@ -168,7 +169,7 @@ def _residual_cells(each: JointResidual, precision: int) -> tuple[str, ...]:
         each.joint,
         *map(number, (each.measured, each.rms, each.bias, each.largest)),
         str(each.row + 1),
-        f"{each.time:.7g}" if isinstance(each.time, float) else number(each.time),
+        time_digits(each.time) if isinstance(each.time, float) else number(each.time),
         "" if each.correlation is None else f"{each.correlation:.3f}",
         "" if each.explained is None else f"{100.0 * each.explained:.1f}",
         each.unit,

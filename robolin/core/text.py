@@ -127,6 +127,15 @@ def quote_list(names: Sequence[str], at_most: int = 8) -> str:
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
 
 
+def time_digits(seconds: float) -> str:
+    """A time with seven digits, or with milliseconds if it counts from 1970.
+
+    >>> time_digits(1.23456789), time_digits(1749033516.7909052)
+    ('1.234568', '1749033516.791')
+    """
+    return f"{seconds:.7g}" if abs(seconds) < 1e6 else f"{seconds:.3f}"
+
+
 def list_some(names: Sequence[str], at_most: int = 3) -> str:
     """'a, b, c and 4 more': names without quotes, for messages that must stay short.
 

@@ -202,3 +202,17 @@ def test_bags_without_efforts_are_rejected():
     ran = run("bag2")
     assert ran.code != 0
     assert "effort" in ran.err
+
+
+def test_times_since_1970_are_shown_with_milliseconds():
+    """The time of the largest residual tells rows apart, also if times count from 1970."""
+    frame = table().with_columns(time=polars.col("time") / 1e9)
+    frame.write_csv("seconds.csv")
+    ran = robolin(
+        *("inverse", "two-link", "--trajectory", "seconds.csv", "--format", "table", *FLAGS)
+    )
+    assert ran.code == 0, ran.err
+    rows = [line.split() for line in ran.out.splitlines() if line.startswith(JOINTS)]
+    for cells in rows:
+        row = int(next(cell for cell in cells[1:] if cell.isdecimal()))
+        assert f"{frame['time'][row - 1]:.3f}" in cells
