@@ -383,7 +383,7 @@ def _numbered_columns(quantity: str, unused: Sequence[str], count: int) -> str:
 
 
 def _commanded(quantity: str, name: str) -> bool | None:
-    """Whether a usual name is that of commanded values; None if the name is not usual."""
+    """Return True for a usual name of commanded values; None if the name is not usual."""
     last = re.split(r"[./]", name.lower().rstrip("./[]_"))[-1]
     words = [word for word in re.split(r"[^a-z]+", last) if word]
     usual = any(word in _USUAL_WORDS[quantity] for word in words) or any(
