@@ -205,7 +205,7 @@ def test_bags_without_efforts_are_rejected():
 
 
 def test_times_since_1970_are_shown_with_milliseconds():
-    """The time of the largest residual tells rows apart, also if times count from 1970."""
+    """The time of the largest residual identifies its row, also if times count from 1970."""
     frame = table().with_columns(time=polars.col("time") / 1e9)
     frame.write_csv("seconds.csv")
     ran = robolin(
