@@ -290,8 +290,8 @@ _LIVE = flag(
     "--live",
     OUTPUT,
     "Compute each line of standard input as it arrives\n"
-    "Requires --trajectory -. Writes CSV to standard output; time is a decimal number "
-    "unless the first one is a date or an integer that is too large.",
+    "Requires --trajectory -. Writes CSV to standard output; times are decimal numbers "
+    "unless the first time is a date or an integer that is too large.",
     requires={"trajectory=-": "add --trajectory -"},
     excludes={"output": _ONLY_CSV, "format if !format=csv": _ONLY_CSV},
 )

@@ -67,7 +67,7 @@ _VALUES: Mapping[str, Schema] = {
     "gravity": {**_VECTOR, "description": "m/s² in the axes of the base"},
     "xyz": {**_VECTOR, "description": "m"},
     "com": {**_VECTOR, "description": "centre of mass in the link's frame, m"},
-    "axis": {**_VECTOR, "description": "in the joint's frame; its length does not matter"},
+    "axis": {**_VECTOR, "description": "in the joint's frame; only its direction matters"},
     "axis2": {**_VECTOR, "description": "the second axis of a universal joint, at q = 0"},
     "rpy": {**_TURN, "description": "roll, pitch, yaw about fixed axes"},
     "box": {**_VECTOR, "description": "edges along x, y and z, m"},
