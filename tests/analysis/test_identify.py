@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tracemalloc
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import ClassVar
@@ -17,19 +18,22 @@ from robolin.analysis.identify import conditioning, data_checks, design_rows, st
 from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.data_checks import unexplained_joints
+from robolin.analysis.identify.deviations import BlockSums
 from robolin.analysis.identify.recording import (
     Recording,
     SmoothRows,
     StoredRecording,
     without_spikes,
 )
-from robolin.analysis.identify.stages import Score
+from robolin.analysis.identify.stages import Score, find_weights
 from robolin.core.arm import Inertia
 from robolin.core.arm_parameters import OF_LINK, linear_values, parameters
 from robolin.core.progress import listening
 from robolin.errors import RobolinError, UsageError
 from tests.analysis.identify_recordings import V0, excitation, recorded, true_arm
 
+# `robolin.analysis.identify.identify` is the function for Python
+identify_module = import_module("robolin.analysis.identify.identify")
 ARM = robolin.load("ur5")
 TRUE = true_arm(ARM)
 SHORT = Recording(np.zeros(1), np.zeros((1, 6)), np.zeros((1, 6)))
@@ -285,6 +289,14 @@ def base_parameters(names: tuple[str, ...]) -> np.ndarray:
     return np.linalg.lstsq(columns[:, chosen], columns, rcond=None)[0]
 
 
+def with_lasting_errors(clean: Recording, size: float, seed: int) -> Recording:
+    """The recording with errors of the torques that last for 0.3 s."""
+    error = np.random.default_rng([seed, 8]).normal(size=clean.tau.shape)
+    for i in range(1, len(error)):
+        error[i] = 0.967 * error[i - 1] + 0.255 * error[i]
+    return replace(clean, tau=clean.tau + size * np.sqrt(np.mean(clean.tau**2, axis=0)) * error)
+
+
 @pytest.mark.slow
 def test_two_deviations_contain_nine_of_ten_true_values() -> None:
     """Base parameters of four arms, whose torques have errors that last for 0.3 s."""
@@ -292,14 +304,8 @@ def test_two_deviations_contain_nine_of_ten_true_values() -> None:
     for seed in range(4):
         true = true_arm(ARM, seed)
         clean = recorded(true, 30.0, seed=seed, coulomb=3.0, offset=0.4, exact=True)
-        rng = np.random.default_rng([seed, 8])
-        error = rng.normal(size=clean.tau.shape)
-        for i in range(1, len(error)):
-            error[i] = 0.967 * error[i - 1] + 0.255 * error[i]
-        tau = clean.tau + 0.02 * np.sqrt(np.mean(clean.tau**2, axis=0)) * error
-        fit = robolin.identify(
-            ARM, replace(clean, tau=tau), what="links", friction_velocity=V0, holdout=0.1
-        )
+        noisy = with_lasting_errors(clean, 0.02, seed)
+        fit = robolin.identify(ARM, noisy, what="links", friction_velocity=V0, holdout=0.1)
         known = {each.label: each.value for each in parameters(true)}
         kinds = {"friction": 3.0, "offset": 0.4}
         x = np.array([known.get(n, kinds.get(n.rpartition("/")[2])) for n in fit.names])
@@ -307,6 +313,83 @@ def test_two_deviations_contain_nine_of_ten_true_values() -> None:
         sigma = np.sqrt(np.einsum("ra,ab,rb->r", K, fit.covariance, K))
         inside.append(np.abs(K @ (fit.values - x)) < 2.0 * sigma)
     assert 0.85 <= np.mean(inside) <= 0.98, np.mean(inside)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_short_recordings_predict_other_motions_better_than_least_squares(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4 s of motion: at most 0.6 times the error of least squares, against the true torques."""
+    plain = []
+    monkeypatch.setattr(
+        identify_module,
+        "find_weights",
+        lambda *data: plain.append(find_weights(*data)) or plain[0],
+    )
+    true = true_arm(ARM, seed)
+    short = with_lasting_errors(recorded(true, 4.0, seed=seed, coulomb=3.0, exact=True), 0.04, seed)
+    other = recorded(true, 10.0, seed=seed + 50, coulomb=3.0, exact=True)
+    fit = robolin.identify(ARM, short, holdout=other, what="links", friction_velocity=V0)
+
+    still = replace(other, tau=robolin.inverse(true, other.q, other.qd, other.qdd))
+    Y = robolin.regressor(ARM, other.q, other.qd, other.qdd)
+    chosen = [fit.names.index(name) for name in Y.names]
+    errors = [np.std(Y.matrix @ x[chosen] - still.tau, axis=0) for x in (fit.values, plain[0].x)]
+    assert np.mean(errors[0] / errors[1]) <= 0.6
+
+
+def test_repeated_rows_count_once() -> None:
+    """Ten times the same rows in every block give the same values and the same deviations."""
+    recording = with_lasting_errors(recorded(TRUE, 12.0, exact=True), 0.02, 0)
+    listed = design_rows.parameter_list(ARM)
+    design = design_rows.DesignRows(ARM, listed)
+    qd, qdd = recording.qd, recording.qdd
+    assert qd is not None
+    assert qdd is not None
+    ones = np.ones(len(recording.time))
+    design.append(SmoothRows(recording.time, recording.q, qd, qdd, recording.tau, ones))
+    v0, sums = np.full(6, V0), BlockSums(len(listed.names))
+    factor = design.compressed(v0, lambda columns, tau: np.full_like(tau, 20.0), sums)
+    spread, trust = stages.joint_spreads(design), np.full(6, 100.0)
+    start = stages.interior_start(listed, listed.values, spread)
+    both_ways = np.ones(6, dtype=bool)
+    results = [
+        stages.fit_stage(
+            listed,
+            stages.FitRows(np.sqrt(times) * factor, sums.divided(1.0 / times), both_ways),
+            start,
+            range(len(listed.names)),
+            spread,
+            trust,
+            {},
+        )
+        for times in (1.0, 10.0)
+    ]
+
+    (x, known), (repeated, also_known) = results
+    assert (np.abs(repeated - x) <= 0.02 * known.deviations).all()
+    np.testing.assert_allclose(also_known.deviations, known.deviations, rtol=0.02, atol=1e-9)
+
+
+def test_a_joint_that_moves_in_one_direction_only() -> None:
+    """Its friction is not taken for an offset, and a note names it."""
+    recording = recorded(TRUE, 8.0, exact=True)
+    assert recording.qd is not None
+    assert recording.qdd is not None
+    q, qd, qdd = recording.q.copy(), recording.qd.copy(), recording.qdd.copy()
+    q[:, 0] += 1.5 * recording.time
+    qd[:, 0] += 1.5
+    tau = robolin.inverse(TRUE, q, qd, qdd) + 3.0 * np.tanh(qd / V0)
+    noise = 0.02 * np.random.default_rng(4).normal(size=tau.shape)
+    moving = replace(recording, q=q, qd=qd, qdd=qdd, tau=tau + noise)
+    assert (qd[:, 0] > 0.0).all()
+
+    fit = robolin.identify(ARM, moving)
+
+    assert fit.value("shoulder_pan_joint/friction")[0] == pytest.approx(3.0, abs=0.3)
+    assert abs(fit.value("shoulder_pan_joint/offset")[0]) < 0.3
+    assert any("moves in one direction only" in note for note in fit.notes)
 
 
 @pytest.mark.parametrize(

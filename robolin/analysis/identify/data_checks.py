@@ -25,7 +25,7 @@ from robolin.analysis.identify.recording import (
 )
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, Mask
 from robolin.core.text import join_and
 from robolin.errors import RobolinError
 
@@ -110,11 +110,19 @@ def require_possible_bodies(listed: ParameterList, x: Floats) -> None:
         )
 
 
-def excitation_notes(fit: DesignRows) -> Iterator[str]:
-    """Remarks about joints that never move, and about missing excitation."""
-    for name, moves in zip(fit.arm.joint_names, fit.sizes.moves, strict=True):
+def excitation_notes(fit: DesignRows, both_ways: Mask) -> Iterator[str]:
+    """Remarks about joints that never move or never reverse, and about missing excitation.
+
+    both_ways: which joints (n,) move in both directions
+    """
+    for name, moves, reverses in zip(fit.arm.joint_names, fit.sizes.moves, both_ways, strict=True):
         if not moves:
             yield f"joint '{name}' never moves: its friction is not determined"
+        elif not reverses:
+            yield (
+                f"joint '{name}' moves in one direction only: its friction cannot be separated "
+                "from an offset"
+            )
     arm = without_friction(fit.arm)
     possible = identifiable(arm, *random_motions(arm, 60)).rank
     rows = fit.spread(400)

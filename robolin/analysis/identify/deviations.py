@@ -73,6 +73,11 @@ class BlockSums:
             square += rows.T @ rows
             torque += rows.T @ torques[first:last].ravel()
 
+    def divided(self, inflation: float) -> BlockSums:
+        """The sums of rows of which `inflation` count as one."""
+        fewer = [BlockSum(b.square / inflation, b.torque / inflation) for b in self.blocks]
+        return BlockSums(self.size, fewer)
+
     def _begin(self, second: float) -> None:
         """Begin another block if the last one is full."""
         if second == self._second:
@@ -141,12 +146,8 @@ def uncertainty(sums: BlockSums, x: Floats, prior: Prior, free: Indices) -> Unce
     free: indices of the parameters that are fitted
     """
     grid = np.ix_(free, free)
-    total = np.sum([block.square for block in sums.blocks], axis=0)[grid]
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(total + prior.weight), 1e-300))
-    weight = scale[:, None] * prior.weight * scale
-    A = scale[:, None] * total * scale + weight
-    squares = [scale[:, None] * block.square[grid] * scale for block in sums.blocks]
-    scores = [scale * (block.torque - block.square @ x)[free] for block in sums.blocks]
+    scale, weight, squares, scores = _scaled(sums, x, prior.weight, free)
+    A = np.sum(squares, axis=0) + weight
     changes, alone = _changes(A, squares, scores)
     inverse = np.linalg.pinv(A, rcond=1e-13, hermitian=True)
     change = (x[free] - prior.centre) / scale
@@ -160,6 +161,44 @@ def uncertainty(sums: BlockSums, x: Floats, prior: Prior, free: Indices) -> Unce
     one_block = np.zeros(p, dtype=bool)
     one_block[free] = np.diag(alone) > 0.5 * np.diag(scatter)
     return Uncertainty(data, file, share, one_block)
+
+
+class _Scaled(NamedTuple):
+    """Factors (f,) that make the diagonal of A one; Λ, D_b and g_b with these factors."""
+
+    scale: Floats
+    weight: Floats
+    squares: list[Floats]
+    scores: list[Floats]
+
+
+def _scaled(sums: BlockSums, x: Floats, weight: Floats, free: Indices) -> _Scaled:
+    """Squares and scores of all blocks for the free parameters."""
+    grid = np.ix_(free, free)
+    total = np.sum([block.square for block in sums.blocks], axis=0)[grid]
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(total + weight), 1e-300))
+    squares = [scale[:, None] * block.square[grid] * scale for block in sums.blocks]
+    scores = [scale * (block.torque - block.square @ x)[free] for block in sums.blocks]
+    return _Scaled(scale, scale[:, None] * weight * scale, squares, scores)
+
+
+def score_inflation(sums: BlockSums, x: Floats, weight: Floats, free: Indices) -> float:
+    """φ ≥ 1: squared scores of the blocks, divided by those of independent rows.
+
+    x:      fitted values (p,)
+    weight: Λ (f, f), relative to independent rows
+    """
+    _, prior, squares, scores = _scaled(sums, x, weight, free)
+    values, vectors = np.linalg.eigh(np.sum(squares, axis=0) + prior)
+    kept = values > 1e-13 * values[-1]
+    white = vectors[:, kept] / np.sqrt(values[kept])
+    observed = independent = 0.0
+    for own, score in zip(squares, scores, strict=True):
+        part, axes = np.linalg.eigh(white.T @ own @ white)
+        seen = (part <= ONE_BLOCK) & (part > _NO_BLOCK)
+        observed += float(np.sum((axes.T @ (white.T @ score))[seen] ** 2))
+        independent += float(np.sum(part[seen] * (1.0 - part[seen])))
+    return max(1.0, observed / independent) if independent else 1.0
 
 
 def _changes(

@@ -20,7 +20,7 @@ from robolin.analysis.identify.conditioning import (
     smooth_parts,
     trials,
 )
-from robolin.analysis.identify.consistent_fit import ConvexFit, ball_parameters, prior_weight
+from robolin.analysis.identify.consistent_fit import ball_parameters
 from robolin.analysis.identify.data_checks import (
     carrier_of_loads,
     excitation_notes,
@@ -40,7 +40,7 @@ from robolin.analysis.identify.design_rows import (
     parameter_list,
     without_known_torques,
 )
-from robolin.analysis.identify.deviations import BlockSums, Prior, Uncertainty, uncertainty
+from robolin.analysis.identify.deviations import BlockSums
 from robolin.analysis.identify.identification_result import (
     Identification,
     Stage,
@@ -56,13 +56,15 @@ from robolin.analysis.identify.recording import (
 )
 from robolin.analysis.identify.stages import (
     FRICTION_VELOCITIES,
+    MOST_SHOWN,
+    FitRows,
     HeldOut,
     find_weights,
     fit_stage,
     interior_start,
     joint_spreads,
+    moves_both_ways,
     scored,
-    with_untouched,
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, list_of_names, require_arm, require_real
@@ -249,16 +251,15 @@ class _Identifier:
         weights = find_weights(sample, velocities, listed.values)
         sums = BlockSums(len(listed.names))
         factor = fit.compressed(weights.v0, weights.weigh, sums)
+        rows = FitRows(factor, sums, moves_both_ways(fit.spread(MOST_SHOWN).qd))
         self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
         fitted: list[tuple[str, int, Floats]] = []
         for name, free, trust in self._stages(listed):
             self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")
-            x, programme = fit_stage(listed, factor, start, free, spread, trust)
-            x = self._with_fixed(listed, with_untouched(listed, x, start))
+            x, known = fit_stage(listed, rows, start, free, spread, trust, self.options.fix)
             fitted.append((name, len(free), x))
-            known = _uncertainty(sums, x, programme, free)
             if name == "payload":
                 self.findings += payload_change(self.arm, listed, self._carrier, x, known)
         after = scored(test, [x for _, _, x in fitted], weights.v0)
@@ -267,7 +268,7 @@ class _Identifier:
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
-        self.notes += [*excitation_notes(fit), *known.notes(listed.names)]
+        self.notes += [*excitation_notes(fit, rows.both_ways), *known.notes(listed.names)]
         self._state_settings(fit, sample, test, after, weights.v0)
         return Identification(
             arm=corrected_arm(self.arm, listed, x, weights.v0),
@@ -374,11 +375,6 @@ class _Identifier:
             values[first : first + 10] = ball_parameters(1.0, 0.1, centre)
         return interior_start(listed, values, spread)
 
-    def _with_fixed(self, listed: ParameterList, x: Floats) -> Floats:
-        for name, value in self.options.fix.items():
-            x[listed.names.index(name)] = value
-        return x
-
     @property
     def _carrier(self) -> str:
         """The moving link of the payload stage."""
@@ -433,12 +429,3 @@ class _Identifier:
             self.settings["held out"] += f", {len(shown.rows.time)} in the result"
         velocities = ", ".join(f"{v:g}" for v in v0)
         self.settings["friction velocities"] = f"{velocities} rad/s or m/s"
-
-
-def _uncertainty(
-    sums: BlockSums, x: Floats, programme: ConvexFit, free: Sequence[int]
-) -> Uncertainty:
-    """Deviations of the parameters that a stage fits."""
-    bodies = [slice(first, first + 10) for first in programme.bodies]
-    prior = Prior(prior_weight(programme), programme.start, bodies)
-    return uncertainty(sums, x, prior, np.array(free, dtype=np.intp))

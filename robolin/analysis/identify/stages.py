@@ -2,19 +2,41 @@
 
 Weights of joints are 1 / RMS of their residuals, and Huber weights limit the influence of single
 rows; both follow from two rounds of plain least squares, together with the friction velocities.
+
+The evidence of the fitted rows decides how much data and prior count.  Neighbouring rows have
+similar errors: scores of blocks of time scatter φ times as much as for independent rows, so φ rows
+count as one.  With G = WᵀW / φ and A = G + Λ, body i changes by d_i, and MacKay's update
+
+    λ_i ← λ_i γ_i / (d_iᵀ Λ_i d_i)        γ_i = tr (A⁻¹ G)_ii, the number of determined parameters
+
+maximizes the evidence of the data.  λ_i never exceeds the trust that the user sets.  The offsets of
+all joints, relative to the torques, share one such weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from robolin.analysis.identify.consistent_fit import ConvexFit, prior_of, solve_consistent
+from robolin.analysis.identify.consistent_fit import (
+    ConvexFit,
+    prior_of,
+    prior_weight,
+    solve_consistent,
+)
 from robolin.analysis.identify.design_rows import MOVING_SPEED, DesignRows, ParameterList
+from robolin.analysis.identify.deviations import (
+    BlockSums,
+    Prior,
+    Uncertainty,
+    score_inflation,
+    uncertainty,
+)
 from robolin.analysis.identify.recording import ROBUST, SmoothRows
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, Indices, Mask
 
 # held-out rows of a result
 MOST_SHOWN = 20_000
@@ -27,6 +49,12 @@ _HUBER = 1.345
 _ROUNDS = 2
 # residuals below this part of the torques are rounding
 _EXACT = 1e-9
+# part of the rows in each direction from which on a joint shows its friction velocity
+_BOTH_WAYS = 0.01
+# most updates of the evidence, and the relative change of all weights that ends them
+_MOST_UPDATES, _SETTLED = 40, 1e-3
+# smallest factor of a weight in one update, and of the size of the offsets in all
+_SMALLEST_STEP, _SMALLEST_OFFSET = 1e-3, 1e-3
 
 
 class Score(NamedTuple):
@@ -156,9 +184,10 @@ def _scan_velocities(
     limit = 4.0 * ROBUST * np.median(np.abs(residual), axis=0) + 1e-300
     smallest = np.full(n, np.inf)
     damping = [listed.names.index(f"{name}/damping") for name in design.arm.joint_names]
+    reversing = np.flatnonzero(moves_both_ways(rows.qd))
     for candidate in FRICTION_VELOCITIES:
         coulomb = design.all_friction(np.full(n, candidate))
-        for j in range(n):
+        for j in reversing:
             v = rows.qd[:, j]
             columns = np.stack([coulomb[:, j], v, np.ones_like(v)], axis=1)
             change = np.linalg.lstsq(columns, own[:, j], rcond=None)[0]
@@ -172,20 +201,109 @@ def _scan_velocities(
     return fitted, velocities, best
 
 
+def moves_both_ways(qd: Floats) -> Mask:
+    """Which joints (n,) move in both directions, so that friction is not an offset."""
+    shares = [np.mean(way * qd > MOVING_SPEED, axis=0) for way in (1.0, -1.0)]
+    return np.asarray(np.minimum(*shares) >= _BOTH_WAYS)
+
+
+class FitRows(NamedTuple):
+    """The weighted rows of a fit.
+
+    factor: `DesignRows.compressed`
+    sums: of blocks of time
+    both_ways: which joints (n,) move in both directions
+    """
+
+    factor: Floats
+    sums: BlockSums
+    both_ways: Mask
+
+
 def fit_stage(
+    listed: ParameterList,
+    rows: FitRows,
+    start: Floats,
+    free: Sequence[int],
+    spread: Floats,
+    trust: Floats,
+    fixed: Mapping[str, float],
+) -> tuple[Floats, Uncertainty]:
+    """Consistent fit of the free parameters; all others keep the values of `start` (p,).
+
+    spread: (p,) standard deviations of the prior of parameters that are not inertial
+    trust:  largest λ of every body in `listed.bodies`
+    fixed:  values by the user
+    """
+    index, x = np.array(free, dtype=np.intp), start.copy()
+    offsets = [i for i in listed.of("offset") if listed.names[i] not in fixed]
+    shown = np.arange(listed.offsets.start, listed.offsets.stop)[rows.both_ways]
+    programme = _stage_programme(listed, rows.factor, start, free, spread, trust)
+    masks = np.isin(index, offsets), np.isin(index, np.intersect1d(offsets, shown))
+    programme, inflation = _evidence(rows.sums, programme, start, index, masks)
+    x[index] = solve_consistent(programme)
+    x = with_untouched(listed, x, start)
+    for name, value in fixed.items():
+        x[listed.names.index(name)] = value
+    bodies = [slice(first, first + 10) for first in programme.bodies]
+    prior = Prior(prior_weight(programme), programme.start, bodies)
+    return x, uncertainty(rows.sums.divided(inflation), x, prior, index)
+
+
+def _evidence(
+    sums: BlockSums,
+    programme: ConvexFit,
+    start: Floats,
+    free: Indices,
+    masks: tuple[Mask, Mask],
+) -> tuple[ConvexFit, float]:
+    """The programme with the weights that maximize the evidence without constraints, and φ.
+
+    free:  indices of the parameters of the programme
+    masks: which of them are offsets, and which of these the data separate from friction
+    """
+    grid, inflation, x = np.ix_(free, free), 1.0, start.copy()
+    total = np.sum([block.square for block in sums.blocks], axis=0)[grid]
+    pull = programme.factor.T @ (programme.target - programme.factor @ programme.start)
+    trust, spread = programme.trust.copy(), programme.spread.copy()
+    offsets, shown = masks
+    widest = spread[offsets]
+    for _ in range(_MOST_UPDATES):
+        before = np.concatenate([trust, spread[offsets], [inflation]])
+        weight = prior_weight(replace(programme, trust=trust, spread=spread))
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(total / inflation + weight), 1e-300))
+        G, L = (scale[:, None] * each * scale for each in (total / inflation, weight))
+        inverse = np.linalg.pinv(G + L, rcond=1e-13, hermitian=True)
+        change = inverse @ (scale * pull / inflation)
+        determined = np.sum(inverse * G, axis=1)
+        x[free] = programme.start + scale * change
+        for i, first in enumerate(programme.bodies):
+            part = slice(first, first + 10)
+            cost = float(change[part] @ L[part, part] @ change[part])
+            step = max(float(determined[part].sum()), 1.0) / max(cost, 1e-300)
+            trust[i] = min(trust[i] * max(step, _SMALLEST_STEP), programme.trust[i])
+        if shown.any():
+            square = np.sum((x[free][shown] / spread[shown]) ** 2)
+            size = np.sqrt(square / max(float(determined[shown].sum()), 1.0))
+            spread[offsets] = np.clip(spread[offsets] * size, _SMALLEST_OFFSET * widest, widest)
+        inflation = score_inflation(sums, x, inflation * weight, free)
+        now = np.concatenate([trust, spread[offsets], [inflation]])
+        if np.allclose(now, before, rtol=_SETTLED, atol=0.0):
+            break
+    root = np.sqrt(inflation)
+    rows = {"factor": programme.factor / root, "target": programme.target / root}
+    return replace(programme, trust=trust, spread=spread, **rows), inflation
+
+
+def _stage_programme(
     listed: ParameterList,
     factor: Floats,
     start: Floats,
     free: Sequence[int],
     spread: Floats,
     trust: Floats,
-) -> tuple[Floats, ConvexFit]:
-    """Consistent fit of the free parameters; all others keep the values of `start`.
-
-    factor: `DesignRows.compressed`
-    spread: (p,) standard deviations of the prior of parameters that are not inertial
-    trust:  λ of every body in `listed.bodies`
-    """
+) -> ConvexFit:
+    """The programme of a stage, with equal weights of all rows."""
     index = np.array(free)
     R, z = factor[:-1, :-1], factor[:-1, -1]
     chosen = set(free)
@@ -194,20 +312,15 @@ def fit_stage(
     signed = [i for i in listed.of("damping", "armature", "friction") if i in chosen]
     fixed = start.copy()
     fixed[index] = 0.0
-    inside = start[index].copy()
-    positive = np.array([free_index[i] for i in signed], dtype=np.intp)
-    programme = ConvexFit(
+    return ConvexFit(
         factor=R[:, index],
         target=z - R @ fixed,
-        start=inside,
+        start=start[index].copy(),
         bodies=[free_index[b] for b in bodies],
         trust=np.array([trust[listed.bodies.index(b)] for b in bodies]),
-        positive=positive,
+        positive=np.array([free_index[i] for i in signed], dtype=np.intp),
         spread=spread[index],
     )
-    x = start.copy()
-    x[index] = solve_consistent(programme)
-    return x, programme
 
 
 def with_untouched(listed: ParameterList, x: Floats, start: Floats) -> Floats:
