@@ -43,5 +43,12 @@ def test_the_tutorial_finds_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "wrist_3_link/mass" in Path("fit.html").read_text("utf-8")
     for block in blocks[2:]:
         for line in block.splitlines():
-            # `diff` ends with 1, because the files differ
-            assert robolin(*line.split()[1:]).code == (1 if " diff " in line else 0), line
+            # `diff` ends with 1, because the files differ; `validate`, because of the warning
+            expected = 1 if " diff " in line or " validate " in line else 0
+            assert robolin(*line.split()[1:]).code == expected, line
+    warned = [
+        re.findall(r"warning (\S+): link '(\w+)'", robolin("validate", file).out)
+        for file in ("ur5.urdf", "corrected.urdf")
+    ]
+    assert warned[1] == [("radius-of-gyration", "wrist_2_link")]
+    assert set(warned[1]) < set(warned[0])

@@ -183,22 +183,21 @@ def _scaled(sums: BlockSums, x: Floats, weight: Floats, free: Indices) -> _Scale
 
 
 def score_inflation(sums: BlockSums, x: Floats, weight: Floats, free: Indices) -> float:
-    """φ ≥ 1: squared scores of the blocks, divided by those of independent rows.
+    """φ ≥ 1: Σ_b g_bᵀ A⁻¹ g_b, divided by its value Σ_b tr(P_b - P_b²) for independent rows.
+
+    P_b = A⁻¹ D_b is the part of A that block b contributes.
 
     x:      fitted values (p,)
     weight: Λ (f, f), relative to independent rows
     """
     _, prior, squares, scores = _scaled(sums, x, weight, free)
-    values, vectors = np.linalg.eigh(np.sum(squares, axis=0) + prior)
-    kept = values > 1e-13 * values[-1]
-    white = vectors[:, kept] / np.sqrt(values[kept])
+    inverse = np.linalg.pinv(np.sum(squares, axis=0) + prior, rcond=1e-13, hermitian=True)
     observed = independent = 0.0
     for own, score in zip(squares, scores, strict=True):
-        part, axes = np.linalg.eigh(white.T @ own @ white)
-        seen = (part <= ONE_BLOCK) & (part > _NO_BLOCK)
-        observed += float(np.sum((axes.T @ (white.T @ score))[seen] ** 2))
-        independent += float(np.sum(part[seen] * (1.0 - part[seen])))
-    return max(1.0, observed / independent) if independent else 1.0
+        part = inverse @ own
+        observed += float(score @ inverse @ score)
+        independent += float(np.trace(part) - np.sum(part * part.T))
+    return max(1.0, observed / independent) if independent > 0.0 else 1.0
 
 
 def _changes(

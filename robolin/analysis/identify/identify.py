@@ -258,7 +258,8 @@ class _Identifier:
         fitted: list[tuple[str, int, Floats]] = []
         for name, free, trust in self._stages(listed):
             self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")
-            x, known = fit_stage(listed, rows, start, free, spread, trust, self.options.fix)
+            x, known, words = fit_stage(listed, rows, start, free, spread, trust, self.options.fix)
+            self.settings["weights"] = words
             fitted.append((name, len(free), x))
             if name == "payload":
                 self.findings += payload_change(self.arm, listed, self._carrier, x, known)
@@ -403,7 +404,8 @@ class _Identifier:
         if what in ("payload", "all") and listed.carrier is None:
             stages.append(("payload", sorted({*always, *range(first, first + 10)}), weak))
         if what in ("links", "all"):
-            stages.append((what, everything, trust))
+            # after a payload stage, the payload's link is not trusted here either
+            stages.append((what, everything, weak if len(stages) == 2 else trust))
         return stages
 
     def _describe(self, recordings: Sequence[CleanRecording]) -> None:

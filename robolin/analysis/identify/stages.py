@@ -37,6 +37,7 @@ from robolin.analysis.identify.deviations import (
 )
 from robolin.analysis.identify.recording import ROBUST, SmoothRows
 from robolin.core.arrays import Floats, Indices, Mask
+from robolin.core.text import join_and, pluralize
 
 # held-out rows of a result
 MOST_SHOWN = 20_000
@@ -52,7 +53,7 @@ _EXACT = 1e-9
 # part of the rows in each direction from which on a joint shows its friction velocity
 _BOTH_WAYS = 0.01
 # most updates of the evidence, and the relative change of all weights that ends them
-_MOST_UPDATES, _SETTLED = 40, 1e-3
+_MOST_UPDATES, _SETTLED = 60, 1e-3
 # smallest factor of a weight in one update, and of the size of the offsets in all
 _SMALLEST_STEP, _SMALLEST_OFFSET = 1e-3, 1e-3
 
@@ -220,6 +221,14 @@ class FitRows(NamedTuple):
     both_ways: Mask
 
 
+class StageFit(NamedTuple):
+    """Fitted parameters (p,), their deviations, and the weights of data and prior in words."""
+
+    x: Floats
+    known: Uncertainty
+    weights: str
+
+
 def fit_stage(
     listed: ParameterList,
     rows: FitRows,
@@ -228,7 +237,7 @@ def fit_stage(
     spread: Floats,
     trust: Floats,
     fixed: Mapping[str, float],
-) -> tuple[Floats, Uncertainty]:
+) -> StageFit:
     """Consistent fit of the free parameters; all others keep the values of `start` (p,).
 
     spread: (p,) standard deviations of the prior of parameters that are not inertial
@@ -238,16 +247,23 @@ def fit_stage(
     index, x = np.array(free, dtype=np.intp), start.copy()
     offsets = [i for i in listed.of("offset") if listed.names[i] not in fixed]
     shown = np.arange(listed.offsets.start, listed.offsets.stop)[rows.both_ways]
-    programme = _stage_programme(listed, rows.factor, start, free, spread, trust)
+    initial = _stage_programme(listed, rows.factor, start, free, spread, trust)
     masks = np.isin(index, offsets), np.isin(index, np.intersect1d(offsets, shown))
-    programme, inflation = _evidence(rows.sums, programme, start, index, masks)
+    programme, inflation = _evidence(rows.sums, initial, start, index, masks)
     x[index] = solve_consistent(programme)
     x = with_untouched(listed, x, start)
     for name, value in fixed.items():
         x[listed.names.index(name)] = value
     bodies = [slice(first, first + 10) for first in programme.bodies]
     prior = Prior(prior_weight(programme), programme.start, bodies)
-    return x, uncertainty(rows.sums.divided(inflation), x, prior, index)
+    less = [
+        listed.names[index[first]].rpartition("/")[0]
+        for first, now, before in zip(programme.bodies, programme.trust, initial.trust, strict=True)
+        if now < 0.5 * before
+    ]
+    words = f"{pluralize(round(inflation), 'row')} count as one" if inflation >= 1.5 else "equal"
+    words += f"; the file is trusted less for {join_and(less)}" if less else ""
+    return StageFit(x, uncertainty(rows.sums.divided(inflation), x, prior, index), words)
 
 
 def _evidence(
