@@ -140,7 +140,7 @@ def _say_written(args: Sequence[str]) -> None:
         return
     paths = [path for path in atomic.written_paths if not path.name.endswith(".meta.json")]
     atomic.written_paths.clear()
-    named = {"identify", "generate", "batch", "new"} & {*args[:2]}
+    named = {"identify", "generate", "batch", "new", "report"} & {*args[:2]}
     if not _talks(args) or named or len(paths) > _MOST_NAMED:
         return
     from robolin.cli.main import say

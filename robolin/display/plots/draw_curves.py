@@ -13,6 +13,7 @@ from robolin.core.arrays import Numbers
 from robolin.display.plots.panels import (
     AT_LIMIT,
     BEYOND_LIMIT,
+    DISTURBANCE,
     BarPanel,
     Bounds,
     CurvePanel,
@@ -210,7 +211,11 @@ def _mark_bounds(axes: Axes, position: float, bounds: Bounds, style: PlotStyle) 
 
 def draw_events(panel: CurvePanel, axes: Axes, style: PlotStyle) -> None:
     """Strip above the curves: when a limit is exceeded or reached, and rows without a result."""
-    colours = {BEYOND_LIMIT: style.levels[2], AT_LIMIT: style.levels[1]}
+    colours = {
+        BEYOND_LIMIT: style.levels[2],
+        AT_LIMIT: style.levels[1],
+        DISTURBANCE: style.curves[3],
+    }
     strip: dict[str, Any] = {"ymin": 1.0 - _STRIP, "ymax": 1.0, "linewidth": 0.0, "zorder": 2.5}
     limits = axes.get_xlim()
     # an interval of one row is still visible

@@ -16,7 +16,7 @@ from robolin.display.plots.draw_curves import (
     draw_limits,
     shared_scales,
 )
-from robolin.display.plots.draw_planes import WRITTEN, draw_matrix, draw_plane
+from robolin.display.plots.draw_planes import WRITTEN, draw_matrix, draw_plane, has_pole_table
 from robolin.display.plots.panels import (
     BarPanel,
     CurvePanel,
@@ -53,6 +53,8 @@ _NAME, _LETTER, _FRAME = 0.15, 0.06, 1.0
 _TITLE_LETTERS = 10.5
 _CELL = 0.4
 # a curve with a smaller relative change is drawn as constant
+# width of the table of poles in inches
+_TABLE_WIDTH = 2.6
 _ROUNDING = 1e-12
 
 # words of a title, by array
@@ -167,11 +169,16 @@ def drawn_panels(
     return figure
 
 
+def _has_table(panel: Panel) -> bool:
+    return isinstance(panel, PlanePanel) and has_pole_table(panel)
+
+
 def _fitted(panels: Sequence[Panel], columns: int, style: PlotStyle) -> tuple[int, float, float]:
     """Number of columns, and width and height of each panel in inches."""
     needed = [style.panel, *(min_figure_size(panel, style) for panel in panels)]
     if any(isinstance(panel, PlanePanel) for panel in panels):
-        needed.append((style.plane, style.plane))
+        table = _TABLE_WIDTH * style.text if any(map(_has_table, panels)) else 0.0
+        needed.append((style.plane + table, style.plane))
     width, height = (max(each) for each in zip(*needed, strict=True))
     if not style.widths:
         return columns, width, height

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.core.arrays import Numbers
+from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.display.plots.panels import MatrixPanel, PlanePanel
 from robolin.display.plots.style import MARKERS, PlotStyle, name_ticks, text_of_name
 
@@ -23,6 +24,9 @@ _POSITIVE: dict[str, Any] = {"cmap": "Blues", "vmin": 0.0}
 _CLUSTER = 0.12
 # ratio of magnitudes from which the larger pole is drawn as an arrow
 _FAR = 4.0
+
+# rows of the table of poles
+_MOST_ROWS = 16
 
 
 def draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes, style: PlotStyle) -> None:
@@ -93,6 +97,31 @@ def draw_plane(panel: PlanePanel, figure: Figure, axes: Axes, style: PlotStyle) 
         close = np.abs(series[0][1]) <= reach
         names = tuple(name for name, near in zip(panel.names, close, strict=True) if near)
         _label_poles(series[0][1][close], names, reach, axes, style)
+    if has_pole_table(panel):
+        _draw_pole_table(series[0][1], axes, style)
+
+
+def has_pole_table(panel: PlanePanel) -> bool:
+    """True for the poles of one continuous model."""
+    return panel.x is None and not panel.others and panel.unit == "1/s"
+
+
+def _draw_pole_table(poles: Numbers, axes: Axes, style: PlotStyle) -> None:
+    """Poles, frequencies, damping ratios and time constants right of the plane; conjugates once."""
+    shown = sorted((pole for pole in poles if pole.imag >= 0.0), key=lambda pole: -pole.real)
+    lines = [f"{'pole [1/s]':>17} {'rad/s':>8} {'ζ':>7} {'time [s]':>9}"]
+    for pole in shown[:_MOST_ROWS]:
+        size = abs(pole)
+        if size < UNDECIDED_RATE:
+            lines.append(f"{'~0':>17}")
+            continue
+        text = f"{pole.real:.3g}" + (f" ± {pole.imag:.3g}i" if pole.imag else "")
+        time = f"{1.0 / abs(pole.real):.3g}" if abs(pole.real) > UNDECIDED_RATE else ""
+        lines.append(f"{text:>17} {size:8.3g} {-pole.real / size + 0.0:7.3f} {time:>9}")
+    if len(shown) > _MOST_ROWS:
+        lines.append(f"{len(shown) - _MOST_ROWS} more")
+    place: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "ha": "left"}
+    axes.text(1.04, 1.0, "\n".join(lines), family="monospace", fontsize=6.5 * style.text, **place)
 
 
 def near_reach(poles: Numbers) -> float:

@@ -164,6 +164,7 @@ def _largest(values: Numbers | None) -> float:
 
 # kinds of events
 BEYOND_LIMIT, AT_LIMIT, NO_RESULT = "limit exceeded", "at the limit", "no result"
+DISTURBANCE = "disturbance"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -15,6 +16,7 @@ from robolin.core.choices import base_verb, is_swept
 from robolin.core.quantity_table import entry_units, joint_unit, slides_in, unit_of
 from robolin.core.result import Array, Result
 from robolin.display.plots.panels import (
+    DISTURBANCE,
     MOST_POINTS,
     NO_BOUNDS,
     NO_ROUNDING,
@@ -22,6 +24,7 @@ from robolin.display.plots.panels import (
     Bounds,
     Curve,
     CurvePanel,
+    Event,
     MatrixPanel,
     Panel,
     PlanePanel,
@@ -135,6 +138,17 @@ class _Axis:
             self.label, self.x = _times(result.time)
         else:
             self.label, self.x = "row", np.arange(1.0, (result.batch or 0) + 1.0)
+        self.events = tuple(_disturbances(result, self.x))
+
+
+def _disturbances(result: Result, x: Numbers) -> Iterator[Event]:
+    """The interval of a disturbance torque in a simulated motion."""
+    text = str(result.contract.get("disturbance", ""))
+    span = re.search(r", from (\S+) to (\S+) s;", text)
+    if span and result.time is not None and len(x):
+        start, end = float(span[1]), min(float(span[2]), float(x[-1]))
+        if start <= end:
+            yield Event(DISTURBANCE, start, end)
 
 
 def _times(time: Numbers) -> tuple[str, Numbers]:
@@ -301,7 +315,7 @@ def _curves(
         axis.log,
         log_y,
         rounding,
-        () if axis.log else events_of(np.asarray(axis.x), values, bounds),
+        () if axis.log else (*axis.events, *events_of(np.asarray(axis.x), values, bounds)),
     )
 
 

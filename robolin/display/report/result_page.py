@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -40,10 +41,15 @@ from robolin.display.report.page_markup import (
 from robolin.display.report.report_page import MOST_FRAMES, Section, assembled_page
 from robolin.display.report.reported_motion import seconds_from_first, spread_rows
 from robolin.io.stored import StoredFile, open_stored
+from robolin.queries.planning_answers import COST_BY_ITERATION
 
 # more curves would make the page slow to open
 MOST_FIGURES = 60
 _MOST_ENTRIES = 500
+# column of a gain of a motor for its own joint
+_OWN_GAIN = re.compile(r"K/(.+)/effort/\1/(position|velocity)")
+# matrices of an optimal motion, whose columns would fill the page
+_MATRICES = ("K/", "P/")
 
 
 def result_page(results: Sequence[ReportedResult], comparison: Comparison | None) -> str:
@@ -53,6 +59,10 @@ def result_page(results: Sequence[ReportedResult], comparison: Comparison | None
     if comparison is not None:
         sections.append(Section("changes", "Differences", _differences(comparison)))
     numbers = "Values" if results[0].rows is None else "Values over time"
+    parts = list(_optimization_figures(results[0], figures)) if len(results) == 1 else []
+    if parts:
+        plots = markup(element("div", *parts, class_="plots"))
+        sections.append(Section("optimization", "Cost and gains", plots))
     shown = _values(results) if results[0].rows is None else _curves(results, figures)
     sections.append(Section("numbers", numbers, shown))
     names = [each.name for each in results]
@@ -121,6 +131,34 @@ def _values(results: Sequence[ReportedResult]) -> str:
     return markup(table(PageTable("All values", header, rows, numbers)))
 
 
+def _optimization_figures(result: ReportedResult, figures: PagePlots) -> Iterator[Element]:
+    """Cost by iteration of an optimal motion, and the gains of each motor for its own joint."""
+    text = str(result.contract.get(COST_BY_ITERATION, ""))
+    costs = np.array([float(each) for each in text.split(",") if each.strip()])
+    if result.verb != "optimize" or len(costs) < 2:
+        return
+    steps = np.arange(float(len(costs)))
+    decades = bool((costs > 0.0).all()) and float(costs.max()) > 10.0 * float(costs.min())
+    caption = [
+        f"Cost: {costs[0]:.6g} at the start, {costs[-1]:.6g} after {len(costs) - 1} iterations"
+    ]
+    yield curve_figure(
+        steps, {"cost": costs}, caption, figures, extremes=False, clock="iteration", log=decades
+    )
+    matches = [match for name in result.columns if (match := _OWN_GAIN.fullmatch(name))]
+    for i, word in enumerate(("position", "velocity")):
+        own = [match for match in matches if match[2] == word]
+        if own:
+            effort, _, states = result.units[own[0][0]].partition(" per ")
+            unit = f"{effort} per {states.split(' or ')[min(i, states.count(' or '))]}"
+            gains = {shown_name(match[1]): result.columns[match[0]] for match in own}
+            positive = all((values > 0.0).all() for values in gains.values())
+            caption = [f"Gain of each motor for the {word} of its own joint, in {unit}"]
+            yield curve_figure(
+                result.time, gains, caption, figures, extremes=False, unit=unit, log=positive
+            )
+
+
 def _number(result: ReportedResult, name: str) -> str:
     return figure_cell(float(result.columns[name][0]), 9) if name in result.columns else ""
 
@@ -131,8 +169,10 @@ def _unit(results: Sequence[ReportedResult], name: str) -> str:
 
 def _curves(results: Sequence[ReportedResult], figures: PagePlots) -> str:
     """One plot per column; both results in one plot if their times agree."""
-    parts = list(_figures(results, figures))
-    known = {name for each in results for name in each.columns}
+    known = list(dict.fromkeys(name for each in results for name in each.columns))
+    if len(results) == 1 and results[0].verb == "optimize":
+        known = [name for name in known if not name.startswith(_MATRICES)]
+    parts = list(_figures(results, known, figures))
     shown: list[Element] = [element("div", *parts, class_="plots")]
     if len(known) > MOST_FIGURES:
         text = (
@@ -142,9 +182,11 @@ def _curves(results: Sequence[ReportedResult], figures: PagePlots) -> str:
     return markup(*shown)
 
 
-def _figures(results: Sequence[ReportedResult], figures: PagePlots) -> Iterator[Element]:
+def _figures(
+    results: Sequence[ReportedResult], names: Sequence[str], figures: PagePlots
+) -> Iterator[Element]:
     together = all(np.array_equal(each.time, results[0].time) for each in results)
-    for name in list(dict.fromkeys(n for each in results for n in each.columns))[:MOST_FIGURES]:
+    for name in names[:MOST_FIGURES]:
         having = [(i, each) for i, each in enumerate(results) if name in each.columns]
         for group in [having] if together else [[each] for each in having]:
             curves = {_label(results, i): each.columns[name] for i, each in group}

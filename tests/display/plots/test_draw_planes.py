@@ -42,3 +42,18 @@ def test_far_poles_are_arrows_with_values() -> None:
     assert {"-900", "-700 ± 70i"} <= set(texts)
     assert not {"e", "f"} & set(texts)
     assert sum(len(each.get_offsets()) for each in axes.collections) == 4
+
+
+def test_a_table_lists_the_poles() -> None:
+    """Right of the plane: pole, frequency, damping ratio and time constant; conjugates once."""
+    poles = np.array([0.0, 2.0, -3.0 + 4.0j, -3.0 - 4.0j])
+    axes = drawn_panels([PlanePanel("poles", "1/s", poles)], "").axes[0]
+    (text,) = [each.get_text() for each in axes.texts if "rad/s" in each.get_text()]
+    rows = [line.split() for line in text.splitlines()[1:]]
+    assert rows == [
+        ["2", "2", "-1.000", "0.5"],
+        ["~0"],
+        ["-3", "±", "4i", "5", "0.600", "0.333"],
+    ]
+    discrete = drawn_panels([PlanePanel("poles", "1", poles)], "").axes[0]
+    assert not any("rad/s" in each.get_text() for each in discrete.texts)

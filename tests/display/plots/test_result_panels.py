@@ -267,3 +267,15 @@ def test_optimal_motions_show_the_cost_by_iteration() -> None:
     assert (panel.title, panel.x_label) == ("cost", "iteration")
     np.testing.assert_allclose(panel.curves[0].y, optimum.costs, rtol=1e-5)
     assert panel.curves[0].x.tolist() == list(range(len(optimum.costs)))
+
+
+def test_a_disturbance_is_an_event() -> None:
+    """The interval of a disturbance torque is marked above every curve of a simulated motion."""
+    question = robolin.Question(
+        "simulate", duration=0.4, dt=0.1, control="rate", disturb="elbow=1@0.1:0.3"
+    )
+    result = robolin.answer(robolin.load("two-link"), question)
+    for panel in panels_of(result, ["q"]):
+        assert isinstance(panel, CurvePanel)
+        marked = [each for each in panel.events if each.kind == "disturbance"]
+        assert [(each.start, each.end) for each in marked] == [(0.1, 0.3)]

@@ -48,3 +48,16 @@ def test_invalid_requests_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(robolin.UsageError, match="cannot combine"):
         robolin.report(tmp_path / "one.npz", states=robolin.States(q=[0.0, 0.0]))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_an_optimal_motion_has_its_cost_and_gains(tmp_path: Path) -> None:
+    """The page of `optimize` begins with the cost by iteration and each motor's own gains."""
+    path = tmp_path / "motion.npz"
+    run_ok("optimize", "two-link", "--goal", "1,-0.5", "--duration", "1", "-q", "-o", path)
+    page = robolin.report(path)
+    assert page.index("Cost and gains") < page.index("Values over time")
+    for word, unit in (("position", "rad"), ("velocity", "rad/s")):
+        assert f"Gain of each motor for the {word} of its own joint, in N·m per {unit}" in page
+    assert "Cost: " in page
+    assert "K/shoulder/effort/elbow/position" not in page

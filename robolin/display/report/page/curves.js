@@ -1,9 +1,14 @@
 // Curves over time by uPlot, created when they become visible; all share one cursor.
 
-const LINE_NAMES = ["first", "second"];
+const LINE_NAMES = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh"];
 
 function lineName(curves, i) {
-  return curves.lines ? curves.lines[i] : LINE_NAMES[i % 2];
+  return curves.lines ? curves.lines[i] : LINE_NAMES[i % LINE_NAMES.length];
+}
+
+// "time [s]"; rows and iterations have no unit
+function clockLabel(clock) {
+  return clock === "s" ? "time [s]" : clock;
 }
 
 // repeat every time for all numbers at it
@@ -109,7 +114,7 @@ class Curves {
     this.resizer.observe(place);
     plot.over.addEventListener("click", () => {
       const index = plot.cursor.idx;
-      if (index !== null && index !== undefined) this.onPick(columns[0][index]);
+      if (!curves.clock && index !== null && index !== undefined) this.onPick(columns[0][index]);
     });
   }
 
@@ -117,6 +122,7 @@ class Curves {
     const colors = getComputedStyle(document.documentElement);
     const color = (name) => colors.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 0.5 }, ticks: { stroke: color("line") } };
+    const clock = clockLabel(curves.clock || this.data.clock);
     const number = (u, v) => (v === null || v === undefined ? "" : Number(v.toPrecision(6)).toString());
     // uPlot's own would call small numbers 0
     const marks = curves.log ? {} : { values: (plot, splits) => splits.map((v) => number(plot, v)) };
@@ -124,14 +130,15 @@ class Curves {
       width: Math.max(200, Math.floor(place.clientWidth || 380)),
       height: 190,
       scales: { x: { time: false }, y: curves.log ? { distr: 3, log: 10 } : { range: this.range(curves) } },
-      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: curves.unit, labelSize: 16, ...marks }],
+      axes: [{ ...axis, label: clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: curves.unit, labelSize: 16, ...marks }],
       cursor: { drag: { x: true, y: false }, y: false },
-      hooks: { drawAxes: [(plot) => drawBeyond(plot, curves.beyond || [], color("over"))], ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
+      hooks: { drawAxes: [(plot) => drawBeyond(plot, curves.beyond || [], color("over"))], ready: [(plot) => { if (this.time !== null && !curves.clock) this.point(plot, this.time); }] },
       legend: { live: true },
       series: [
-        { label: this.data.clock, value: number },
+        { label: clock, value: number },
         ...curves.series.map((series, i) => ({
-          label: series.label,
+          // the only curve of a plot has the unit as its name
+          label: series.label === "value" ? curves.unit || series.label : series.label,
           stroke: color(lineName(curves, i)),
           width: curves.points ? 0 : lineName(curves, i) === "body-dark" ? 3.5 : 1.5,
           dash: lineName(curves, i) === "second" ? [6, 3] : undefined,
@@ -156,6 +163,8 @@ class Curves {
 
   moveTo(time) {
     this.time = time;
-    for (const plot of this.made.values()) this.point(plot, time);
+    for (const [figure, plot] of this.made) {
+      if (!this.data.figures[Number(figure.dataset.figure)].clock) this.point(plot, time);
+    }
   }
 }
