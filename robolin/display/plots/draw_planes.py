@@ -120,8 +120,8 @@ def _draw_pole_table(poles: Numbers, axes: Axes, style: PlotStyle) -> None:
         lines.append(f"{text:>17} {size:8.3g} {-pole.real / size + 0.0:7.3f} {time:>9}")
     if len(shown) > _MOST_ROWS:
         lines.append(f"{len(shown) - _MOST_ROWS} more")
-    place: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "ha": "left"}
-    axes.text(1.04, 1.0, "\n".join(lines), family="monospace", fontsize=6.5 * style.text, **place)
+    anchor: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "ha": "left"}
+    axes.text(1.04, 1.0, "\n".join(lines), family="monospace", fontsize=6.5 * style.text, **anchor)
 
 
 def near_reach(poles: Numbers) -> float:
