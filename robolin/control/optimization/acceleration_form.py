@@ -3,6 +3,9 @@
 Torques are residuals τ = ID(q, v, a), so knots satisfy the dynamics exactly and no guess diverges.
 An iteration linearizes the inverse dynamics of all knots in one batch, runs the backward pass, and
 searches along the step, which the double integrator scales exactly (Gauss–Newton, iLQR).
+
+Box-DDP polishes torques at their limits: the backward pass fixes them, and the forward pass clamps
+the torques of the feedback law and integrates the forward dynamics.
 """
 
 from __future__ import annotations
@@ -20,6 +23,10 @@ from robolin.control.optimization.compiled_pass import (
     aligned_zeros,
     stacked_cost,
 )
+from robolin.control.simulation.feedback_control import FeedbackControl
+from robolin.control.simulation.integration import FeedbackStates, feedback_states
+from robolin.control.simulation.schedule import Schedule
+from robolin.control.simulation.torques import EffortLimits
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.errors import RobolinError
@@ -31,6 +38,9 @@ SUFFICIENT = 1e-4
 # relative decrease that is round-off of the cost
 COST_ROUNDING = 1e-15
 DAMPING_RANGE = (1e-9, 1e9)
+# weight of a fixed torque relative to its own; largest number of polishing passes, and the change
+# of the positions in rad or m that ends them
+FIXED_WEIGHT, POLISH_PASSES, POLISHED = 1e6, 4, 1e-7
 
 
 @dataclass
@@ -116,6 +126,11 @@ class AccelerationForm:
         np.cumsum(x[:, :n], axis=0, out=x[:, :n])
         require(self.arm, self.current.torques(), self.x, n)
         self.linearized = False
+
+    def restore(self, x: Floats, a: Floats) -> None:
+        """Set the states and accelerations of an earlier motion, bit by bit."""
+        self.x[...], self.a[...], self.linearized = x, a, False
+        require(self.arm, self.current.torques(), self.x, self.n)
 
     @property
     def x(self) -> Floats:
@@ -226,6 +241,70 @@ class AccelerationForm:
                 self.linearized = False
                 return new, fraction
         return None
+
+    def polish(self, limits: EffortLimits) -> bool:
+        """Box-DDP from a motion whose multipliers name the torques at their limits.
+
+        Returns False, with a motion that is not optimal, if the dynamics have no result.
+        """
+        N, n, x, terms = self.N, self.n, self.x, self.cost_terms
+        u, first = terms.multiplier[:N, 2], terms.penalty[:N, 2].copy()
+        # 1 at the upper limit, -1 at the lower one
+        side = np.sign(u)
+        for _ in range(POLISH_PASSES):
+            self._fix_torques(limits, side, first)
+            states = self._clamped_motion(limits)
+            if states is None or states.rates is None or states.rates.missing != [N]:
+                return False
+            command = states.rates.command[:N]
+            moved = float(np.abs(states.q - x[:, :n]).max())
+            x[:, :n], x[:, n:], self.a[...] = states.q, states.qd, states.rates.qdd[:N]
+            if not self.current.torques():
+                return False
+            self.linearized = False
+            self.progress.costs.append(self.total(x, self.tau))
+            self.progress.fractions.append(1.0)
+            fixed = side != 0.0
+            u[fixed] += (command - np.where(side > 0.0, limits.most, limits.least))[fixed]
+            side[fixed & (u * side <= 0.0)] = 0.0
+            side[command > limits.most], side[command < limits.least] = 1.0, -1.0
+            if moved <= POLISHED:
+                break
+        return True
+
+    def _fix_torques(self, limits: EffortLimits, side: Floats, first: Floats) -> None:
+        """Turn the limits of torques with a side into equations; the others keep their penalty."""
+        N, terms, fixed = self.N, self.cost_terms, side != 0.0
+        u, penalty = terms.multiplier[:N, 2], terms.penalty[:N, 2]
+        stiff = np.where(fixed, FIXED_WEIGHT * terms.weight[:N, 2], first)
+        u[fixed] *= penalty[fixed] / stiff[fixed]
+        u[~fixed] = 0.0
+        penalty[...] = stiff
+        terms.lower[:N, 2] = np.where(side > 0.0, limits.most, limits.least)
+        terms.upper[:N, 2] = np.where(side < 0.0, limits.least, limits.most)
+
+    def _clamped_motion(self, limits: EffortLimits) -> FeedbackStates | None:
+        """Full step of the torques with clamped feedback; None if it has no result."""
+        N, n, x = self.N, self.n, self.x
+        try:
+            self.backward()
+            step = np.einsum("kij,kj->ki", self._jacobians[0], self.gains().k)
+            tau, K = self.tau[:N] - step, self.torque_gains()
+            law = FeedbackControl(
+                np.concatenate([K, K[-1:]]),
+                x[:, :n].copy(),
+                x[:, n:].copy(),
+                np.concatenate([tau, tau[-1:]]),
+                self.arm.joint_names,
+                self.dt * np.arange(N + 1, dtype=np.float64),
+            )
+            start = x[0, :n].copy(), x[0, n:].copy()
+            schedule = Schedule(N * self.dt, integrator="euler", dt=self.dt)
+            return feedback_states(
+                self.arm, law, start, schedule, limits, {"engine": "compiled", "jobs": 1}
+            )
+        except (RobolinError, NotPositive):
+            return None
 
     def gains(self) -> Gains:
         """Gains of the last backward pass, in accelerations."""

@@ -1,4 +1,4 @@
-"""An optimal motion with its gains, and the checks that follow every solve."""
+"""An optimal motion with its gains: the polish after a solve, and the checks that follow it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from robolin.api.inverse_and_forward import forward
+from robolin.control.optimization.acceleration_form import AccelerationForm
+from robolin.control.optimization.augmented_lagrangian import MotionTolerances, violation
+from robolin.control.optimization.backward_pass import StageCost
 from robolin.control.optimization.problem import Problem
+from robolin.control.optimization.torque_form import TorqueForm, violations
 from robolin.control.simulation.feedback_control import FeedbackControl
 from robolin.control.simulation.integration import feedback_states
 from robolin.control.simulation.schedule import Schedule
@@ -23,6 +27,8 @@ from robolin.evaluation.evaluate import RunOptions
 
 # steps of the replay between two knots
 REPLAY_STEPS = 10
+# relative increase of the cost that is the cost of strict limits
+POLISH_COST = 1e-6
 COMPILED: RunOptions = {"engine": "compiled", "jobs": 1}
 
 
@@ -132,6 +138,46 @@ def centred_velocities(qd: Floats) -> Floats:
     centred = qd.copy()
     centred[1:-1] = 0.5 * (qd[1:-1] + qd[2:])
     return centred
+
+
+def polish_accelerations(
+    problem: Problem, form: AccelerationForm, tolerances: MotionTolerances
+) -> None:
+    """Bring torques at their limits within them by box-DDP; keep the motion if it gets worse."""
+    if not form.cost_terms.multiplier[:-1, 2].any():
+        return
+    before = form.x.copy(), form.a.copy(), form.block.copy()
+    cost = sum(cost_parts(problem, form.y()).values())
+    limits = EffortLimits(problem.ranges.tau_lower, problem.ranges.tau_upper)
+    good = form.polish(limits) and violation(form, tolerances).worst <= 1.0
+    if good:
+        after = sum(cost_parts(problem, form.y()).values())
+        good = after <= cost + POLISH_COST * abs(cost)
+    # the gains are those of the first terms: fixed torques would have none
+    form.block[...] = before[2]
+    if not good:
+        form.restore(*before[:2])
+
+
+def polish_torques(problem: Problem, form: TorqueForm, best: int, tolerance: float) -> None:
+    """Bring torques at their limits within them by box-DDP; keep the motion if it gets worse."""
+    ranges, driven, y = problem.ranges, list(problem.actuated), form.y()[best]
+    limits = ranges.tau_lower[driven], ranges.tau_upper[driven]
+    if not form.cost_terms.multiplier[best, :-1, 2].any():
+        return
+    parts = form.x[best], form.u[best], form.K[best], form.P[best]
+    before = [part.copy() for part in parts]
+    terms = StageCost(*(part[best].copy() for part in form.cost_terms))
+    cost = sum(cost_parts(problem, y).values())
+    form.polish(best, limits, tolerance)
+    after = sum(cost_parts(problem, form.y()[best]).values())
+    worst = violations(form, problem.tolerances())[best]
+    if not (worst <= 1.0 and after <= cost + POLISH_COST * abs(cost)):
+        form.box = None
+        for part, values in zip(parts, before, strict=True):
+            part[...] = values
+        for part, values in zip(form.cost_terms, terms, strict=True):
+            part[best] = values
 
 
 def cost_parts(problem: Problem, y: Floats) -> dict[str, float]:

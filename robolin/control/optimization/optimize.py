@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from robolin.api.inverse_and_forward import inverse
 from robolin.control.operating_point import JointNames
 from robolin.control.optimization.acceleration_form import AccelerationForm, IterationLog
 from robolin.control.optimization.augmented_lagrangian import (
@@ -21,6 +22,8 @@ from robolin.control.optimization.optimal_motion import (
     cost_parts,
     goal_error,
     independent_defect,
+    polish_accelerations,
+    polish_torques,
     replayed,
 )
 from robolin.control.optimization.problem import (
@@ -42,6 +45,8 @@ from robolin.errors import RobolinError, UsageError
 
 # starts with passive joints
 TORQUE_STARTS = 24
+# difference of torques that is round-off of the dynamics, relative to the largest torque
+EFFORT_ROUNDING = 1e-12
 # factors of the duration that are tried after a failure, and steps of the bisection
 LONGER, BISECTIONS = (1.3, 1.7, 2.5, 4.0, 8.0), 6
 # violation in tolerances that counts as none in that search
@@ -202,6 +207,8 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
             longer = _continued(problem, form, search)
             if longer is not None:
                 converged, inside, form = longer
+        if inside:
+            polish_accelerations(problem, form, tolerances)
         total = sum(cost_parts(problem, form.y()).values())
         if inside and (best is None or total < best[0]):
             best = total, form, converged
@@ -241,8 +248,12 @@ def finished_accelerations(
     qdd = np.concatenate([form.a, np.zeros((1, n))])
     K, P = form.torque_gains(), 0.5 * gains.P
     K = np.concatenate([K, K[-1:]])
+    tau = inverse(problem.arm, q, qd, qdd, jobs=1)
+    inside = np.clip(tau[:-1], problem.ranges.tau_lower, problem.ranges.tau_upper)
+    if np.abs(inside - tau[:-1]).max() <= EFFORT_ROUNDING * np.abs(tau).max():
+        tau[:-1] = inside
     return finished(
-        problem, "acceleration", q, qd, qdd, None, K, P,
+        problem, "acceleration", q, qd, qdd, tau, K, P,
         np.array(form.progress.costs), converged, form.progress.reason,
     )  # fmt: skip
 
@@ -264,6 +275,7 @@ def _solve_torques(problem: Problem, search: Search) -> OptimalMotion:
     y = form.y()
     totals = {int(i): sum(cost_parts(problem, y[i]).values()) for i in np.flatnonzero(inside)}
     best = min(totals, key=totals.__getitem__)
+    polish_torques(problem, form, best, max(search.tolerance, 1e-8))
     n = problem.n
     x, u = form.x[best], form.u[best]
     form.done[:] = True
@@ -297,8 +309,6 @@ def finished(
     reason: str,
 ) -> OptimalMotion:
     """The motion with its costs, defect and replays; without tau, inverse dynamics gives them."""
-    from robolin.api.inverse_and_forward import inverse
-
     arm = problem.arm
     tau = inverse(arm, q, qd, qdd, jobs=1) if tau is None else tau
     y = np.stack([q, qd, tau], axis=1)

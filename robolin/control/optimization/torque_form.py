@@ -7,6 +7,9 @@ from the linearized forward dynamics of the four stages:
     ∂x⁺/∂x = 1 + dt/6 (dk₁ + 2 dk₂ + 2 dk₃ + dk₄)        and the same for the torque
 
 Several starts are the lanes of every array: (starts, knots, …).
+
+Box-DDP (Tassa, Mansard & Todorov, ICRA 2014) polishes the best motion: the backward pass fixes
+torques at a limit that the cost would exceed, and the forward pass clamps the torques.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ SUFFICIENT = 1e-4
 LARGEST_STATE = 1e4
 # iterations between two updates of the multipliers, and the number of updates
 INNER_ITERATIONS, OUTER_ITERATIONS = 25, 60
+# iterations of the polish
+POLISH_ITERATIONS = 20
 FALL = 0.3
 
 
@@ -127,6 +132,7 @@ class TorqueForm:
         pose: PoseTerminal | None = None,
     ) -> None:
         S, N, m = u.shape
+        self.box: tuple[Floats, Floats] | None = None
         self.knots, self.pose, self.N, self.n = knots, pose, N, knots.n
         self.cost_terms = StageCost(
             *(np.broadcast_to(part, (S, *part.shape)).copy() for part in cost)
@@ -144,6 +150,20 @@ class TorqueForm:
         self.done: Mask = self.diverged.copy()
         self.iterations = np.zeros(S, dtype=int)
         self.costs: list[Floats] = [self.cost.copy()]
+
+    def polish(self, start: int, limits: tuple[Floats, Floats], tolerance: float) -> None:
+        """Box-DDP of one start, within limits (m,) of the torques of the actuated joints."""
+        rows = np.array([start])
+        self.cost_terms.penalty[start, :, 2] = 0.0
+        self.box = limits
+        zero = np.zeros((1, *self.u[start].shape))
+        clamped = np.clip(self.u[rows], *limits)
+        self.x[rows], self.u[rows] = self._roll_out(
+            self.x[rows, 0], clamped, self.x[rows], zero, self.K[rows]
+        )
+        self.cost[rows] = self._cost(self.x[rows], self.u[rows], rows)
+        self.done[:], self.done[start], self.damping[start] = True, False, 0.0
+        self.iterate(POLISH_ITERATIONS, tolerance)
 
     def y(self, rows: Indices | slice = slice(None)) -> Floats:
         """q, v and τ of the knots (starts, N + 1, 3, n)."""
@@ -190,6 +210,8 @@ class TorqueForm:
             step = u[:, i] - k[:, i]
             for j in range(2 * self.n):
                 step = step - K[:, i, :, j] * away[:, j, None]
+            if self.box is not None:
+                step = np.clip(step, *self.box)
             used[:, i] = step
             with np.errstate(all="ignore"):
                 _, after = self.knots.stages(x[:, i], self.knots.torque(step))
@@ -225,6 +247,8 @@ class TorqueForm:
             W[:, m + diagonal, m + diagonal] += hessian[:, i, :2].reshape(S, -1)
             W[:, m + diagonal, -1] += gradient[:, i, :2].reshape(S, -1)
             saved = W[:, :m, -1].copy()
+            if self.box is not None:
+                _fix(W, _pushed_out(u[:, i], saved, self.box))
             solved, positive = _eliminated(W, m)
             sound &= positive
             k[:, i], K[:, i] = solved[..., -1], solved[..., :-1]
@@ -283,6 +307,20 @@ class TorqueForm:
 
     def _scale(self) -> float:
         return float(self.cost_terms.weight[..., 2, :].max())
+
+
+def _pushed_out(u: Floats, gradient: Floats, box: tuple[Floats, Floats]) -> Mask:
+    """Torques at a limit (starts, m) that a decrease of the cost moves beyond it."""
+    lower, upper = box
+    return ((u <= lower) & (gradient > 0.0)) | ((u >= upper) & (gradient < 0.0))
+
+
+def _fix(W: Floats, fixed: Mask) -> None:
+    """Replace the equations of fixed torques by δu = 0, in place."""
+    starts, rows = np.nonzero(fixed)
+    W[starts, rows, :] = 0.0
+    W[starts, :, rows] = 0.0
+    W[starts, rows, rows] = 1.0
 
 
 def _eliminated(W: Floats, m: int) -> tuple[Floats, Mask]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.control.optimization.acceleration_form import AccelerationForm
 from tests.cli.command import robolin as run
 from tests.cli.command import run_ok
 from tests.robots import random_arm
@@ -62,6 +63,48 @@ def test_two_link_is_as_good_as_ipopt(limits: dict[str, list[float]]) -> None:
         used = own.tau[:-1] if name == "max_effort" else own.qd
         assert (np.abs(used).max(axis=0) <= np.array(values) * (1.0 + 2e-6)).all()
         assert np.abs(used / values).max() > 0.999
+
+
+@pytest.mark.parametrize("scale", [0.6, 0.45])
+def test_box_ddp_keeps_torques_within_their_limits(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No torque is above its limit, some are at it, and the cost is that of the solve before."""
+    arm = robolin.load("panda", payload=("panda_hand_tcp", 1.5), damping=False)
+    home = np.array(arm.poses["home"])
+    goal = home + np.array([1.0, 0.6, -0.5, 0.8, 0.5, 0.6, 0.8])
+    most = scale * np.array([joint.limits.effort for joint in arm.joints])
+    options = {"q": home, "duration": 0.6, "dt": 0.01, "max_speed": 100.0, "max_effort": most}
+    polished = robolin.optimize(arm, goal, **options)
+    assert (np.abs(polished.tau[:-1]) <= most).all()
+    assert (np.abs(polished.tau[:-1]) >= most * (1.0 - 1e-9)).sum() >= 9
+    assert polished.defect < 1e-12
+    assert max(polished.goal_error.values()) < 1e-6
+    name = "robolin.control.optimization.optimize.polish_accelerations"
+    monkeypatch.setattr(name, lambda *arguments: None)
+    plain = robolin.optimize(arm, goal, **options)
+    assert polished.cost == pytest.approx(plain.cost, rel=1e-7)
+    assert np.abs(polished.q - plain.q).max() < 1e-4
+    # gains of the same problem stabilize both
+    np.testing.assert_allclose(polished.K, plain.K, atol=1e-3 * np.abs(plain.K).max())
+
+
+def test_a_polish_that_fails_keeps_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The motion before the polish is the result, bit by bit."""
+    arm, options = robolin.load("two-link"), {"duration": 1.0, "dt": 0.05, "max_effort": [20, 6]}
+    package = "robolin.control.optimization"
+
+    def spoil(form: AccelerationForm, limits: object) -> bool:
+        form.x[1:] += 0.1
+        form.block[...] = 0.0
+        return False
+
+    monkeypatch.setattr(f"{package}.acceleration_form.AccelerationForm.polish", spoil)
+    kept = robolin.optimize(arm, [1.0, -0.5], **options)
+    monkeypatch.setattr(f"{package}.optimize.polish_accelerations", lambda *arguments: None)
+    plain = robolin.optimize(arm, [1.0, -0.5], **options)
+    for name in ("q", "tau", "K"):
+        assert np.array_equal(getattr(kept, name), getattr(plain, name))
 
 
 def test_position_limits_hold() -> None:
@@ -146,7 +189,8 @@ def test_acrobot_swings_up_within_eight_newton_metres() -> None:
         iterations=300,
     )  # fmt: skip
     assert optimum.cost <= 560.0
-    assert np.abs(optimum.tau).max() <= 8.0 * (1.0 + 2e-6)
+    # the polish leaves no torque above its limit
+    assert np.abs(optimum.tau).max() == 8.0
     assert max(optimum.replay_errors[1].values()) < 1e-4
 
 
