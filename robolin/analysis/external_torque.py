@@ -58,6 +58,8 @@ class MomentumObserver:
         array([ 1.98, -0.99])
     """
 
+    gain: float
+
     def __init__(self, arm: Arm, dt: float, settling_time: float = SETTLING_TIME) -> None:
         require_arm(arm)
         self._arm, self.gain = arm, observer_gain(settling_time)
@@ -101,6 +103,8 @@ class ObserverRows:
 
     dt: the period in s, if the times of the rows are not used
     """
+
+    repeated: int
 
     def __init__(self, arm: Arm, settling_time: float, dt: float | None = None) -> None:
         self._gain, self._dt = observer_gain(settling_time), dt

@@ -52,6 +52,11 @@ class Statements:
     pairs:     number of variables for sines and cosines
     """
 
+    precision: Precision
+    functions: set[str]
+    variables: int
+    pairs: int
+
     def __init__(self, precision: Precision, called: str, last_uses: Mapping[int, int]) -> None:
         self.precision, self.functions = precision, set[str]()
         self.variables = self.pairs = 0
@@ -150,6 +155,14 @@ class CInstructions:
     functions: helper functions that it calls
     variables: number of named values
     """
+
+    precision: Precision
+    functions: set[str]
+    variables: int
+    n: Value
+    m: Value
+    doubles: Value
+    integers: Value
 
     epoch = 0
     scratch, tables, staging = (Value(word) for word in _FIRST_WORDS.split())

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from robolin.codegen.c_files import CProgram, check_text, header_text, prefix_for, source_text
 from robolin.codegen.c_function import ArmData, CFunction, loop_function, straight_function
-from robolin.codegen.extra_files import mex_text, plugin_description, plugin_source, require_ros2
+from robolin.codegen.extra_files import (
+    CMAKE_ROS2,
+    mex_text,
+    package_manifest,
+    plugin_description,
+    plugin_source,
+    require_ros2,
+)
 from robolin.codegen.fmu_files import fmu_archives, is_marked_archive, require_fmu
 from robolin.codegen.functions import ChosenQuestion, chosen_questions
 from robolin.codegen.mpc_files import (
@@ -153,7 +160,7 @@ def program_files(
         f"{name}.c": source_text(program),
         f"{name}.h": header_text(program),
         f"{name}_test.c": check_text(program, questions, method, states),
-        "CMakeLists.txt": cmake_text(name, "mpc" in extras),
+        "CMakeLists.txt": cmake_text(name, "mpc" in extras, "ros2" in extras),
         "Makefile": makefile_text(name, "mpc" in extras),
     }
     if "mex" in extras:
@@ -162,6 +169,7 @@ def program_files(
         require_ros2(program)
         texts[f"{name}_inverse_dynamics_solver.cpp"] = plugin_source(program)
         texts[f"{name}_plugins.xml"] = plugin_description(program)
+        texts["package.xml"] = package_manifest(program)
     if "mpc" in extras:
         controller = require_mpc(program, mpc)
         texts[f"{name}_mpc.h"] = mpc_header(program, controller)
@@ -356,7 +364,8 @@ cmake_minimum_required(VERSION 3.10)
 project({prefix} C)
 
 add_library({prefix} STATIC {prefix}.c)
-target_include_directories({prefix} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+target_include_directories({prefix} PUBLIC
+  $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}> $<INSTALL_INTERFACE:include>)
 set_target_properties({prefix} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF
   POSITION_INDEPENDENT_CODE ON)
 # fused operations round once where robolin rounds twice
@@ -390,9 +399,25 @@ add_test(NAME {prefix}_mpc COMMAND {prefix}_mpc_test)
 """
 
 
+# find_package({prefix}) of an installed arm gives the target {prefix}::{prefix}
+_CMAKE_INSTALL = """\
+
+install(TARGETS {prefix} EXPORT export_{prefix} ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
+install(FILES {headers} DESTINATION include)
+"""
+
+_CMAKE_EXPORT = """\
+install(EXPORT export_{prefix} NAMESPACE {prefix}:: FILE {prefix}Config.cmake
+  DESTINATION lib/cmake/{prefix})
+"""
+
+
 def makefile_text(prefix: str, mpc: bool = False) -> Iterator[str]:
     yield from (_MAKE + _MAKE_MPC * mpc).format(prefix=prefix).splitlines()
 
 
-def cmake_text(prefix: str, mpc: bool = False) -> Iterator[str]:
-    yield from (_CMAKE + _CMAKE_MPC * mpc).format(prefix=prefix).splitlines()
+def cmake_text(prefix: str, mpc: bool = False, ros2: bool = False) -> Iterator[str]:
+    headers = f"{prefix}.h {prefix}_mpc.h" if mpc else f"{prefix}.h"
+    export = CMAKE_ROS2 if ros2 else _CMAKE_EXPORT
+    text = _CMAKE + _CMAKE_MPC * mpc + _CMAKE_INSTALL + export
+    yield from text.format(prefix=prefix, headers=headers).splitlines()

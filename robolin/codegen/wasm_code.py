@@ -254,6 +254,12 @@ def _lifetimes(operations: Sequence[_Operation]) -> tuple[dict[str, int], dict[s
 class WasmInstructions:
     """Instructions of an algorithm with loops over the links, for one state."""
 
+    code: WasmCode
+    n: Value
+    m: Value
+    doubles: Value
+    integers: Value
+
     epoch = 0
     precision = DOUBLE
     scratch, tables, staging = (Value(f"{name}+0") for name in ("scratch", "tables", "staging"))

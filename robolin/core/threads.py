@@ -208,6 +208,11 @@ class Task:
     keep_alive: objects that must live until then, even if the caller is interrupted
     """
 
+    ended: Ended
+    keep_alive: Any
+    work: RowWork
+    worker: int
+
     __slots__ = ("ended", "keep_alive", "work", "worker")
 
     def __init__(self, work: RowWork, worker: int, keep_alive: Any, ended: Ended) -> None:

@@ -75,6 +75,9 @@ class XmlNode:
 class XmlEdits:
     """A text with changes of single elements; all other bytes stay as they are."""
 
+    source: bytes
+    shown: str
+
     def __init__(self, text: bytes, shown: str) -> None:
         if text.startswith(_TWO_BYTES):
             message = "cannot be edited in place: it is not UTF-8"
@@ -158,6 +161,8 @@ class XmlEdits:
 
 class XmlEditor:
     """Base class of the editors of URDF, SDF and MJCF files."""
+
+    edits: XmlEdits
 
     def __init__(self, text: bytes, shown: str) -> None:
         self.edits = XmlEdits(text, shown)

@@ -121,6 +121,14 @@ def _no_result(pivot: SingularPivot, where: str) -> RobolinError:
 class DirectChain:
     """Links 1 … n of one arm, in one state or a batch of states."""
 
+    n: int
+    base: int
+    springs: bool
+    group_rotors: bool
+    one_sided_friction: bool
+    groups: DirectGroups
+    divides: bool
+
     def __init__(
         self,
         parameters: Parameters,

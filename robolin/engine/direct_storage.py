@@ -110,6 +110,8 @@ class DirectColumn(Entries):
 class DirectGroups:
     """Multi-DoF joints: body and parent link of the joint of each link."""
 
+    translate: bool
+
     def __init__(self, parameters: Parameters, number: Callable[[float], Scalar]) -> None:
         self._rows, self._number = parameters.links, number
         self._any, self.translate = parameters.grouped, bool(parameters.group_translations)

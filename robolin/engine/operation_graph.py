@@ -36,6 +36,10 @@ class TalliedNumber:
     of sign are free, as in an `OperationGraph` with `shares=False`.
     """
 
+    first: TalliedNumber | None
+    operation: str | None
+    second: TalliedNumber | None
+
     __slots__ = ("first", "operation", "phase", "second")
 
     def __init__(
@@ -160,6 +164,8 @@ class OperationGraph:
     shares: True to reuse common subexpressions
     """
 
+    shares: bool
+
     def __init__(self, shares: bool = True) -> None:
         self.shares, self.order = shares, count()
         self._known: dict[Any, GraphNumber] = {}
@@ -188,6 +194,10 @@ class GraphNumber:
     phase:  phase of the algorithm that it belongs to
     entry:  for an input, its name and its index in it
     """
+
+    graph: OperationGraph
+    kind: str
+    operands: tuple[Operand, ...]
 
     __slots__ = ("entry", "graph", "kind", "number", "operands", "phase")
     entry: tuple[str, int]

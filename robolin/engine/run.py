@@ -318,6 +318,8 @@ class CountingChain(DirectChain):
 class TallyingChain(CountingChain):
     """A counting chain that counts on the fly and stores no graph."""
 
+    counts: Counter[tuple[str, str]]
+
     def __init__(
         self, parameters: Parameters, names: Sequence[str], shapes: Mapping[str, Shape] | None
     ) -> None:

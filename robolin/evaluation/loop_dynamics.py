@@ -118,6 +118,13 @@ def has_kernel(arm: Arm, method: LoopMethod | None) -> bool:
 class Mechanism:
     """An arm with closures at a batch of states, solved by LAPACK."""
 
+    tree: Arm
+    arm: Arm
+    q: Floats
+    qd: Floats
+    tau: Floats
+    closures: Closures
+
     def __init__(
         self,
         arm: Arm,

@@ -192,6 +192,10 @@ def evaluate_flat(
 class Closures:
     """The closures of an arm at states q and velocities q̇ (B, n)."""
 
+    qd: Floats
+    arm: Arm
+    q: Floats
+
     def __init__(
         self, arm: Arm, q: Floats, qd: Floats | float = 0.0, options: RunOptions = DEFAULT_OPTIONS
     ) -> None:

@@ -43,6 +43,11 @@ class PythonCall:
     fixed: the last input of the algorithm, if it is constant in all states
     """
 
+    result_type: Any
+    arm: Arm
+    verb: str
+    fixed: Floats | None
+
     def __init__(
         self, arm: Arm, verb: str, method: Method = "auto", fixed: Floats | None = None
     ) -> None:

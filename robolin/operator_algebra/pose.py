@@ -39,6 +39,8 @@ from robolin.operator_algebra.primitives import (
 class Foundation:
     """An arm in one state; `chain`, a `DirectChain`, determines the scalar type."""
 
+    layout: Layout
+
     def __init__(self, parameters: Parameters, chain: Any, arm: Arm | None = None) -> None:
         if parameters.mimics:
             raise _not_with_mimic(parameters, arm)

@@ -389,10 +389,13 @@ class BatchSource(Protocol):
 class ArrayRows:
     """Rows of arrays of shape (rows, n), all with the same number of rows."""
 
+    quantities: tuple[str, ...]
+    size: int
+
     name = "arrays"
-    notes = ()
-    final_notes = ()
-    derived = ()
+    notes: tuple[str, ...] = ()
+    final_notes: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
     time_unit = None
     has_columns = False
 

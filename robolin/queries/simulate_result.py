@@ -216,6 +216,9 @@ class MotionChecks:
     energy_error: largest energy error of each motion (...) in J
     """
 
+    kinetic: Floats
+    energy_error: Floats
+
     def __init__(self, task: SimulationTask) -> None:
         self._task, self._arm = task, task.arm
         names = task.arm.joint_names

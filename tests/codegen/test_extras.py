@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -28,7 +30,67 @@ def test_a_plugin_needs_doubles(tmp_path: Path) -> None:
         "two_link_mex.c",
         "two_link_inverse_dynamics_solver.cpp",
         "two_link_plugins.xml",
+        "package.xml",
     )
+
+
+_CONSUMER = {
+    "CMakeLists.txt": """\
+cmake_minimum_required(VERSION 3.10)
+project(consumer C)
+find_package(two_link REQUIRED)
+add_executable(consumer main.c)
+target_link_libraries(consumer two_link::two_link)
+""",
+    "main.c": """\
+#include <stdio.h>
+#include <two_link.h>
+int main(void) {
+  double q[2] = {0.3, -0.7}, qd[2] = {0.5, -1.2}, qdd[2] = {0.8, 0.4}, tau[2];
+  if (two_link_inverse(q, qd, qdd, tau)) return 1;
+  printf("%.17g %.17g\\n", tau[0], tau[1]);
+  return 0;
+}
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extras", [[], ["ros2"]], ids=["plain", "ros2"])
+def test_an_installed_arm_is_a_cmake_package(tmp_path: Path, extras: Any) -> None:
+    """Another project finds an installed arm with find_package, and gets robolin's bits."""
+    for program in ("cmake", "cc"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    arm = robolin.load("two-link")
+    robolin.generate(arm, ["inverse", "mass-matrix"], tmp_path / "arm", extras=extras)
+    (tmp_path / "consumer").mkdir()
+    for name, text in _CONSUMER.items():
+        (tmp_path / "consumer" / name).write_text(text)
+    installed = tmp_path / "installed"
+    steps = (
+        ["cmake", "-S", "arm", "-B", "build", f"-DCMAKE_INSTALL_PREFIX={installed}"],
+        ["cmake", "--build", "build"],
+        ["cmake", "--install", "build"],
+        ["cmake", "-S", "consumer", "-B", "use", f"-DCMAKE_PREFIX_PATH={installed}"],
+        ["cmake", "--build", "use"],
+        [str(tmp_path / "use" / "consumer")],
+    )
+    for step in steps:
+        done = subprocess.run(step, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:2000]
+    assert [float(x) for x in done.stdout.split()] == robolin.inverse(arm, Q, QD, QDD).tolist()
+
+
+def test_the_manifest_is_a_package_of_ros(tmp_path: Path) -> None:
+    """package.xml has the required elements of format 3, and the name of the CMake project."""
+    arm = robolin.load("two-link")
+    robolin.generate(arm, ["inverse", "mass-matrix"], tmp_path, extras=["ros2"], states=1)
+    root = ElementTree.parse(tmp_path / "package.xml").getroot()
+    assert (root.tag, root.get("format")) == ("package", "3")
+    assert {"name", "version", "description", "maintainer", "license"} <= {x.tag for x in root}
+    assert root.findtext("name") == "two_link"
+    assert "project(two_link C)" in (tmp_path / "CMakeLists.txt").read_text()
 
 
 @pytest.mark.slow

@@ -57,6 +57,12 @@ SUM = Bound(SUM_TOLERANCE, "sum")
 class CheckContext:
     """One robot, its states, and the cached results of the algorithms there."""
 
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    arm: Arm
+    states: Mapping[str, AnyArray]
+
     def __init__(self, arm: Arm, states: Mapping[str, AnyArray], closed: bool = False) -> None:
         # closed: the states satisfy the loop-closure constraints
         self.arm, self.states, self._closed = arm, states, closed

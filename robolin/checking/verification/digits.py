@@ -199,6 +199,8 @@ def fifty_digits() -> Iterator[None]:
 class ExactNumbers:
     """A decimal, or an array with one decimal per state."""
 
+    value: Any
+
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:

@@ -16,6 +16,9 @@ from robolin.core.arrays import Floats
 class PinocchioPeer:
     """A model with every joint independent, with the arm's gravity and armature."""
 
+    title: str
+    read: str
+
     exact = True
     springs = "added to the other torques"
 
@@ -120,6 +123,9 @@ STEP = 1e-6
 
 class MuJoCoPeer:
     """A model with every joint independent, without contacts, dissipation or limits."""
+
+    read: str
+    title: str
 
     exact = False
     springs = "set in the other model"

@@ -64,6 +64,13 @@ class Flag(click.Option):
     requires, modifies, excludes: conflicts with other flags, as in `OptionSpec`
     """
 
+    section: str
+    by_joint: bool
+    by_name: bool
+    requires: Conditions
+    modifies: Conditions
+    excludes: Conditions
+
     def __init__(
         self,
         *args: Any,
@@ -146,6 +153,8 @@ class VerbCommand(click.Command):
 
     short: names of the options on the short page, in order; '' for all except those of the model
     """
+
+    short_page: list[str]
 
     def __init__(self, *args: Any, short: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -59,6 +59,10 @@ class IterationLog:
 class KnotMotion:
     """States, accelerations and torques of all knots, bound to the kernels."""
 
+    x: Floats
+    a: Floats
+    tau: Floats
+
     def __init__(
         self,
         N: int,
@@ -90,6 +94,18 @@ def require(arm: Arm, valid: bool, x: Floats, n: int) -> None:
 
 class AccelerationForm:
     """Knots of a motion from one start, and the iterations that improve it."""
+
+    n: int
+    current: KnotMotion
+    arm: Arm
+    dt: float
+    pose: PoseTerminal | None
+    cost_terms: StageCost
+    passes: CompiledPass
+    damping: float
+    decrease: float
+    linearized: bool
+    progress: IterationLog
 
     def __init__(
         self,

@@ -47,6 +47,12 @@ class Violation(NamedTuple):
 class PoseTerminal:
     """Cost ½ ρ |e + u|² of the pose error e at the last knot; a soft goal has u = 0 always."""
 
+    multiplier: Floats
+    n: int
+    residual: PoseResidual
+    penalty: Floats
+    hard: bool
+
     def __init__(self, residual: PoseResidual, penalty: Floats, hard: bool) -> None:
         self.residual, self.penalty, self.hard = residual, penalty, hard
         self.multiplier = np.zeros(residual.rows)

@@ -88,6 +88,13 @@ def aligned_zeros(*shape: int) -> Floats:
 class CompiledPass:
     """The three functions for n joints and N knots, with their memory."""
 
+    work: Floats
+    dx: Floats
+    da: Floats
+    n: int
+    dt: float
+    layout: PassLayout
+
     def __init__(self, n: int, N: int, dt: float) -> None:
         self.n, self.N, self.dt, self.layout = n, N, dt, PassLayout(n)
         self._backward, self._step, self._cost = functions(n)
@@ -187,6 +194,8 @@ def functions(n: int) -> tuple[Any, Any, Any]:
 
 class BatchKernel:
     """A verb of an arm; `bind` fixes its arrays, and the bound function runs it without checks."""
+
+    outputs: list[str]
 
     def __init__(self, arm: Arm, verb: str) -> None:
         from robolin.engine.compiled.native import KERNEL_TYPE

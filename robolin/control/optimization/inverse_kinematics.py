@@ -86,6 +86,11 @@ class GoalError(NamedTuple):
 class PoseResidual:
     """Error of a frame from its goal, for states (..., n)."""
 
+    arm: Arm
+    frame: str
+    position: Floats
+    rotation: Floats | None
+
     def __init__(self, arm: Arm, goal: PoseGoal, engine: Engine = "auto") -> None:
         self._engine = engine
         # callers without type checks

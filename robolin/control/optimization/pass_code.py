@@ -55,6 +55,10 @@ def stage_term(
 class BackwardCode:
     """Code of `backward`."""
 
+    layout: PassLayout
+    unrolled: bool
+    code: Code
+
     def __init__(self, module: Any, n: int) -> None:
         self.layout, self.unrolled = PassLayout(n), n <= UNROLLED
         names = ["x", "tau", "M", "Jq", "Jv", "cost", "work", "P"]

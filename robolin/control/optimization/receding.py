@@ -54,6 +54,9 @@ class Receding:
         (2,)
     """
 
+    goal: Floats
+    bias: Floats
+
     def __init__(self, problem: Problem, iterations: int, observer: float) -> None:
         self._problem, self._iterations, self._observer = problem, iterations, observer
         self.goal = np.array(problem.goal)

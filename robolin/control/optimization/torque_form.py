@@ -49,6 +49,11 @@ class LinearKnots(NamedTuple):
 class RK4Knots:
     """The dynamics of an arm with held torques at the actuated joints."""
 
+    n: int
+    arm: Arm
+    actuated: list[int]
+    dt: float
+
     def __init__(self, arm: Arm, actuated: list[int], dt: float) -> None:
         self.arm, self.actuated, self.dt, self.n = arm, actuated, dt, arm.n
         self._forward = BatchKernel(arm, "forward")
@@ -122,6 +127,15 @@ class TorqueForm:
         cost_terms: terms of every start (starts, N + 1, 3, n)
         diverged: starts without a finite motion, or whose last backward pass overflowed (starts,)
     """
+
+    n: int
+    x: Floats
+    u: Floats
+    cost: Floats
+    damping: Floats
+    knots: RK4Knots
+    pose: PoseTerminal | None
+    cost_terms: StageCost
 
     def __init__(
         self,

@@ -90,6 +90,9 @@ class PoseError(NamedTuple):
 class BrakingController:
     """Torques of control law 8.1."""
 
+    gain: Floats
+    uniform: bool
+
     depends_on_state = True
 
     def __init__(self, arm: Arm, gain: ArrayLike, run_options: RunOptions) -> None:

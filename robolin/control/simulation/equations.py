@@ -137,6 +137,13 @@ class Equations:
     Each of them is one contiguous block for all states, as the kernels require.
     """
 
+    arm: Arm
+    run_options: RunOptions
+    batch: tuple[int, ...]
+    velocities: VelocityChoice
+    torque: Drive
+    accelerations: Accelerations
+
     def __init__(
         self,
         arm: Arm,

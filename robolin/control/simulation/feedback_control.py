@@ -146,6 +146,12 @@ class StateFeedback:
     dt:     sample time of torques that are constant between samples
     """
 
+    dt: float | None
+    motors: list[int]
+    basis: Floats | None
+    memory: int
+    cost_dt: float | None
+
     depends_on_state = True
 
     def __init__(self, arm: Arm, law: FeedbackControl) -> None:
@@ -273,6 +279,8 @@ class GivenIntegrals:
 
 class TrackingController:
     """Torques of PDControl and ComputedTorque."""
+
+    law: PDControl | ComputedTorque
 
     depends_on_state = True
 

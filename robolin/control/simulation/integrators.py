@@ -64,6 +64,12 @@ class FixedSteps:
     stepwise: rows of the part whose step did not run in compiled code, and the row of the end
     """
 
+    y: Floats
+    before: Floats
+    kept: Floats
+    first: int
+    stepwise: list[int]
+
     def __init__(
         self,
         rate: Rate,

@@ -240,6 +240,8 @@ class RunningCost:
     quadrature of the dense output on every step, so that the cost changes no step size.
     """
 
+    counting: bool
+
     def __init__(self, law: StateFeedback, schedule: Schedule, batch: tuple[int, ...]) -> None:
         self._law, self._schedule, self._batch = law, schedule, batch
         times, self._dt = law.times, law.cost_dt

@@ -50,6 +50,9 @@ class SdfVersion(NamedTuple):
 class FileNotes(Notes):
     """Findings and ignored elements of one file among several, with its folder and version."""
 
+    folder: Path | None
+    version: SdfVersion
+
     def __init__(self, source: str, folder: Path | None, others: FileNotes | None = None) -> None:
         super().__init__(source)
         self.folder, self.version = folder, SdfVersion(0, 0)

@@ -100,6 +100,9 @@ class Evaluator:
         dotted: the type of dictionaries whose keys are attributes
     """
 
+    namespace: type[Any]
+    dotted: type[Any]
+
     def __init__(self, functions: Iterable[Any], namespace: type[Any], dotted: type[Any]) -> None:
         self.functions = {id(function): function for function in functions}
         self.namespace, self.dotted = namespace, dotted

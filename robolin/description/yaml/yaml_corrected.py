@@ -18,6 +18,8 @@ _BOM = "\ufeff"
 class YamlEditor:
     """Sets values of links and joints of a YAML text."""
 
+    text: str
+
     missing_hint = "add the link to the robot file"
     mismatch_hint = "check the file with robolin validate"
     relative_files: Sequence[str] = ()

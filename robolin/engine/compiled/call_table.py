@@ -50,6 +50,18 @@ class _Definition(ctypes.Structure):
 class CallTable(ctypes.Structure):
     """Data of the function in `call_text`, and the `self` object of that function."""
 
+    inputs: int
+    results: int
+    links: int
+    joints: int
+    fixed: int | None
+    array_type: Any
+    none: Any
+    empty: Any
+    result_type: Any
+    name_them: Any
+    plain: Callable[..., Any]
+
     _fields_ = (
         *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name", "empty")),
         *((name, _OBJECT) for name in ("result_type", "tuple_type", "name_them")),

@@ -23,6 +23,11 @@ class FunctionBuilder:
     Arrays are pointers to doubles, and offsets are counted in doubles.
     """
 
+    stage_function: Any
+    add_function: Any
+    advance_function: Any
+    copy_function: Any
+
     def __init__(self, name: str) -> None:
         self.module = ir.Module(name)
         self.b: Any = None

@@ -12,6 +12,9 @@ from robolin.dynamics.algebra.trigonometry import Precision, sin_cos_in, tanh_in
 class Lane:
     """A vector register; arithmetic on it emits exactly these instructions, in this order."""
 
+    asm: Instructions
+    value: Value
+
     __slots__ = ("asm", "value")
 
     def __init__(self, asm: Instructions, value: Value) -> None:
@@ -85,6 +88,9 @@ _IS_A_SCALAR: type[Scalar] = Lane
 
 class UniformBool:
     """A run-time condition that is equal in all lanes, such as the kind of a joint."""
+
+    asm: Instructions
+    condition: Value
 
     __slots__ = ("asm", "condition")
 

@@ -15,9 +15,19 @@ ONCE = 0
 class Assembly:
     """The text of one function that works on vectors of `width` numbers of one precision."""
 
-    n, m = Value("%n"), Value("%m")
-    doubles, integers = Value("%doubles"), Value("%wholes")
-    scratch, tables, staging = Value("%scratch"), Value("%tables"), Value("%staging")
+    real: str
+    width: int
+    precision: Precision
+    vector: str
+    epoch: int
+
+    n: Value = Value("%n")
+    m: Value = Value("%m")
+    doubles: Value = Value("%doubles")
+    integers: Value = Value("%wholes")
+    scratch: Value = Value("%scratch")
+    tables: Value = Value("%tables")
+    staging: Value = Value("%staging")
 
     def __init__(self, width: int, precision: Precision = DOUBLE) -> None:
         self.width, self.precision, self.real = width, precision, precision.real

@@ -189,6 +189,8 @@ def kernel_spec(
 class Plan:
     """A kernel for one arm, with all values precomputed that do not depend on the state."""
 
+    memory_sizes: tuple[int, int, int]
+
     def __init__(self, arm: ArmTables, spec: KernelSpec) -> None:
         self._arm, self._kernel = arm, kernel_for(spec)
         self._number = np.dtype(NUMBER_TYPES[spec.precision.real])

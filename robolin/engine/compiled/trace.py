@@ -41,6 +41,20 @@ BLOCK_LINKS = 16
 class TracedChain:
     """Chain that emits instructions instead of computing numbers."""
 
+    inputs: list[str]
+    springs: bool
+    group_rotors: bool
+    one_sided_friction: bool
+    seat: Value | None
+    asm: Instructions
+    variant: Variant
+    arm: TracedArm
+    groups: TracedGroups
+    scratch_vectors: int
+    table_count: int
+    staging: Staging
+    status: TracedCell
+
     def __init__(
         self, asm: Instructions, variant: Variant, inputs: Sequence[str], gives: Mapping[str, Shape]
     ) -> None:

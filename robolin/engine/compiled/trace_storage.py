@@ -270,6 +270,11 @@ class TracedResult:
 class TracedArm:
     """The tables `%doubles` and `%wholes` with the layout of `layout`, for one variant."""
 
+    base: Value
+    count: Value
+    asm: Instructions
+    variant: Variant
+
     def __init__(self, asm: Instructions, variant: Variant) -> None:
         self.asm, self.variant = asm, variant
         self.base = asm.int_op_at_entry("add", asm.n, 1)
@@ -372,6 +377,8 @@ class TracedArm:
 
 class TracedGroups:
     """Multi-DoF joints; kernels for arms without any do not read their tables."""
+
+    translate: bool
 
     def __init__(self, arm: TracedArm) -> None:
         self._arm, self._asm, self._any = arm, arm.asm, arm.variant.grouped

@@ -101,6 +101,9 @@ def _unknown() -> None:
 class CsvText:
     """A CSV text whose columns are known."""
 
+    size: int | None
+    names: list[str]
+
     def __init__(self, reader: LineReader, source: TableSource) -> None:
         file = source.file
         self._reader, self._file, self._source = reader, file, source

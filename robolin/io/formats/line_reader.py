@@ -273,6 +273,8 @@ class DelimiterTranslator:
         semicolons is a decimal mark
     """
 
+    translates: bool
+
     def __init__(self, stream: BinaryIO, file: str, header: bool = True) -> None:
         self._stream, self._file, self._header = stream, file, header
         self._head = stream.readline(LONGEST_LINE)

@@ -124,6 +124,8 @@ def _crc_thread() -> ThreadPoolExecutor:
 class StreamedArray:
     """An array that grows in the archive if its length is known, else in a temporary file."""
 
+    name: str
+
     def __init__(
         self, name: str, kind: NumberKind, file: IO[bytes], start: int, most: int | None
     ) -> None:

@@ -66,6 +66,11 @@ def polars_table(rows: PolarsRows, source: TableSource) -> TableFile:
 class PolarsRows:
     """The rows of a file that polars scans; no rows are read yet."""
 
+    schema: Any
+    names: list[str]
+    source: TableSource
+    lazy: LazyFrame
+
     def __init__(self, source: TableSource, lazy: LazyFrame) -> None:
         import polars
 

@@ -201,6 +201,10 @@ Joined = Iterator[tuple[Mapping[str, TableBlock], TableBlock]]
 class RowQueue:
     """Rows of one file in the pieces that are requested."""
 
+    file: JoinedFile
+    request: ReadRequest
+    rows: int
+
     def __init__(self, file: JoinedFile, request: ReadRequest) -> None:
         self.file, self.request, self.rows = file, request, 0
         self._blocks = file.table.blocks(request)

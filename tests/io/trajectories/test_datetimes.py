@@ -144,7 +144,7 @@ def test_datetimes_in_utc_are_those_without_a_zone(zone: str, tmp_path: Path) ->
 @pytest.mark.parametrize("form", ["npz", "parquet"])
 def test_missing_datetimes_are_rejected(form: str, tmp_path: Path) -> None:
     stamps = STAMPS.copy()
-    stamps[3] = np.datetime64("NaT")
+    stamps[3] = np.datetime64("NaT", "ns")
     path = written(tmp_path, form, stamps)
     with pytest.raises(RobolinError, match=r"'time' (contains NaT|has an empty cell)"):
         read_trajectory(path, JOINTS, ("q",))
