@@ -67,6 +67,7 @@ def test_exact_rows_give_the_true_base_parameters() -> None:
     assert fit.value("elbow_joint/offset")[0] == pytest.approx(0.4, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_every_joint_gets_its_own_friction_velocity() -> None:
     """The true v₀ of each joint is found, and the identified arm applies it."""
     velocities = np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.02])

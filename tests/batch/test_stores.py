@@ -98,6 +98,7 @@ def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
     assert not list(Path(tempfile.gettempdir()).glob(".robolin-*.part/part-*"))
 
 
+@pytest.mark.slow
 def test_damaged_parts_are_computed_again(logs: Path) -> None:
     """A truncated part and one of another plan are computed again with the same bytes."""
     ask = [*COMMAND, "--trajectory", "s3://logs/run_1/", "-o", OUT, "--part-rows"]

@@ -56,6 +56,7 @@ def test_currents_require_gains(log: Path, tmp_path: Path) -> None:
     assert not new.exists()
 
 
+@pytest.mark.slow
 def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
     """The verdict is first; the written file loads, passes validate, and predicts better."""
     urdf, npz = tmp_path / "new.urdf", tmp_path / "found.npz"

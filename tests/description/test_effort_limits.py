@@ -169,6 +169,7 @@ def test_bryson_takes_half_the_range(here):
         assert robolin.lqr(model, bryson=True).R[0, 0] == 1.0 / half**2
 
 
+@pytest.mark.slow
 def test_a_report_shows_both_ends(here):
     """The page has the range in its tables."""
     written("[-3, 4]")

@@ -33,6 +33,7 @@ def _states(arm: robolin.Arm, rows: int = 70) -> np.ndarray:
     return np.random.default_rng(3).uniform(-1.0, 1.0, (3, rows, arm.n))
 
 
+@pytest.mark.slow
 @for_each("name", ["panda", "panda-fingers", "cart-pole"])
 @for_each("function", FUNCTIONS)
 def test_compiled_results_have_the_bits_of_plain_ones(name: str, function: str) -> None:

@@ -191,6 +191,7 @@ def test_panels_of_one_unit_share_a_scale() -> None:
     assert len({axes.get_ylim() for axes in own.axes[:7]}) > 1
 
 
+@pytest.mark.slow
 def test_names_do_not_overlap() -> None:
     """The names of many joints have enough space next to bars and matrices."""
     names = tuple(f"left_shoulder_pitch_{i}_joint" for i in range(29))

@@ -257,6 +257,7 @@ def test_an_optimal_motion_has_the_limits_that_were_used(arm: robolin.Arm) -> No
     assert np.isinf(upper(max_effort=f"{arm.joint_names[0]}=3")).all()
 
 
+@pytest.mark.slow
 def test_optimal_motions_show_the_cost_by_iteration() -> None:
     """The result has the costs of `robolin.optimize`, and its plot ends with their curve."""
     arm = robolin.load("two-link")
