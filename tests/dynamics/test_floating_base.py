@@ -186,7 +186,7 @@ def in_the_world(q: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.nd
 BAD = {
     "lock": (
         {"lock": {"base": 1.0}},
-        "panda.urdf:9: lock: joint 'base' is floating; so its position is not a single number",
+        "panda.urdf:9: lock: joint 'base' is floating, so its position is not a single number",
         "--floating-base",
     ),
     "lock one freedom": (
