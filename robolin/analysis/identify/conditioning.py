@@ -9,7 +9,7 @@ spread over the recordings, at most `_TRIAL_ROWS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -84,11 +84,15 @@ def recording_columns(recording: Recording) -> tuple[str, ...]:
 
 
 def clean(
-    source: Recording | StoredRecording, choice: str | float, store: RowStore
+    source: Recording | StoredRecording,
+    choice: str | float,
+    store: RowStore,
+    advanced: Callable[[float], None] = lambda _: None,
 ) -> CleanRecording:
     """Replace single wrong numbers and rebuild the clock.
 
     store: receives the rows; it has columns for the time and four quantities
+    advanced: receives the fraction of the rows that are clean
     """
     total = recorded_rows(source)
     if total < 30:
@@ -103,7 +107,8 @@ def clean(
     cleaned = valid_rows = late = 0
     unused = n * (4 - len(names))
     period = 0.0
-    for part, own in recording_parts(source, _EDGE, rows):
+    for number, (part, own) in enumerate(recording_parts(source, _EDGE, rows)):
+        advanced(min(1.0, number * PART_ROWS / rows))
         sound, spikes = _without_spikes(part)
         sound, spikes = sound.rows_of(own), spikes[own]
         valid = np.isfinite(sound.time)

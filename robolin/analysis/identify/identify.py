@@ -49,6 +49,7 @@ from robolin.analysis.identify.identification_result import (
     per_joint,
 )
 from robolin.analysis.identify.recording import (
+    PART_ROWS,
     Recording,
     RowStore,
     StoredRecording,
@@ -304,8 +305,8 @@ class _Identifier:
         sources = [*recordings, *options.unloaded, *others]
         store, cleaned = RowStore(1 + 4 * arm.n), []
         for number, source in enumerate(sources):
-            self.update(_CLEANED * number / len(sources))
-            cleaned.append(self._cleaned(source, store))
+            ends = (_CLEANED * (number + i) / len(sources) for i in range(2))
+            cleaned.append(self._cleaned(source, store, self._between(*ends)))
         self._describe(cleaned)
         loaded = cleaned[: len(recordings)]
         self.update(_CLEANED)
@@ -318,7 +319,10 @@ class _Identifier:
             other = number >= len(sources) - len(others)
             carries = 0.0 if number >= len(recordings) and not other else 1.0
             smoothed = DesignRows(arm, listed, filtered)
-            for rows in smooth_parts(each, width, lag):
+            step = (_SMOOTHED - _CLEANED) / len(sources)
+            advanced = self._between(_CLEANED + step * number, _CLEANED + step * (number + 1))
+            for part, rows in enumerate(smooth_parts(each, width, lag)):
+                advanced(min(1.0, part * PART_ROWS / each.rows))
                 known = without_known_torques(arm, rows)
                 smoothed.append(known._replace(loaded=np.full(len(rows.time), carries)))
             parts = [(slice(0, smoothed.count), other)]
@@ -327,7 +331,7 @@ class _Identifier:
             for design, held_out in ((fit, False), (test, True)):
                 design.extend(smoothed, [part for part, is_test in parts if is_test == held_out])
             smoothed.close()
-            self.update(_CLEANED + (_SMOOTHED - _CLEANED) * (number + 1) / len(sources))
+            advanced(1.0)
         store.close()
         if not (fit.count and test.count):
             raise no_rows()
@@ -347,14 +351,16 @@ class _Identifier:
         self.settings["lag"] = f"{1e3 * lag:.1f} ms"
         return width, lag, exact
 
-    def _cleaned(self, source: RecordingSource, store: RowStore) -> CleanRecording:
+    def _cleaned(
+        self, source: RecordingSource, store: RowStore, advanced: Callable[[float], None]
+    ) -> CleanRecording:
         recording = source if isinstance(source, Recording) else source()
         self.report(f"{recording.name}: clock and spikes")
         if isinstance(recording, Recording):
             recording = checked_recording(recording, self.arm.n)
         require_torques(self.arm, recording)
         require_positions_near_limits(self.arm, recording)
-        cleaned = clean(recording, self.options.clock, store)
+        cleaned = clean(recording, self.options.clock, store, advanced)
         if isinstance(recording, StoredRecording):
             recording.store.close()
         return cleaned
