@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 # timeout in seconds, for slow disks and for systems without CPU limits
-_TIMEOUT = 60
+TIMEOUT = 60
 
 # exit code if the system denies memory, threads or files
 _NO_ROOM = 75
@@ -40,6 +40,10 @@ class OutOfBoundsError(Exception):
     """The process exceeded its time or memory, or crashed."""
 
 
+class WaitedTooLongError(OutOfBoundsError):
+    """The process had too little CPU time, or waited for a disk."""
+
+
 def run_in_separate_process(
     module: str, request: Mapping[str, Any], bounds: ProcessBounds
 ) -> dict[str, Any]:
@@ -49,10 +53,10 @@ def run_in_separate_process(
     command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START]
     try:
         done = subprocess.run(
-            command, input=json.dumps(message).encode(), capture_output=True, timeout=_TIMEOUT
+            command, input=json.dumps(message).encode(), capture_output=True, timeout=TIMEOUT
         )
     except subprocess.TimeoutExpired:
-        raise OutOfBoundsError from None
+        raise WaitedTooLongError from None
     if done.returncode < 0 or done.returncode == _NO_ROOM:
         # killed by the system, or without memory, threads or files
         raise OutOfBoundsError

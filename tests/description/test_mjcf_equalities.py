@@ -14,6 +14,7 @@ import robolin
 from robolin.core.arrays import Floats
 from robolin.description.load import read
 from robolin.description.mjcf import mjcf_reader
+from robolin.description.worker_process import WaitedTooLongError
 from robolin.errors import RobolinError, UsageError
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
@@ -224,3 +225,15 @@ def test_equalities_of_flexible_bodies_are_ignored_with_them() -> None:
     assert reading.description is not None
     assert any("equality of a flexible body" in text for text in reading.description.ignored)
     assert robolin.load("flex.xml").joint_names[0] == "j"
+
+
+def test_a_busy_computer_is_not_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of MuJoCo that gets no CPU time is reported as such, with what to do."""
+
+    def starved(*_: object) -> Any:
+        raise WaitedTooLongError
+
+    monkeypatch.setattr(mjcf_reader, "run_in_separate_process", starved)
+    with pytest.raises(RobolinError, match="did not compile the file within 60 s") as caught:
+        robolin.load(written(""))
+    assert "less busy" in caught.value.hint

@@ -65,7 +65,12 @@ from robolin.description.model import (
 from robolin.description.named_poses import keyframe_poses
 from robolin.description.robot_source import RobotText
 from robolin.description.structure import check_structure
-from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
+from robolin.description.worker_process import (
+    TIMEOUT,
+    OutOfBoundsError,
+    WaitedTooLongError,
+    run_in_separate_process,
+)
 from robolin.errors import RobolinError, UsageError
 
 Row = Mapping[str, Any]
@@ -123,6 +128,10 @@ def _compiled(robot: RobotText, files: ModelFiles) -> Row:
     assert robot.path is not None, "a file on disk"
     try:
         model = _in_own_process({"file": str(robot.path.absolute())})
+    except WaitedTooLongError:
+        message = f"MuJoCo did not compile the file within {TIMEOUT} s"
+        hint = "repeat the command when the computer is less busy"
+        raise RobolinError(message, where=robot.shown, hint=hint) from None
     except OutOfBoundsError:
         message = "MuJoCo crashed on this file, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=robot.shown) from None
