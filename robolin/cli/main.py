@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from robolin import __version__
 from robolin.cli.entry_point import INTERRUPTED, end_interrupted
+from robolin.core.progress import discard_output, separate_own_messages
 from robolin.core.text import TIE, printable, tie_commands
 from robolin.errors import FileError, RobolinError
-from robolin.io.locations import discard_output, separate_own_messages
 
 if TYPE_CHECKING:
     from types import FrameType

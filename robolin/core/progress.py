@@ -1,9 +1,15 @@
-"""Progress of long computations, reported to a listener that commands set on a terminal."""
+"""Standard error of a command: progress of long computations, and no messages of libraries.
+
+Computations report progress to a listener that commands set on a terminal.  Polars prints every
+damaged page before robolin reports the damaged file, so messages of native libraries are discarded.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -72,3 +78,33 @@ def running(task: str) -> Iterator[Callable[[float], None]]:
 
 def _ignore(fraction: float) -> None:
     """Accept a fraction without a listener."""
+
+
+STANDARD_ERROR = 2
+# True in a command, whose own messages use another file descriptor; a program that uses the
+# library keeps its standard error
+_own_messages_separate = False
+
+
+def separate_own_messages() -> None:
+    """Use a separate descriptor for robolin's messages, so that library output can be closed."""
+    global _own_messages_separate
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None and sys.stderr.fileno() == STANDARD_ERROR:
+            encoding, errors = sys.stderr.encoding, sys.stderr.errors
+            sys.stderr = os.fdopen(os.dup(STANDARD_ERROR), "w", 1, encoding, errors)
+            _own_messages_separate = True
+
+
+def mute_native_stderr() -> None:
+    """Discard what libraries print on standard error, if robolin's own messages do not use it."""
+    if _own_messages_separate:
+        with suppress(OSError):
+            discard_output(STANDARD_ERROR)
+
+
+def discard_output(descriptor: int) -> None:
+    """Redirect a file descriptor to the null device."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

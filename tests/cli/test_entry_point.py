@@ -70,7 +70,7 @@ run()
 # imported module -> exit code and stderr
 INTERRUPTIONS = {
     "robolin.cli.main": (130, ""),
-    "robolin.io.locations": (130, ""),
+    "robolin.core.progress": (130, ""),
     "robolin.cli.group": (130, "error: interrupted\n"),
     "robolin.core.arm": (130, "error: interrupted\n"),
     "numpy": (130, "error: interrupted\n"),

@@ -14,12 +14,12 @@ from typing import Any, BinaryIO, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from robolin.core.progress import mute_native_stderr
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.io.formats.array_table import StoredArray, array_in_memory, arrays_table, with_rows
 from robolin.io.formats.npz_reader import ARCHIVE_ERRORS
 from robolin.io.formats.parquet_reader import PolarsRows, polars_table
-from robolin.io.locations import mute_native_stderr
 from robolin.io.table_file import (
     TableFile,
     TableSource,

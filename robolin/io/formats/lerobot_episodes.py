@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
+from robolin.core.progress import mute_native_stderr
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.parquet_reader import damaged_parquet, validated_chunks
-from robolin.io.locations import mute_native_stderr
 from robolin.io.provenance import matches
 from robolin.io.table_file import (
     ReadRequest,

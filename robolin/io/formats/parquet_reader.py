@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from robolin.core.arrays import Integers
+from robolin.core.progress import mute_native_stderr
 from robolin.errors import RobolinError
 from robolin.io.format_table import is_stored
 from robolin.io.formats.parquet_footer import (
@@ -19,7 +20,6 @@ from robolin.io.formats.parquet_footer import (
     read_footer,
     require_pages,
 )
-from robolin.io.locations import mute_native_stderr
 from robolin.io.object_stores import known_problem, polars_options
 from robolin.io.table_file import (
     ReadRequest,
