@@ -18,7 +18,6 @@ from xml.parsers import expat
 from robolin.core.arm import Vector3
 from robolin.core.text import quote_value, resembled
 from robolin.description.model import MOST_KINDS, Finding, Level, SourceLocation
-from robolin.description.xml_edits import hyphens_in_comment, without_dashes
 
 LARGEST_FILE = 32 * 2**20
 MOST_ELEMENTS = 100_000
@@ -154,10 +153,7 @@ class _Builder:
 def parse_xml(
     data: bytes, source: str, longest_text: int = LONGEST_TEXT
 ) -> tuple[Element | None, list[Finding]]:
-    """The root element and notes, or None and the error in the XML.
-
-    longest_text: length at which the text inside an element is cut
-    """
+    """The root element and notes, or None and the error in the XML; long texts are cut."""
     if refusal := _not_even_text(data, source):
         return None, [refusal]
     text, notes = _from_declaration(data, source)
@@ -167,6 +163,8 @@ def parse_xml(
     except _RefusedError as refused:
         return None, [refused.finding]
     except expat.ExpatError as error:
+        from robolin.description.xml_edits import hyphens_in_comment, without_dashes
+
         if (repaired := without_dashes(data)) != data:
             root, more = parse_xml(repaired, source, longest_text)
             warning = hyphens_in_comment(source, builder.lines_before + error.lineno)

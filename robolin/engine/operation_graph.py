@@ -154,6 +154,9 @@ def _count(number: TalliedNumber, counts: Counter[tuple[str, str]]) -> None:
 INPUT_NUMBER, NEGATIVE, CHOICE = "input", "negative", "choice"
 ADDITION, MULTIPLICATION, DIVISION = "addition", "multiplication", "division"
 ROOT_OF, SINE_OF, COSINE_OF, TANH_OF = "root", "sine", "cosine", "tanh"
+# kind of operation -> name in the counts; other kinds are free
+COUNTED_AS = {kind: kind for kind in (ADDITION, MULTIPLICATION, DIVISION, ROOT_OF)}
+COUNTED_AS |= dict.fromkeys((SINE_OF, COSINE_OF, TANH_OF), "function")
 
 Operand = Union["GraphNumber", float]
 

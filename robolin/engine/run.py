@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,21 +18,10 @@ from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in, tanh_in
 from robolin.engine.direct import DirectChain, SingularPivot
 from robolin.engine.direct_storage import Entries, Reduce
-from robolin.engine.operation_graph import (
-    ADDITION,
-    COSINE_OF,
-    DIVISION,
-    MULTIPLICATION,
-    ROOT_OF,
-    SINE_OF,
-    TANH_OF,
-    GraphNumber,
-    OperationGraph,
-    TalliedEntries,
-    TalliedNumber,
-    ancestors,
-)
 from robolin.engine.parameters import Parameters
+
+if TYPE_CHECKING:
+    from robolin.engine.operation_graph import GraphNumber, OperationGraph
 
 # up to this many states run faster one by one as floats than as arrays
 MAX_SCALAR_STATES = 3
@@ -239,21 +228,12 @@ def gathered_array(
     return result + 0.0
 
 
-# kind of operation -> name in the counts; other kinds are free
-_COUNTED_AS = {
-    ADDITION: "addition",
-    MULTIPLICATION: "multiplication",
-    DIVISION: "division",
-    ROOT_OF: "root",
-    SINE_OF: "function",
-    COSINE_OF: "function",
-    TANH_OF: "function",
-}
-
-
 @cache
 def _unshared() -> OperationGraph:
     """Graph without common subexpressions: an operation that is repeated counts twice."""
+    # import here, as below: only counting needs the graph
+    from robolin.engine.operation_graph import OperationGraph
+
     return OperationGraph(shares=False)
 
 
@@ -323,10 +303,14 @@ class TallyingChain(CountingChain):
     def __init__(
         self, parameters: Parameters, names: Sequence[str], shapes: Mapping[str, Shape] | None
     ) -> None:
+        from robolin.engine.operation_graph import TalliedNumber
+
         super().__init__(parameters, names, shapes, TalliedNumber)
         self.counts = Counter[tuple[str, str]]()
 
     def _entries(self, reduced: Reduce | None) -> Entries:
+        from robolin.engine.operation_graph import TalliedEntries
+
         return TalliedEntries(reduced, self.counts)
 
 
@@ -351,12 +335,16 @@ def count_operations(
 
 def cost_of(results: Iterable[Any]) -> Cost:
     """Count every operation that the results depend on once."""
+    from robolin.engine.operation_graph import ancestors
+
     return _cost(Counter((number.phase, number.kind) for number in ancestors(results)))
 
 
 def _cost(counts: Counter[tuple[str, str]]) -> Cost:
+    from robolin.engine.operation_graph import COUNTED_AS
+
     by_phase = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
     for (phase, kind), count in counts.items():
-        if kind in _COUNTED_AS:
-            by_phase[phase][_COUNTED_AS[kind]] += count
+        if kind in COUNTED_AS:
+            by_phase[phase][COUNTED_AS[kind]] += count
     return Cost(by_phase["algorithm"], by_phase["kinematics"])

@@ -18,7 +18,6 @@ from typing import Any, TextIO
 import numpy as np
 
 from robolin.core.choices import base_verb
-from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.result import Result, ResultStream, checked_stream
 from robolin.io.format_table import FORMATS, PIPED, TABLE
 
@@ -90,6 +89,9 @@ class RowSummary:
 
 def shown_stability(result: Result) -> Any:
     """Stability of each pole: 1, 0 or -1; 0 for slow poles, which rounded inputs decide."""
+    # import here: the numbers of most results have no scale
+    from robolin.core.natural_scales import UNDECIDED_RATE
+
     slow = result["frequency"] < UNDECIDED_RATE
     return np.where(slow & np.isfinite(result["stability"]), 0, result["stability"])
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robolin.core.arrays import Floats, Mask, Numbers
-from robolin.core.configuration import LENGTH_TOLERANCE, rpy_from_quaternion
 from robolin.errors import RobolinError
 from robolin.io.trajectories.column_layouts import Orientation
 
@@ -157,6 +156,9 @@ def angles(
     orientation: Orientation, quaternions: Floats, location: Callable[[int], str], gaps: bool
 ) -> Floats:
     """Roll, pitch and yaw (rows, 3); an invalid quaternion gives NaN if `gaps` is set."""
+    # import here: most arms have no multi-DoF joints
+    from robolin.core.configuration import LENGTH_TOLERANCE, rpy_from_quaternion
+
     length = np.linalg.norm(quaternions, axis=1)
     off = np.abs(length - 1.0)
     bad = ~(off <= LENGTH_TOLERANCE)
