@@ -93,7 +93,7 @@ WRONG = [
     (
         "lqr two-link --gravity 0,0,0 --weight q=0,qd=0",
         REJECTED,
-        "solution: the mode at 0 (joint 'elbow') is marginally stable and has no weight",
+        "these weights: the mode at 0 (joint 'elbow') is marginally stable and has no weight",
         "give the positions of these joints a weight > 0",
     ),
     (

@@ -203,7 +203,7 @@ WRONG = [
     (lambda: Question("inverse", links=True), "inverse has no keyword 'links'"),
     (lambda: answer_with("sensitivity", q=[0, 0]), "remove it"),
     (lambda: States(q=np.zeros((2, 2, 2))), "at most one batch axis"),
-    (lambda: States(q=np.zeros((2, 2)), qd=[0, 0]), "qd is one state"),
+    (lambda: States(q=np.zeros((2, 2)), qd=[0, 0]), "qd has one state"),
     (lambda: States(q=[0, 0], trajectory="a.csv"), "cannot be used with --q"),
     (lambda: answer_with("inverse", tau=[1, 1]), "has no effect"),
     (lambda: answer_with("inverse", q=[1, 1, 1]), "3 values, but 'two-link' has 2 joints"),

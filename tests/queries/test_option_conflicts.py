@@ -53,6 +53,8 @@ def value_of(spec: Any, label: str) -> Any:
     if label == STATES_OPTION:
         return np.zeros((3, 2))
     if isinstance(spec, Flag):
+        if isinstance(spec.type, click.Choice) and label != "format":
+            return spec.type.choices[0]
         return True if spec.is_flag else "json" if label == "format" else "1"
     values = {"switch": True, "count": 2, "choice": spec.choices[:1] and spec.choices[0]}
     default = values.get(spec.kind, "0,0")
