@@ -13,7 +13,7 @@ from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import Precision, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
-from robolin.engine.compiled.plan import float_table, int_table, variant_of
+from robolin.engine.compiled.layout import float_table, int_table, variant_of
 from robolin.engine.compiled.trace import TracedChain
 from robolin.engine.operation_graph import (
     SINE_OF,

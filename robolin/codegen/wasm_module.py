@@ -27,7 +27,7 @@ from robolin.core.choices import SourceLayout
 from robolin.dynamics.algebra.trigonometry import DOUBLE, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout as tables
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
-from robolin.engine.compiled.plan import float_table, int_table, variant_of
+from robolin.engine.compiled.layout import float_table, int_table, variant_of
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,

@@ -12,7 +12,7 @@ import robolin
 from robolin.checking.model_changes import model_changes
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled.plan import float_table, variant_of
+from robolin.engine.compiled.layout import float_table, variant_of
 from robolin.engine.parameters import parameters_of
 from robolin.evaluation.evaluate import evaluate
 from tests.cli.command import robolin as command

@@ -10,10 +10,11 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
+from robolin.engine.compiled import plan as plan_module
 from robolin.engine.compiled import straight_kernel as straight_module
 from robolin.engine.compiled.native import KERNEL_TYPE, KernelTable
 from robolin.engine.compiled.straight_kernel import StraightKernel, straight_kernel
-from robolin.evaluation.evaluate import MIN_LANES, arm_cache
+from robolin.evaluation.evaluate import MIN_LANES, algorithm_for, arm_cache
 from robolin.evaluation.state_call import fastest_kernel_of, kernel_of, straight_kernels
 from tests.robots import arm_name, random_arm, random_states, with_follower, with_springs
 
@@ -95,7 +96,7 @@ def test_an_arm_without_inertia_has_no_straight_kernel() -> None:
 
 def test_it_is_compiled_when_its_compilation_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few blocks use the general kernel; enough of them, in one run or in several, do not."""
-    monkeypatch.setattr(straight_module, "LOADED_FROM", 10)
+    monkeypatch.setattr(straight_module, "STRAIGHT_FROM", 10)
     monkeypatch.setattr(straight_module, "COMPILED_FROM", 100)
 
     def has_kernel(arm: Arm, blocks: int) -> bool:
@@ -106,3 +107,21 @@ def test_it_is_compiled_when_its_compilation_pays(monkeypatch: pytest.MonkeyPatc
     assert has_kernel(replace(arm), 10), "the first arm has stored it"
     assert not has_kernel(random_arm(72, 2), 10)
     assert not has_kernel(random_arm(73, 13), 1000)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_large_batches_use_it(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches have the same bits; rows without a result are reported by the general kernel."""
+    for module in (straight_module, plan_module):
+        monkeypatch.setattr(module, "STRAIGHT_FROM", 2)
+    monkeypatch.setattr(straight_module, "COMPILED_FROM", 2)
+    arm = random_arm(74, 3)
+    states = random_states(arm, 4000)
+    motion = states.q, states.qd, states.qdd
+    plan = arm_cache(arm).plan(algorithm_for(arm, "forward"))
+    assert plan._straight_kernel(len(states.q)) is not None
+    expected = robolin.forward(arm, *motion, engine="python")
+    assert np.array_equal(robolin.forward(arm, *motion, jobs=jobs), expected)
+    states.q[1234, 1] = np.nan
+    with pytest.raises(robolin.RobolinError, match="state 1234: q: must be finite"):
+        robolin.forward(arm, *motion, jobs=jobs)

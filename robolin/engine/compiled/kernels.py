@@ -167,8 +167,10 @@ def cached_engine(text: str, vectorize: bool = False) -> Any:
         return _engine_of(code)
 
 
-def cached_engine_of(spec: KernelSpec, numbers: bytes, text: Callable[[], str] | None) -> Any:
-    """The engine of a kernel for one arm with these numbers, cached on disk.
+def cached_kernel_of(
+    spec: KernelSpec, numbers: bytes, text: Callable[[], str] | None
+) -> Kernel | None:
+    """A kernel without memory, for one arm with these numbers; cached on disk.
 
     text: its assembly; None to return None if the kernel is not in the cache folder
     """
@@ -181,7 +183,7 @@ def cached_engine_of(spec: KernelSpec, numbers: bytes, text: Callable[[], str] |
             with running(f"compiling {spec.name}"):
                 code = object_code(text(), spec.optimized)
             write_kernel(key, code)
-        return _engine_of(code)
+        return _linked(b'{"scratch": 0, "tables": 0}\n' + code, spec.width)
 
 
 def _engine_of(code: bytes) -> Any:

@@ -12,18 +12,19 @@ from itertools import accumulate
 from math import prod
 from threading import Lock
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from robolin.core.arrays import AnyArray
 from robolin.core.threads import cores, run_in_threads
 from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
-from robolin.engine.compiled import layout
-from robolin.engine.compiled.kernels import KernelSpec, host_width, kernel_for, optimizing
-from robolin.engine.compiled.layout import ArmTables, Variant
+from robolin.engine.compiled.kernels import Kernel, KernelSpec, host_width, kernel_for, optimizing
+from robolin.engine.compiled.layout import ArmTables
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
-from robolin.engine.parameters import FrameRow, Parameters, first_of_subtrees
+
+if TYPE_CHECKING:
+    from robolin.engine.compiled.straight_kernel import StraightKernels
 
 # cost model of a row: 1 ns per number of its results and 14 ns per joint, with 8 doubles per
 # register; waking a thread pays off from this many nanoseconds of work per thread
@@ -35,6 +36,9 @@ SMALLEST_PIECE, LARGEST_PIECE, PIECES_PER_THREAD = 1024, 16384, 32
 
 # results of more bytes than this do not stay in the caches: use non-temporal stores
 NONTEMPORAL_MIN = 1 << 26
+
+# blocks of rows from which straight-line code of this arm is used, if it is in the cache
+STRAIGHT_FROM = 2_000
 
 # bytes of a cache line
 LINE = 64
@@ -71,106 +75,6 @@ class ResultBuffer(NamedTuple):
     sizes: list[int]
 
 
-def arm_tables(parameters: Parameters) -> ArmTables:
-    parents = [0, *(row.parent for row in parameters.links)]
-    return ArmTables(
-        parameters,
-        parameters.n,
-        len(parameters.order),
-        variant_of(parameters),
-        float_table(parameters),
-        int_table(parameters, first_of_subtrees(parents)),
-    )
-
-
-def variant_of(parameters: Parameters) -> Variant:
-    return Variant(
-        serial=parameters.serial,
-        all_turn=all(row.is_revolute for row in parameters.links),
-        mimics=parameters.mimics,
-        smooth_friction=parameters.friction_velocity is not None,
-        load_models=tuple(load.model for load in parameters.loads),
-        grouped=parameters.grouped,
-        roams=parameters.roaming is not None,
-        travels=parameters.travelling,
-        rigid_closures=tuple(closure.rigid for closure in parameters.closures),
-        seat=parameters.seat,
-        springs=parameters.springs,
-        group_rotors=parameters.group_rotors,
-        group_translations=bool(parameters.group_translations),
-        one_sided_friction=parameters.one_sided_friction,
-        own_friction_velocities=parameters.own_friction_velocities,
-    )
-
-
-def float_table(parameters: Parameters) -> np.ndarray:
-    """All real parameters of the arm, in the order of `layout`."""
-    tip = parameters.tip
-    head = [
-        *parameters.gravity,
-        parameters.friction_velocity or 0.0,
-        *parameters.origin,
-        *tip.axes,
-        *tip.point,
-        *(parameters.roaming or (0.0,) * 9),
-    ]
-    links = [
-        number
-        for row in parameters.links
-        for number in (
-            *row.rotation,
-            *row.offset,
-            row.mass,
-            *row.com,
-            *row.rotary,
-            row.armature,
-            row.damping,
-            row.friction,
-            row.ratio,
-            row.mimic_offset or -0.0,
-            *row.direction,
-        )
-    ]
-    loads = [
-        number
-        for load in parameters.loads
-        for number in (*load.axes, *load.point, *load.force, *load.moment)
-    ]
-    closures = [
-        number for frame in _closed_frames(parameters) for number in (*frame.axes, *frame.point)
-    ]
-    rows = parameters.links
-    springs = [x for row in rows if parameters.springs for x in (row.stiffness, row.rest)]
-    biases = [row.friction_bias for row in parameters.links if parameters.one_sided_friction]
-    own, default = parameters.own_friction_velocities, parameters.friction_velocity or 0.0
-    velocities = [row.friction_velocity or default for row in rows if own]
-    return np.array(head + links + loads + closures + springs + biases + velocities)
-
-
-def _closed_frames(parameters: Parameters) -> list[FrameRow]:
-    """Both frames of every closure."""
-    return [frame for each in parameters.closures for frame in (each.first, each.second)]
-
-
-def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
-    """All integer parameters of the arm; entry k of a table belongs to link k."""
-    n, m = parameters.n, len(parameters.order)
-    tables = np.zeros((layout.LINK_TABLES, n + 2), dtype=np.int64)
-    for k, row in enumerate(parameters.links, start=1):
-        order = (row.parent, first[k], row.is_revolute, row.coordinate, row.is_mimic)
-        tables[: layout.PLACE, k] = (*order, row.joint_body, row.joint_parent, row.origin_fixed)
-        tables[layout.TRAVELS, k] = row.frame_travels
-    tables[layout.PLACE, 1 : m + 1] = parameters.order
-    for k, row in enumerate(parameters.links, start=1):
-        if not row.is_mimic:
-            tables[layout.LEADER, row.coordinate] = k
-    partnered = [k for k, row in enumerate(parameters.links, start=1) if row.joint_body != k]
-    tables[layout.PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
-    loads = [load.link for load in parameters.loads]
-    links = [parameters.tip.link, *loads, *(frame.link for frame in _closed_frames(parameters))]
-    return np.concatenate([tables.ravel(), np.array(links, dtype=np.int64)])
-
-
 def kernel_spec(
     name: str,
     algorithm: Any,
@@ -192,7 +96,8 @@ class Plan:
     memory_sizes: tuple[int, int, int]
 
     def __init__(self, arm: ArmTables, spec: KernelSpec) -> None:
-        self._arm, self._kernel = arm, kernel_for(spec)
+        self._arm, self._spec, self._kernel = arm, spec, kernel_for(spec)
+        self._straight: StraightKernels | None = None
         self._number = np.dtype(NUMBER_TYPES[spec.precision.real])
         self._bytes = self._number.itemsize
         self._needs = len(spec.needs)
@@ -272,7 +177,42 @@ class Plan:
         rows.
         `overlap` is a short function that runs while other threads wake up.
         """
-        rows, kernel = prod(batch), self._kernel
+        straight = self._straight_kernel(prod(batch))
+        if straight is not None:
+            rows = self._run(straight, inputs, batch, jobs, chunk, overlap)
+            if not rows[1].any():
+                return rows
+        return self._run(self._kernel, inputs, batch, jobs, chunk, overlap)
+
+    def _straight_kernel(self, rows: int) -> Kernel | None:
+        """Straight-line code for this arm if it is worth its compilation.
+
+        It does not tell which joint has no inertia, so rows without a result are computed again.
+        """
+        blocks, numbers = rows // self.width, rows * self._starts[-1]
+        past_caches = self._bytes * numbers > NONTEMPORAL_MIN
+        if blocks < STRAIGHT_FROM or self._spec.precision is not DOUBLE:
+            return None
+        if past_caches and any(size % self.width == 0 for size in self._row_sizes):
+            # the general kernel stores these results without reading their cache lines
+            return None
+        if self._straight is None:
+            from robolin.engine.compiled.straight_kernel import StraightKernels
+
+            self._straight = StraightKernels(self._arm)
+        straight = self._straight.get(self._spec, blocks)
+        return None if straight is None else straight.kernel
+
+    def _run(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[AnyArray],
+        batch: tuple[int, ...],
+        jobs: int | None,
+        chunk: int | None,
+        overlap: Callable[[], object],
+    ) -> tuple[dict[str, AnyArray], AnyArray]:
+        rows = prod(batch)
         buffer = self._buffer_for(rows)
         known = self._known(inputs, buffer)
         workers = jobs or cores()

@@ -20,11 +20,12 @@ from robolin.engine.compiled.kernel_text import (
     pairwise_sum,
     transposed_lanes,
 )
-from robolin.engine.compiled.kernels import KernelSpec, cached_engine_of
+from robolin.engine.compiled.kernels import Kernel, KernelSpec, cached_kernel_of
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
 from robolin.engine.compiled.layout import ArmTables
-from robolin.engine.compiled.llvm_text import RANGE, Assembly, surroundings
+from robolin.engine.compiled.llvm_text import RANGE, Assembly, entries, surroundings
 from robolin.engine.compiled.native import KernelTable
+from robolin.engine.compiled.plan import STRAIGHT_FROM
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
@@ -45,8 +46,8 @@ from robolin.errors import RobolinError
 
 # links from which code and compile time grow too large
 MOST_LINKS = 12
-# blocks of rows from which a kernel is loaded, and total of blocks from which it is compiled
-LOADED_FROM, COMPILED_FROM = 2_000, 200_000
+# total of blocks of rows from which a kernel is compiled
+COMPILED_FROM = 200_000
 # angles of one state whose sines are computed together
 PACKED_NUMBERS = 8
 
@@ -55,15 +56,15 @@ PACKED_NUMBERS = 8
 class StraightKernel:
     """A kernel of one arm that compiled code calls by address, like a `NativeKernel`."""
 
+    kernel: Kernel
     address: int
     links: int
     joints: int
-    keep_alive: Any
 
     def table(self) -> KernelTable:
         """New table; the kernel needs no memory."""
         table = KernelTable(self.address, 0, 0, 0, 0, 0, self.links, self.joints)
-        table._keep_alive = self.keep_alive
+        table._keep_alive = self.kernel
         return table
 
 
@@ -74,6 +75,7 @@ class StraightKernels:
         self._arm = arm
         self.loaded: dict[tuple[str, int], StraightKernel] = {}
         self._blocks: dict[tuple[str, int], int] = {}
+        self._missing: set[tuple[str, int]] = set()
 
     def get(self, spec: KernelSpec, blocks: int) -> StraightKernel | None:
         """The kernel, loaded if it is in the cache, compiled if that pays; else None.
@@ -84,9 +86,12 @@ class StraightKernels:
         if key not in self.loaded and self._arm.n <= MOST_LINKS:
             # without it, the general kernel has taken as long as the compilation
             count = self._blocks[key] = self._blocks.get(key, 0) + blocks
-            if blocks >= LOADED_FROM:
-                kernel = straight_kernel(self._arm, spec, count >= COMPILED_FROM)
-                if kernel is not None:
+            pays = count >= COMPILED_FROM
+            if blocks >= STRAIGHT_FROM and (pays or key not in self._missing):
+                kernel = straight_kernel(self._arm, spec, pays)
+                if kernel is None:
+                    self._missing.add(key)
+                else:
                     self.loaded[key] = kernel
         return self.loaded.get(key)
 
@@ -99,18 +104,18 @@ def straight_kernel(arm: ArmTables, spec: KernelSpec, compile_it: bool) -> Strai
 
     numbers = arm.doubles.tobytes() + arm.integers.tobytes()
     try:
-        engine = cached_engine_of(spec, numbers, text if compile_it else None)
+        kernel = cached_kernel_of(spec, numbers, text if compile_it else None)
     except RobolinError:
         # a joint without inertia in all states: the general kernel reports it
         return None
-    if engine is None:
+    if kernel is None:
         return None
-    address = engine.get_function_address("call")
-    return StraightKernel(address, arm.n, arm.m, engine)
+    address = kernel.keep_alive.get_function_address("call")
+    return StraightKernel(kernel, address, arm.n, arm.m)
 
 
 def straight_text(parameters: Parameters, spec: KernelSpec) -> str:
-    """LLVM assembly of the function `call`, with the arguments of a kernel."""
+    """LLVM assembly of the functions `call` and `share`, with the arguments of a kernel."""
     width, algorithm = spec.width, spec.algorithm
     program = unrolled_program(parameters, algorithm.run, spec.needs, dict(spec.gives))
     asm = Assembly(width)
@@ -122,8 +127,8 @@ def straight_text(parameters: Parameters, spec: KernelSpec) -> str:
         for each in program.needed():
             numbers.add(each)
         _store(asm, program, numbers, inputs, rows)
-    text = asm.function_text("call", f"{ARGUMENTS}, {RANGE}")
-    return surroundings(width) + text.replace(" noinline {", ' "stackrealign" {', 1)
+    kernel = asm.function_text("kernel", f"{ARGUMENTS}, {RANGE}")
+    return "\n".join((surroundings(width), kernel, entries(ARGUMENTS)))
 
 
 class _PackedAssembly(Assembly):
@@ -212,11 +217,11 @@ def _inputs(
 ) -> dict[tuple[str, int], Lane]:
     """Load the rows of every input into lanes."""
     lanes = {}
-    for number, (name, entries) in enumerate(program.inputs.items()):
+    for number, (name, numbers) in enumerate(program.inputs.items()):
         data = asm.load("ptr", asm.address(Value("%inputs"), 2 * number, "i64"))
         stride = asm.load("i64", asm.address(Value("%inputs"), 2 * number + 1, "i64"))
         starts = [asm.address(data, asm.int_op("mul", row, stride)) for row in rows]
-        for i in range(len(entries)):
+        for i in range(len(numbers)):
             vector = Value("poison")
             for lane, start in enumerate(starts):
                 value = asm.load(SCALAR, asm.address(start, i))
