@@ -205,6 +205,10 @@ class DirectChain:
     def subtree_of(self, k: int) -> Iterable[int]:
         return range(k, self._first[k] - 1, -1)
 
+    def branch_of(self, k: int) -> Iterable[int]:
+        *_, root = self.path_of(k)
+        return self.subtree_of(root)
+
     def between(self, k: int, j: int) -> Iterable[int]:
         while (k := self._parents[k]) != j:
             yield k

@@ -231,6 +231,9 @@ class Chain(Protocol):
     def path_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """k and every link inboard of it, nearest first."""
 
+    def branch_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
+        """All links connected with k without the base, from the base to the tip."""
+
     def subtree_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """k and every link outboard of it, in descending order."""
 

@@ -36,7 +36,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
 
     every j     A_C(k,j) = λ(j) Y_A(j)                     B_C(k,j) = λ(j) Y_B(j)
     j inboard   A_C(k,j) += W F_A(j) + Q H*(j)             B_C(k,j) += W F_B(j) + Q Ḣ*(j)
-                W = G* at first,  W = W - (W H*(j)) G*(j)
+                W = G* at first,  W = W + ε(j) G*(j)
 
     λ is the response to a unit torque at k.  By reciprocity it is also the response of hinge k to
     a force on link j, which is the only effect of a perturbation unless j carries k.
@@ -49,7 +49,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
 
     for k in chain.tip_to_base():
         # links that act on hinge k through the tree
-        _respond(chain, links, art, k, gyros, slopes)
+        epsilon = _respond(chain, links, art, k, gyros, slopes)
 
         # links that carry hinge k along
         Q, W = twice(effects.row[k]), chain.accumulator(art.G[k])
@@ -58,7 +58,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
             B = dot(W.value, effects.FB[j]) + dot(Q, angular(one.Pd[j]))
             dqdd_dqd.add((k, j), -A)
             dqdd_dq.add((k, j), -B)
-            W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
+            W.value = add(W.value, scale(art.G[j], epsilon[j]))
 
     correct_for_fixed_loads(chain, links, art)
     correct_for_groups(chain, links, art, one.f)
@@ -90,22 +90,24 @@ def _outboard_effects(
 
 def _respond(
     chain: Chain, links: Links, art: Articulated, k: LinkNumber, gyros: Gyroscopics, slopes: Scalars
-) -> None:
-    """Response of every hinge and link to a unit torque at hinge k.
+) -> Scalars:
+    """Response of every hinge and link to a unit torque at hinge k; return ε.
 
     inboard of k   ε(j) = -H z       z = z + G ε       ν = ε/D       from  z = G(k), ν = 1/D at k
     base to tip    y(j) = ν - G* λ(j+1) = 𝓜⁻¹(k,j)                   λ(j) = λ(j+1) + H* y
+
+    Links on another branch at the base do not move.
     """
-    nu, lam = chain.zeros(), chain.slots(6)
+    epsilon, nu, lam = chain.scalars(), chain.zeros(), chain.slots(6)
     nu[k] = art.Dinv[k]
     z = chain.accumulator(art.G[k])
     for j in chain.inboard_of(k):
-        epsilon = -dot(links.H[j], z.value)
-        nu[j] = art.Dinv[j] * epsilon
-        z.value = add(z.value, scale(art.G[j], epsilon))
+        epsilon[j] = -dot(links.H[j], z.value)
+        nu[j] = art.Dinv[j] * epsilon[j]
+        z.value = add(z.value, scale(art.G[j], epsilon[j]))
 
     lam[chain.base] = ZERO6
-    for j in chain.base_to_tip():
+    for j in chain.branch_of(k):
         inboard = lam[chain.inboard(j)]
         y = nu[j] - dot(art.G[j], inboard)
         here = add(inboard, scale(links.H[j], y))
@@ -114,3 +116,4 @@ def _respond(
         chain.out("dqdd_dtau", (k, j), y)
         chain.out("dqdd_dqd", (k, j), -(dot(here, gyros.YA[j]) + loss))
         chain.out("dqdd_dq", (k, j), -with_stiffness(chain, j, dot(here, gyros.YB[j]), y))
+    return epsilon

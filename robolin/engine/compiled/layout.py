@@ -32,8 +32,9 @@ STIFFNESS, REST, SPRING_DOUBLES = 0, 1, 2
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 # by coordinate: its public index; a list with its length at 0: links with partners outboard;
-# by coordinate: the link that its joint moves; by link: whether the inertial frame moves along
-PLACE, PARTNERED, LEADER, TRAVELS, LINK_TABLES = 8, 9, 10, 11, 12
+# by coordinate: the link that its joint moves; by link: whether the inertial frame moves along, and
+# the first link of its branch at the base
+PLACE, PARTNERED, LEADER, TRAVELS, BRANCH_ROOT, LINK_TABLES = 8, 9, 10, 11, 12, 13
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,9 @@ def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
         order = (row.parent, first[k], row.is_revolute, row.coordinate, row.is_mimic)
         tables[:PLACE, k] = (*order, row.joint_body, row.joint_parent, row.origin_fixed)
         tables[TRAVELS, k] = row.frame_travels
+    for k in range(n, 0, -1):
+        parent = tables[PARENT, k]
+        tables[BRANCH_ROOT, k] = k if parent > n else tables[BRANCH_ROOT, parent]
     tables[PLACE, 1 : m + 1] = parameters.order
     for k, row in enumerate(parameters.links, start=1):
         if not row.is_mimic:

@@ -118,6 +118,12 @@ class TracedChain:
     def subtree_of(self, k: Value) -> Iterable[Value]:
         return self._outward(k, k)
 
+    def branch_of(self, k: Value) -> Iterable[Value]:
+        if self.variant.serial:
+            return self.base_to_tip()
+        root = self.arm.int_entry(layout.BRANCH_ROOT, k)
+        return self._outward(root, root)
+
     def _inward(self, start: Value, stop: Value) -> Iterable[Value]:
         if self.variant.serial:
             return self.asm.loop(start, stop, 1)
