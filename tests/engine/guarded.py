@@ -72,7 +72,8 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     # scratch memory begins at a vector boundary: sizes are multiples of a vector
     scratch = Guarded(kernel.scratch_vectors * (n + 2) * width)
     tables = Guarded(kernel.tables * (m + 1) ** 2 * width)
-    staging = Guarded(sum(lengths) * width)
+    # with a block of rows that is copied past the caches
+    staging = Guarded((sum(lengths) + max(lengths)) * width)
     for memory in (scratch, tables, staging):
         memory.values[:] = 0.0
 

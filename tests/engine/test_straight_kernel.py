@@ -109,14 +109,21 @@ def test_it_is_compiled_when_its_compilation_pays(monkeypatch: pytest.MonkeyPatc
     assert not has_kernel(random_arm(73, 13), 1000)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_large_batches_use_it(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches have the same bits; rows without a result are reported by the general kernel."""
+@pytest.mark.parametrize(("jobs", "streamed_from"), [(1, 0), (2, 0), (1, 1 << 40)])
+def test_large_batches_use_it(
+    jobs: int, streamed_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches have the same bits, also with stores past the caches.
+
+    Rows without a result are reported by the general kernel.
+    """
+    monkeypatch.setattr(plan_module, "NONTEMPORAL_MIN", streamed_from)
     for module in (straight_module, plan_module):
         monkeypatch.setattr(module, "STRAIGHT_FROM", 2)
     monkeypatch.setattr(straight_module, "COMPILED_FROM", 2)
     arm = random_arm(74, 3)
-    states = random_states(arm, 4000)
+    # the last block is not full
+    states = random_states(arm, 4003)
     motion = states.q, states.qd, states.qdd
     plan = arm_cache(arm).plan(algorithm_for(arm, "forward"))
     assert plan._straight_kernel(len(states.q)) is not None
@@ -125,3 +132,24 @@ def test_large_batches_use_it(jobs: int, monkeypatch: pytest.MonkeyPatch) -> Non
     states.q[1234, 1] = np.nan
     with pytest.raises(robolin.RobolinError, match="state 1234: q: must be finite"):
         robolin.forward(arm, *motion, jobs=jobs)
+
+
+@pytest.mark.parametrize("verb", ["linearize_forward", "mass_matrix"])
+def test_stores_past_the_caches_have_the_same_bits(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of nine and three numbers do not end at cache lines, blocks of rows do."""
+    arm = random_arm(75, 3)
+    states = random_states(arm, 403)
+    motion = [states.q, states.qd, states.qdd][: 1 if verb == "mass_matrix" else 3]
+    function = getattr(robolin, verb)
+    expected = function(arm, *motion, engine="compiled")
+    monkeypatch.setattr(plan_module, "NONTEMPORAL_MIN", 0)
+    for jobs in (1, 2):
+        computed = function(arm, *motion, engine="compiled", jobs=jobs)
+        if verb == "mass_matrix":
+            assert np.array_equal(computed, expected)
+        else:
+            assert np.array_equal(computed.qdd, expected.qdd)
+            assert np.array_equal(computed.dqdd_dq, expected.dqdd_dq)
+            assert np.array_equal(computed.dqdd_dqd, expected.dqdd_dqd)

@@ -59,7 +59,7 @@ def trace(
         _gather(chain, row)
         algorithm(chain)
         _scatter(chain, row)
-    for _ in asm.only_if(_streaming(chain)):
+    for _ in asm.only_if(is_streaming(asm, len(chain.staging.gives))):
         # non-temporal stores must be visible before completion is signalled
         asm.do("fence seq_cst")
     kernel = asm.function_text("kernel", f"{ARGUMENTS}, {RANGE}")
@@ -133,10 +133,11 @@ def _scatter(chain: KernelChain, row: Value) -> None:
         data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
         size = chain.staging.sizes[name]
         stage = asm.vector_address(Value("%staging"), chain.staging.offsets[name])
-        starts = [
-            asm.address(data, asm.int_op("mul", asm.int_op("add", row, lane), size))
-            for lane in range(asm.width)
-        ]
+        block = asm.address(data, asm.int_op("mul", row, size))
+        copied = is_copied(asm, len(chain.staging.gives), block, size, full_block)
+        behind = asm.vector_address(Value("%staging"), chain.staging.total)
+        target = asm.emit(f"select i1 {copied}, ptr {behind}, ptr {block}")
+        starts = [asm.address(target, asm.int_op("mul", size, lane)) for lane in range(asm.width)]
         # a full block is written in groups of `width` entries; the last group may overlap
         enough = asm.emit(f"icmp sge i64 {size}, {asm.width}")
         grouped = asm.emit(f"and i1 {full_block}, {enough}")
@@ -152,6 +153,7 @@ def _scatter(chain: KernelChain, row: Value) -> None:
             value = Lane(asm, asm.load_vector(asm.vector_address(stage, e)))
             nothing.value = (nothing.value[0] + (value - value),)
         _scatter_one_by_one(chain, row, stage, starts, done, size)
+        copy_past_caches(asm, copied, target, block, size)
     _suspect(chain, nothing.lanes[0])
     _scatter_status(chain, row)
 
@@ -171,10 +173,9 @@ def _scatter_one_by_one(
                 asm.store(tidy, asm.address(starts[lane], e))
 
 
-def _streaming(chain: KernelChain) -> Value:
+def is_streaming(asm: Assembly, results: int) -> Value:
     """Flag after the output addresses: the results are too large for the caches."""
-    asm = chain.asm
-    flag = asm.load("i64", asm.address(Value("%outputs"), len(chain.staging.gives), "i64"))
+    flag = asm.load("i64", asm.address(Value("%outputs"), results, "i64"))
     return asm.emit(f"icmp ne i64 {flag}, 0")
 
 
@@ -185,7 +186,35 @@ def _streamed(chain: KernelChain, data: Value, size: Value) -> Value:
     off = asm.int_op("and", address, asm.precision.size * asm.width - 1)
     rest = asm.int_op("and", size, asm.width - 1)
     on_boundaries = asm.emit(f"icmp eq i64 {asm.int_op('or', off, rest)}, 0")
-    return asm.emit(f"and i1 {_streaming(chain)}, {on_boundaries}")
+    streaming = is_streaming(asm, len(chain.staging.gives))
+    return asm.emit(f"and i1 {streaming}, {on_boundaries}")
+
+
+def is_copied(
+    asm: Assembly, results: int, block: Value, size: Value | int, full_block: Value
+) -> Value:
+    """Condition for rows that are written to the cache first, then copied past it.
+
+    The rows of a block fill whole cache lines, but one row does not.  Without the copy, every line
+    would be read from memory before it is written.
+    """
+    address = asm.emit(f"ptrtoint ptr {block} to i64")
+    off = asm.int_op("and", address, asm.precision.size * asm.width - 1)
+    aligned = asm.emit(f"icmp eq i64 {off}, 0")
+    uneven = asm.emit(f"icmp ne i64 {asm.int_op('and', Value(str(size)), asm.width - 1)}, 0")
+    fits = asm.emit(f"and i1 {aligned}, {full_block}")
+    useful = asm.emit(f"and i1 {is_streaming(asm, results)}, {uneven}")
+    return asm.emit(f"and i1 {fits}, {useful}")
+
+
+def copy_past_caches(
+    asm: Assembly, copied: Value, source: Value, block: Value, size: Value | int
+) -> None:
+    """Copy a block of rows with non-temporal stores."""
+    for _ in asm.only_if(copied):
+        for e in asm.loop(0, size, 1):
+            vector = asm.load_vector(asm.vector_address(source, e))
+            asm.stream_vector(vector, asm.vector_address(block, e))
 
 
 def pairwise_sum(values: list[Lane]) -> Lane:

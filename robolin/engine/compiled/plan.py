@@ -35,7 +35,7 @@ NANOSECONDS_PER_JOINT, USUAL_WIDTH, MIN_NANOSECONDS_PER_THREAD = 14, 8, 85_000
 SMALLEST_PIECE, LARGEST_PIECE, PIECES_PER_THREAD = 1024, 16384, 32
 
 # results of more bytes than this do not stay in the caches: use non-temporal stores
-NONTEMPORAL_MIN = 1 << 26
+NONTEMPORAL_MIN = 1 << 24
 
 # blocks of rows from which straight-line code of this arm is used, if it is in the cache
 STRAIGHT_FROM = 2_000
@@ -113,11 +113,11 @@ class Plan:
             )
         ]
         self.width = width
-        # numbers of scratch, tables and staging
+        # numbers of scratch, tables and staging, with a block of rows of the largest result
         self.memory_sizes = (
             self._kernel.scratch_vectors * (arm.n + 2) * width,
             self._kernel.tables * (m + 1) ** 2 * width,
-            sum(self._row_sizes) * width,
+            (sum(self._row_sizes) + max(self._row_sizes, default=0)) * width,
         )
         self._parameters = arm.doubles.astype(self._number, copy=False)
         self._fixed = (_address(self._parameters), _address(arm.integers))
@@ -187,7 +187,7 @@ class Plan:
     def _straight_kernel(self, rows: int) -> Kernel | None:
         """Straight-line code for this arm if it is worth its compilation.
 
-        It does not tell which joint has no inertia, so rows without a result are computed again.
+        It does not report which joint has no inertia, so rows without a result are computed again.
         """
         blocks, numbers = rows // self.width, rows * self._starts[-1]
         past_caches = self._bytes * numbers > NONTEMPORAL_MIN

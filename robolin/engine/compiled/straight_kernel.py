@@ -17,6 +17,9 @@ from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine.compiled.kernel_text import (
     ARGUMENTS,
     STATUS_SUSPECT,
+    copy_past_caches,
+    is_copied,
+    is_streaming,
     pairwise_sum,
     transposed_lanes,
 )
@@ -62,7 +65,7 @@ class StraightKernel:
     joints: int
 
     def table(self) -> KernelTable:
-        """New table; the kernel needs no memory."""
+        """New table; the kernel needs no memory unless its results are too large for the caches."""
         table = KernelTable(self.address, 0, 0, 0, 0, 0, self.links, self.joints)
         table._keep_alive = self.kernel
         return table
@@ -127,6 +130,9 @@ def straight_text(parameters: Parameters, spec: KernelSpec) -> str:
         for each in program.needed():
             numbers.add(each)
         _store(asm, program, numbers, inputs, rows)
+    for _ in asm.only_if(is_streaming(asm, len(program.results))):
+        # non-temporal stores must be visible before completion is signalled
+        asm.do("fence seq_cst")
     kernel = asm.function_text("kernel", f"{ARGUMENTS}, {RANGE}")
     return "\n".join((surroundings(width), kernel, entries(ARGUMENTS)))
 
@@ -247,14 +253,25 @@ def _store(
         value = numbers[guard.value]
         high = zero.if_less(numbers[guard.floor], value, 0.0, 1.0)
         doubts.append(zero.if_less(0.0, value, high, 1.0))
+    end = asm.int_op("add", rows[0], asm.width)
+    full_block = asm.emit(f"icmp sle i64 {end}, %last")
     for number, result in enumerate(program.results.values()):
         data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
         size = prod(result.shape)
-        starts = [asm.address(data, asm.int_op("mul", row, size)) for row in rows]
+        block = asm.address(data, asm.int_op("mul", rows[0], size))
+        copied = is_copied(asm, len(program.results), block, size, full_block)
+        starts = [
+            asm.emit(
+                f"select i1 {copied}, ptr {asm.address(Value('%staging'), lane * size)}, "
+                f"ptr {asm.address(data, asm.int_op('mul', row, size))}"
+            )
+            for lane, row in enumerate(rows)
+        ]
         # adding 0.0 converts -0.0 to 0.0
         lanes = [zero + numbers[each] for each in result.numbers]
         doubts += [lane - lane for lane in lanes]
         _store_rows(asm, lanes, starts)
+        copy_past_caches(asm, copied, Value("%staging"), block, size)
     doubt = pairwise_sum(doubts)
     status = zero.select(zero.compare("oeq", doubt, 0.0), 0.0, STATUS_SUSPECT)
     for lane, row in enumerate(rows):
