@@ -689,7 +689,7 @@ _BY_ELIMINATION: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
     ),
     "linearize-forward-prescribed": (
         f"{_PRESCRIBED}:linearize_forward_prescribed_conventional",
-        "inverse model and elimination, prescribed joints removed, O(n³)",
+        "Algorithm 4, prescribed joints removed, O(n³)",
     ),
     "operational-space": (
         f"{_OPERATIONAL_SPACE}:operational_space_conventional",

@@ -92,7 +92,7 @@ def folder_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
     """Lock a folder, so that files replaced together are never mixed.
 
     Without locks, and after a timeout, readers detect mixed files: `flock FOLDER robolin …` keeps
-    the lock of the folder until robolin ends.
+    the lock on the folder until robolin ends.
     """
     with ExitStack() as opened:
         # a folder can be used without the right to list it

@@ -311,7 +311,7 @@ def _suggestion(name: str) -> str:
 
 
 def home_or_zero(*arms: Arm) -> States:
-    """The pose 'home' if all arms have it, otherwise the zero position."""
+    """The 'home' pose if all arms have it, otherwise the zero position."""
     return States(q=HOME) if all(HOME in dict(arm.named_poses) for arm in arms) else States()
 
 

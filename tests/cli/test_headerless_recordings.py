@@ -145,7 +145,12 @@ def test_marks_of_rows_without_a_header(text, first, every, tmp_path):
 REFUSED = [
     (PLAIN, (), 3, "add --no-header --columns position=0:N"),
     (PLAIN, ("--no-header",), 3, "--columns position=0:2"),
-    (PLAIN, ("--no-header", "--columns", "position=1:4"), 2, "position=1:3 for shoulder, elbow"),
+    (
+        PLAIN,
+        ("--no-header", "--columns", "position=1:4"),
+        2,
+        "position=1:3 selects shoulder, elbow",
+    ),
     (PLAIN, ("--no-header", "--columns", "position=4:6"), 3, "the last range of the file is 3:5"),
     (PLAIN, ("--no-header", "--columns", "position=1:3,velocity=2:4"), 2, "by another rule"),
     (PLAIN, ("--no-header", "--columns", "position=1:3,time=1"), 2, "by another rule"),

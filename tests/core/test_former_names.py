@@ -54,6 +54,9 @@ PHRASES = {
     "elimination, joints that move as told taken out, O(n³)": (
         "elimination, prescribed joints removed, O(n³)"
     ),
+    "inverse model and elimination, prescribed joints removed, O(n³)": (
+        "Algorithm 4, prescribed joints removed, O(n³)"
+    ),
     "what the given accelerations take (inverse dynamics)": (
         "torques for the given accelerations (inverse dynamics)"
     ),

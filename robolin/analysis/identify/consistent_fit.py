@@ -66,7 +66,7 @@ def is_possible(values: Floats) -> bool:
 
 
 def prior_of(values: Floats, mass: float, length: float) -> Floats:
-    """A body near the given one that is strictly possible, for use as prior (10,).
+    """A body near the given one that is strictly possible, for use as a prior (10,).
 
     A body without extent or mass gets a little of both: 0.1 % of `mass` spread over `length`.
     """

@@ -142,7 +142,7 @@ def identify(
             for every joint
         prior: assumed relative error of the robot file: 0.1 for 10 %
         fix: parameters that keep a value, such as {"link/mass": 2.1}
-        free: links whose values in the robot file are not used as prior
+        free: links whose values in the robot file are not used as a prior
         progress: called with a text at every step
 
     Returns:

@@ -242,7 +242,7 @@ def plot_command(
 
     Plots joint quantities over time with their limits, matrices as heat maps, poles in the
     complex plane, Bode plots and responses over time. Several results share one plot.
-    For a robot, plots the mass matrix and the holding torques at the pose 'home', or at zero
+    For a robot, plots the mass matrix and the holding torques at the 'home' pose, or at zero
     if the robot has no such pose. For a robot with closed loops, plots the state of
     `forward --close least`, the constraint forces and dqdd_dtau. Requires matplotlib.
 

@@ -51,7 +51,7 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     _FORWARD,
     {
         "--dtype": "Number type of the results\n"
-        "float32 is up to twice as fast, and files have half the size. Torques have about six "
+        "float32 is up to twice as fast, and files are half the size. Torques have about six "
         "correct digits, accelerations three to five; `robolin verify` measures the error.",
     },
     dtype="float64",

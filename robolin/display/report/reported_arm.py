@@ -60,7 +60,7 @@ class ReportedArm:
 
     @property
     def first_pose(self) -> Floats:
-        """Initial positions of the drawing; without a motion the pose 'home', or zeros."""
+        """Initial positions of the drawing; without a motion the 'home' pose, or zeros."""
         if isinstance(self.motion, RobolinError):
             return self.arm.poses.get(HOME, np.zeros(self.arm.n))
         first: Floats = np.nan_to_num(self.motion.values["q"][0])

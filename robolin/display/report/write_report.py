@@ -42,7 +42,7 @@ def report(
         arm: the robot, from `robolin.load`; or the name of a robot file, which is also validated;
             or the name of a stored result
         other: a second robot or stored result to compare with
-        states: a `States` (default: the pose 'home', else 0)
+        states: a `States` (default: the 'home' pose, else 0)
         path: output file, ending in .html; None to return the page only
         close: joints that stay fixed when closed loops are closed, or 'least'
         residual: compare the torques with the measured torques of the recording

@@ -249,9 +249,8 @@ class ThousandsSeparatorCheck:
         for mark, (number, line) in self._doubtful.items():
             other = _OTHER[mark]
             if other in self._seen or other in number:
-                doubt = (
-                    f"'{number.decode('ascii')}' may have a {_CALLED[mark]} as thousands separator"
-                )
+                digits = number.decode("ascii")
+                doubt = f"the {_CALLED[mark]} in '{digits}' may be a thousands separator"
                 message = f"{doubt}: other numbers have a decimal {_CALLED[other]}"
                 hint = "write numbers without thousands separators and with one decimal mark"
                 raise RobolinError(message, where=f"{self._file}:{line}", hint=hint)

@@ -228,7 +228,7 @@ class MatFile:
             return
         self._found += 1
         if prod(head.shape) > start.end:
-            raise _DamagedError("a matrix declares more numbers than bytes")
+            raise _DamagedError("a matrix declares more numbers than its bytes can hold")
         if _FIRST_NUMERIC <= head.kind <= _LAST_NUMERIC and not head.complex:
             yield _stored(head.name, head, lambda: packed.values)
 
