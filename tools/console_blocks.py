@@ -53,6 +53,8 @@ def printed(command: str, folder: Path, variables: dict[str, str]) -> list[str]:
         timeout=120,
         check=False,
     )
+    # a page never shows a crash as the expected output
+    assert "this is a bug in robolin" not in done.stdout, f"$ {command}\n{done.stdout}"
     return trimmed(done.stdout.splitlines())
 
 

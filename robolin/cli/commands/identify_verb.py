@@ -104,12 +104,7 @@ _OWN = [
         "Fix a parameter at a value (forearm/mass=2.1); repeatable",
         **_TEXTS,
     ),
-    flag(
-        "--free LINK",
-        METHOD,
-        "Do not use the file's values of this link as a prior; repeatable",
-        **_TEXTS,
-    ),
+    flag("--free LINK", METHOD, "Do not use the values of a link as a prior; repeatable", **_TEXTS),
     flag(
         "-o --output FILE",
         OUTPUT,
