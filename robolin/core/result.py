@@ -117,7 +117,8 @@ class Result(DisplayMixin):
     """Result of one command, with everything needed to interpret and reproduce it.
 
     `result["tau"]` returns the values of an array, or raises UsageError; `"tau" in result` tests
-    for it.  Results are equal if all their fields are; `result - other` is their difference.
+    for it, and `dict(result)` has all arrays.  Results are equal if all their fields are;
+    `result - other` is their difference.
 
     Fields:
         verb: the command, as on the command line
@@ -156,11 +157,18 @@ class Result(DisplayMixin):
         for known, values in self.stored():
             if known == name:
                 return values
-        known_names = ", ".join(known for known, _ in self.stored())
-        raise UsageError(f"array '{name}' not found", hint=f"available arrays: {known_names}")
+        hint = f"available arrays: {', '.join(self.keys())}"
+        raise UsageError(f"array '{name}' not found", hint=hint)
 
     def __contains__(self, name: object) -> bool:
         return any(known == name for known, _ in self.stored())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def keys(self) -> list[str]:
+        """The names of all arrays, also 'time' if there is one, for `dict(result)`."""
+        return [known for known, _ in self.stored()]
 
     def __repr__(self) -> str:
         return f"<Result of {self.verb}: {', '.join(a.summary for a in self.arrays)}>"

@@ -315,3 +315,14 @@ def _as_ask(param: click.Option) -> OptionSpec:
         return OptionSpec("count", minimum=int(param.type.min or 0))
     bare = param.flag_value == ""
     return OptionSpec("text", multiple=param.multiple, required=param.required, optional_value=bare)
+
+
+def test_results_are_mappings_of_arrays() -> None:
+    """Iteration gives names, also the times, so `dict` and `numpy.savez` take a result."""
+    arm = robolin.load("two-link")
+    result = robolin.answer(arm, "linearize-inverse", robolin.States(q=[0.3, -0.7]))
+    arrays = dict(result)
+    assert list(arrays) == list(result) == ["mass_matrix", "dtau_dqd", "dtau_dq"]
+    assert np.array_equal(arrays["dtau_dq"], result["dtau_dq"])
+    run = robolin.answer(arm, robolin.Question("simulate", duration=0.01), robolin.States(q=[1, 0]))
+    assert "time" in run.keys()  # noqa: SIM118 (keys are what dict uses)
