@@ -240,3 +240,25 @@ def test_narrow_screens_need_no_sideways_scrolling(opened: Any) -> None:
     opened.set_viewport_size({"width": 390, "height": 844})
     assert opened.evaluate("document.documentElement.scrollWidth") <= 390
     opened.set_viewport_size({"width": 1280, "height": 720})
+
+
+@pytest.mark.slow
+def test_texts_reach_the_last_position_of_a_movement(opened: Any) -> None:
+    """Texts change less often than the frames, and end with the numbers of the last frame."""
+    opened.evaluate(
+        """async () => { const slider = document.querySelector("#live input[data-joint='1']");
+        for (let i = 0; i <= 20; i++) {
+          slider.value = String(0.01 * i);
+          slider.dispatchEvent(new Event("input", { bubbles: true }));
+          await new Promise(requestAnimationFrame);
+        } }"""
+    )
+    cell = "document.querySelector('table[data-key=live-mass]').tBodies[0].rows[0].cells[1]"
+    wait_until(
+        opened,
+        f"{cell}.textContent === String(Number(robolinReport.live.found.mass[0].toPrecision(4)))",
+    )
+    assert opened.evaluate("robolinReport.live.q[1]") == 0.2
+    assert "0.2," in opened.evaluate("document.querySelector('[data-live=words]').textContent")
+    shown = opened.evaluate("robolinReport.live.sliders[1].getAttribute('aria-valuetext')")
+    assert shown == "0.200 rad"

@@ -1,10 +1,27 @@
 // The live section: sliders, and everything that the WebAssembly module of the arm computes from them.
 
 const LIVE_SPAN = 100;
+// ms between texts while a slider moves: more are not readable, and each costs a layout
+const LIVE_READING = 60;
+
+// a text or an attribute that stays the same needs no layout
+function setAttribute(node, name, text) {
+  if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+}
+
+function setText(node, text) {
+  if (!node.firstChild) node.append("");
+  if (node.firstChild.data !== text) node.firstChild.data = text;
+}
+
+function setValue(slider, text) {
+  setAttribute(slider, "aria-valuetext", text);
+  setText(slider.nextElementSibling, text);
+}
 
 class Live {
   constructor(box, live, drawn) {
-    Object.assign(this, { box, live, drawn, n: live.limits.length, later: null, slowest: 0, designs: 0 });
+    Object.assign(this, { box, live, drawn, n: live.limits.length, later: null, slowest: 0, designs: 0, lastRead: 0 });
     this.q = live.start.slice();
     this.state = null;
     this.view = null;
@@ -60,7 +77,7 @@ class Live {
   // one update per frame, however many events there are
   changed() {
     if (this.pending) return;
-    this.pending = requestAnimationFrame(() => { this.pending = null; this.update(); });
+    this.pending = requestAnimationFrame(() => { this.pending = null; this.update(LIVE_READING); });
   }
 
   compute() {
@@ -85,7 +102,7 @@ class Live {
     return { A, B };
   }
 
-  update() {
+  update(reading = 0) {
     const started = performance.now();
     this.found = this.compute();
     const status = this.found.linear.status;
@@ -94,10 +111,14 @@ class Live {
     clearTimeout(this.later);
     // a slow computer designs the controller after the movement
     if (this.slowest < 8) this.design();
-    else this.later = setTimeout(() => { this.design(); this.write(); this.paint(); }, 120);
-    this.write();
+    else this.later = setTimeout(() => { this.design(); this.paint(); this.writeNumbers(); }, 120);
+    // texts last: the canvases ask for their size, which is known until a text changes
     this.view.show(this.q);
     this.paint();
+    this.write();
+    clearTimeout(this.unread);
+    if (started - this.lastRead >= reading) this.writeNumbers();
+    else this.unread = setTimeout(() => this.writeNumbers(), reading);
     this.lastUpdate = performance.now() - started;
   }
 
@@ -131,18 +152,23 @@ class Live {
     const rows = [];
     for (let i = 0; i <= LIVE_SPAN; i++) {
       rows.push(x.slice(0, this.n));
-      x = advance.map((row) => row.reduce((sum, a, j) => sum + a * x[j], 0));
+      const now = x;
+      x = advance.map((row) => {
+        let sum = 0;
+        for (let j = 0; j < row.length; j++) sum += row[j] * now[j];
+        return sum;
+      });
     }
     this.response = { duration, rows };
   }
 
   write() {
-    const { box, found, live, n } = this;
+    const { live } = this;
     this.sliders.forEach((slider, i) => {
       const unit = live.info.units[i], text = `${this.q[i].toFixed(3)} ${unit}`;
-      if (slider !== document.activeElement || this.state) slider.value = String(this.q[i]);
-      slider.setAttribute("aria-valuetext", text);
-      slider.nextElementSibling.textContent = text;
+      const moved = Number(slider.value) !== this.q[i];
+      if (moved && (slider !== document.activeElement || this.state)) slider.value = String(this.q[i]);
+      setValue(slider, text);
     });
     const outputs = {
       payload: `${shown(Number(this.payload.value))} kg`,
@@ -150,23 +176,36 @@ class Live {
       weight: `10^${shown(Number(this.weight.value))}`,
     };
     for (const [name, text] of Object.entries(outputs)) {
-      this[name].nextElementSibling.textContent = text;
-      this[name].setAttribute("aria-valuetext", text);
+      setValue(this[name], text);
     }
-    const tau = found.tau;
-    [...box.querySelector("[data-live=torques]").children].forEach((row, i) => {
-      const [low, high] = live.limits[i], end = tau[i] < 0 ? low : high;
-      const share = end === null || !end ? null : Math.abs(tau[i] / end);
+    this.torques(({ row, share }) => {
       const bar = row.querySelector("rect.use");
-      bar.setAttribute("width", String(100 * Math.min(share ?? 0, 1)));
-      bar.setAttribute("class", `use ${share > 1 ? "over" : share > 0.8 ? "near" : "within"}`);
-      row.querySelector("b").textContent = share === null ? "" : `${(100 * share).toFixed(0)} %`;
-      row.querySelector(".value").textContent =
-        `${shown(tau[i])} ${live.efforts[i]}${end === null ? "" : ` of ${shown(Math.abs(end))}`}`;
+      setAttribute(bar, "width", (100 * Math.min(share ?? 0, 1)).toFixed(1));
+      setAttribute(bar, "class", `use ${share > 1 ? "over" : share > 0.8 ? "near" : "within"}`);
+    });
+  }
+
+  // each row of the torques with its value, the limit on its side and the used part of it
+  torques(visit) {
+    [...this.box.querySelector("[data-live=torques]").children].forEach((row, i) => {
+      const tau = this.found.tau[i], [low, high] = this.live.limits[i], end = tau < 0 ? low : high;
+      visit({ row, i, tau, end, share: end === null || !end ? null : Math.abs(tau / end) });
+    });
+  }
+
+  writeNumbers() {
+    const { box, found, live, n } = this;
+    this.lastRead = performance.now();
+    this.torques(({ row, i, tau, end, share }) => {
+      setText(row.querySelector("b"), share === null ? "" : `${(100 * share).toFixed(0)} %`);
+      // less than a billionth of the limit is round-off of the positions
+      const value = share !== null && share < 1e-9 ? "0" : shown(Number(tau.toPrecision(4)));
+      setText(row.querySelector(".value"),
+        `${value} ${live.efforts[i]}${end === null ? "" : ` of ${shown(Math.abs(end))}`}`);
     });
     this.fillTable("mass", found.mass, n);
     this.fillTable("jacobian", found.frame.jacobian, n);
-    box.querySelector("[data-live=words]").textContent = this.words();
+    setText(box.querySelector("[data-live=words]"), this.words());
   }
 
   fillTable(name, values, columns) {
@@ -245,18 +284,10 @@ class Live {
     context.restore();
   }
 
-  // a canvas in device pixels, cleared
   canvas(name) {
-    const canvas = this.box.querySelector(`canvas[data-live=${name}]`), ratio = window.devicePixelRatio || 1;
-    const width = canvas.clientWidth, height = canvas.clientHeight;
-    if (!width || !height) return null;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    const context = canvas.getContext("2d"), colors = getComputedStyle(document.documentElement);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    context.font = "12px system-ui, sans-serif";
-    return { canvas, context, width, height, color: (key) => colors.getPropertyValue(`--${key}`).trim() };
+    const cleared = clearedCanvas(this.box.querySelector(`canvas[data-live=${name}]`));
+    if (cleared) cleared.context.font = "12px system-ui, sans-serif";
+    return cleared;
   }
 
   paint() {

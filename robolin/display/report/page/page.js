@@ -126,21 +126,14 @@ class Model {
   }
 
   draw() {
-    const canvas = this.plane, ratio = window.devicePixelRatio || 1;
-    const width = canvas.clientWidth, height = canvas.clientHeight;
-    if (!width || !height || this.instant === undefined) return;
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
-    const context = canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
+    const cleared = this.instant === undefined ? null : clearedCanvas(this.plane);
+    if (!cleared) return;
+    const { canvas, context, width, height, color } = cleared;
     const re = numbers(this.model.real), im = numbers(this.model.imaginary), per = this.model.poles;
     const largest = (list) => list.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6);
     // equal axes: as wide as the canvas allows
     const scale = Math.min((width / 2 - 24) / largest(re), (height / 2 - 20) / largest(im));
     const at = (x, y) => [width / 2 + scale * x, height / 2 - scale * y];
-    const colors = getComputedStyle(document.documentElement);
-    const color = (name) => colors.getPropertyValue(`--${name}`).trim();
     this.drawPlane(context, width, height, scale, color);
     for (let i = 0; i < re.length; i++) {
       const [x, y] = at(re[i], im[i]);
