@@ -127,20 +127,28 @@ def _clip_to_feasible(
     two lines, because a difference from the first x, which may be 1e18, would lose all digits.
     """
     for x, side in ((most[:-1], 1.0), (least, -1.0)):
+        # only rows that the last step moved: the others have their final x
+        rows = np.arange(len(x))
+        (low_start, low_slope), (high_start, high_slope) = low, high
         for _ in range(2 * low[0].shape[1] + 2):
-            below, above = low[0] + low[1] * x[:, None], high[0] + high[1] * x[:, None]
-            i, j = below.argmax(axis=1)[:, None], above.argmin(axis=1)[:, None]
-            gap = (np.take_along_axis(below, i, 1) - np.take_along_axis(above, j, 1))[:, 0]
-            rise = (np.take_along_axis(low[1], i, 1) - np.take_along_axis(high[1], j, 1))[:, 0]
-            size = np.abs(np.take_along_axis(above, j, 1))[:, 0]
+            at, each = x[rows, None], np.arange(len(rows))
+            below, above = low_start + low_slope * at, high_start + high_slope * at
+            i, j = below.argmax(axis=1), above.argmin(axis=1)
+            gap, size = below[each, i] - above[each, j], np.abs(above[each, j])
+            rise = low_slope[each, i] - high_slope[each, j]
             wrong = gap > 1e-12 * np.where(np.isfinite(size), size, 0.0)
-            if not wrong.any():
-                break
             stuck = wrong & (side * rise <= 0.0)
             if stuck.any():
-                raise NoSpeedError(int(np.argmax(stuck)))
-            room = (np.take_along_axis(high[0], j, 1) - np.take_along_axis(low[0], i, 1))[:, 0]
-            x[wrong] = room[wrong] / rise[wrong]
+                raise NoSpeedError(int(rows[np.argmax(stuck)]))
+            room = high_start[each, j] - low_start[each, i]
+            crossing = np.divide(room, rise, out=x[rows], where=wrong)
+            moved = crossing != x[rows]
+            x[rows] = crossing
+            if not moved.any():
+                break
+            rows = rows[moved]
+            low_start, low_slope = low_start[moved], low_slope[moved]
+            high_start, high_slope = high_start[moved], high_slope[moved]
         x[:] = np.maximum(x, 0.0)
 
 
