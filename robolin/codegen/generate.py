@@ -303,6 +303,15 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
             )
 
 
+_ENDINGS = frozenset((".fmu", ".wasm", ".txt", *_COMMENTS))
+
+
+def earlier_files(folder: Path, files: Iterable[str]) -> list[str]:
+    """Names of generated files in the folder that an earlier command wrote, and not this one."""
+    there = {each.name for each in folder.iterdir() if each.suffix in _ENDINGS}
+    return [name for name in sorted(there.difference(files)) if _is_ours(folder / name)]
+
+
 def _is_ours(file: Path) -> bool:
     if file.is_symlink() or not file.is_file():
         return False

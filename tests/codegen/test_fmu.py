@@ -53,6 +53,18 @@ def test_changed_archives_are_never_replaced(folder: Path, tmp_path: Path) -> No
         robolin.generate(arm, VERBS, copy, extras=["fmu"])
 
 
+def test_archives_of_an_earlier_command_are_named(folder: Path, tmp_path: Path) -> None:
+    """They belong to the earlier robot; files of others and edited files are not named."""
+    copy = shutil.copytree(folder, tmp_path / "made")
+    (copy / "own.c").write_text("int main(void) { return 0; }\n")
+    again = run_ok("generate", "two-link", "forward", "--payload", "lower:1", "-o", copy)
+    assert again.err == (
+        f"note: {copy}: files of an earlier command stay unchanged: "
+        "'two_link_fmi2.fmu', 'two_link_fmi3.fmu'\n"
+    )
+    assert run_ok("generate", "two-link", *VERBS, "--with", "fmu", "-o", copy).err == ""
+
+
 def test_robots_without_a_unit_are_rejected(tmp_path: Path) -> None:
     arm = robolin.load("two-link")
     with pytest.raises(UsageError, match="an FMU requires two functions"):

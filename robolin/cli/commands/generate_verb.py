@@ -14,7 +14,7 @@ from robolin.cli.flags.state_flags import model_option_flags
 from robolin.cli.main import say
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, TARGETS
 from robolin.core.progress import running
-from robolin.core.text import printable
+from robolin.core.text import printable, quote_list
 from robolin.errors import UsageError
 from robolin.queries.request import ArmSource
 
@@ -163,13 +163,18 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
       robolin generate ur5 inverse linearize-inverse --with mpc -o ur5-mpc
       robolin generate ur5 forward linearize-forward --with fmu -o ur5-fmu
     """
-    from robolin.codegen.generate import generate
+    from pathlib import Path
+
+    from robolin.codegen.generate import earlier_files, generate
 
     arm = model.arm()
     with running("generating code"):
         files = generate(arm, program.verbs, program.folder, **_with_controller(arm, program))
     for name in files:
         click.echo(printable(f"{program.folder.rstrip('/')}/{name}"))
+    if old := earlier_files(Path(program.folder), files):
+        names = quote_list(old)
+        say("note", f"{program.folder}: files of an earlier command stay unchanged: {names}")
 
 
 # default of robolin.receding, in s
