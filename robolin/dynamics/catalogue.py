@@ -689,7 +689,7 @@ _BY_ELIMINATION: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
     ),
     "linearize-forward-prescribed": (
         f"{_PRESCRIBED}:linearize_forward_prescribed_conventional",
-        "Algorithm 4, prescribed joints removed, O(n³)",
+        "linearized inverse dynamics and elimination, prescribed joints removed, O(n³)",
     ),
     "operational-space": (
         f"{_OPERATIONAL_SPACE}:operational_space_conventional",

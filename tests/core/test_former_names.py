@@ -55,7 +55,7 @@ PHRASES = {
         "elimination, prescribed joints removed, O(n³)"
     ),
     "inverse model and elimination, prescribed joints removed, O(n³)": (
-        "Algorithm 4, prescribed joints removed, O(n³)"
+        "linearized inverse dynamics and elimination, prescribed joints removed, O(n³)"
     ),
     "what the given accelerations take (inverse dynamics)": (
         "torques for the given accelerations (inverse dynamics)"
