@@ -140,6 +140,7 @@ def wait_until(page: Any, condition: str) -> None:
     raise AssertionError(f"not reached: {condition}")
 
 
+WRITTEN = "robolinReport.live.pending === null && robolinReport.live.unread === null"
 SET = f"""(() => {{ const live = robolinReport.live;
   live.q = {Q}; live.state = null; live.payload.value = "{PAYLOAD}";
   live.gravity.value = "{GRAVITY}"; live.weight.value = "{WEIGHT}"; live.slowest = 0;
@@ -221,7 +222,7 @@ def test_a_slider_moves_torques_by_keyboard(opened: Any) -> None:
 def test_a_time_of_the_motion_sets_the_state(opened: Any) -> None:
     """Choosing a time shows its positions, and the torques of the motion."""
     opened.evaluate("robolinReport.choose(30, true)")
-    wait_until(opened, "robolinReport.live.pending === null")
+    wait_until(opened, WRITTEN)
     assert "at the selected time" in opened.inner_text("#live [data-live=words]")
     q = opened.evaluate("robolinReport.live.q")
     row = opened.evaluate("robolinReport.data.frames.rows[30]") - 1
@@ -262,3 +263,20 @@ def test_texts_reach_the_last_position_of_a_movement(opened: Any) -> None:
     assert "0.2," in opened.evaluate("document.querySelector('[data-live=words]').textContent")
     shown = opened.evaluate("robolinReport.live.sliders[1].getAttribute('aria-valuetext')")
     assert shown == "0.200 rad"
+
+
+@pytest.mark.slow
+def test_the_first_positions_have_all_digits(browser: Any, tmp_path: Path) -> None:
+    """A page without a motion starts at the positions of the library, not at rounded ones."""
+    arm, file = robolin.load("panda"), tmp_path / "page.html"
+    robolin.report(arm, path=file, verify_states=0, notify=lambda *_: None)
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    wait_until(page, "document.documentElement.dataset.live === 'true'")
+    home = [float(x) for x in arm.poses["home"]]
+    wait_until(page, f"robolinReport.live.q[1] === {home[1]!r}")
+    page.evaluate("robolinReport.live.update()")
+    assert page.evaluate("robolinReport.live.q") == home
+    hold = page.evaluate("[...robolinReport.live.found.hold]")
+    assert np.array_equal(hold, robolin.inverse(arm, home))
+    page.close()

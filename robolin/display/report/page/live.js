@@ -21,7 +21,8 @@ function setValue(slider, text) {
 
 class Live {
   constructor(box, live, drawn) {
-    Object.assign(this, { box, live, drawn, n: live.limits.length, later: null, slowest: 0, designs: 0, lastRead: 0 });
+    Object.assign(this, { box, live, drawn, n: live.limits.length, later: null, slowest: 0, designs: 0 });
+    Object.assign(this, { pending: null, unread: null, lastRead: 0 });
     this.q = live.start.slice();
     this.state = null;
     this.view = null;
@@ -62,7 +63,9 @@ class Live {
   // positions, velocities and torques of a time of the motion
   take(q, qd, tau) {
     if (!this.arm) return;
-    this.q = Array.from(q);
+    // the page stores motions in single precision, and the first positions also in double
+    const { start } = this.live;
+    this.q = start.every((x, i) => Math.fround(x) === q[i]) ? start.slice() : Array.from(q);
     this.state = null;
     if (data.frames && data.frames.rows.length > 1 && tau) {
       // accelerations of the motion, by the model of the file
@@ -116,9 +119,8 @@ class Live {
     this.view.show(this.q);
     this.paint();
     this.write();
-    clearTimeout(this.unread);
     if (started - this.lastRead >= reading) this.writeNumbers();
-    else this.unread = setTimeout(() => this.writeNumbers(), reading);
+    else this.unread ??= setTimeout(() => this.writeNumbers(), reading);
     this.lastUpdate = performance.now() - started;
   }
 
@@ -195,6 +197,8 @@ class Live {
 
   writeNumbers() {
     const { box, found, live, n } = this;
+    clearTimeout(this.unread);
+    this.unread = null;
     this.lastRead = performance.now();
     this.torques(({ row, i, tau, end, share }) => {
       setText(row.querySelector("b"), share === null ? "" : `${(100 * share).toFixed(0)} %`);
