@@ -388,6 +388,16 @@ def test_all_errors_of_a_file_are_reported_together(here):
     assert motor.startswith("MuJoCo rejects <motor>: unknown transmission target 'a10'")
 
 
+def test_line_numbers_in_names_do_not_locate_errors(here):
+    """A name such as 'line 40' is not the line of an error."""
+    twice = '<joint name="line 40"/>\n<joint name="line 40"/>'
+    body = f'<body name="line 1"><geom size="1"/>\n{twice}</body>'
+    Path("a.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    (error,) = read("a.xml").findings
+    assert error.location.line == 3
+    assert error.message.endswith("joint 'line 40': repeated name 'line 40' in joint")
+
+
 def test_errors_in_included_files_have_their_lines(here):
     """An error of an included file has the name and the line of that file."""
     Path("inner.xml").write_text('<mujoco>\n<body name="b">\n<joint axsi="1"/></body></mujoco>')

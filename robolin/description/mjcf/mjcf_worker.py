@@ -353,8 +353,10 @@ class _Outline:
 
     def find(self, message: str) -> int | None:
         """The element of an error, by line, or by name, identifier or file."""
-        if match := re.search(r"line (\d+)", message):
-            return int(match[1]) - 1
+        # the last line of a message; names may contain other numbers
+        if match := re.search(r", line (\d+)\s*\Z", message):
+            k = int(match[1]) - 1
+            return k if 0 <= k < len(self.rows) else None
         kept = [(k, tag, x) for k, (_, tag, x) in enumerate(self.rows) if k not in self.removed]
         for word in re.findall(r"'([^']+)'", message):
             for k, _, attributes in kept:
