@@ -215,3 +215,35 @@ def test_c_calls_a_kernel_through_its_table(tmp_path: Path) -> None:
     forward.argtypes = [ctypes.c_void_p] * 6 + [ctypes.c_int64]
     forward(table.address, *addresses(q, qd, tau, qdd, status), 6)
     assert np.array_equal(qdd, robolin.forward(TREE, q, qd, tau))
+
+
+def _two_arms(path: Path) -> Arm:
+    """Two arms of two joints on one base, with a load in world axes at the first."""
+    inertial = (
+        '<inertial><origin xyz="0.1 0 0.05"/><mass value="1"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    text = '<link name="base"/>'
+    for k, parent in enumerate(("base", "link0", "base", "link2")):
+        text += f'<link name="link{k}">{inertial}</link><joint name="joint{k}" type="continuous">'
+        text += f'<parent link="{parent}"/><child link="link{k}"/><origin xyz="0.3 0 0.1"/>'
+        text += f'<axis xyz="{k % 2} 1 0"/></joint>'
+    path.write_text(f'<robot name="two">{text}</robot>')
+    wrench = {"link1": (1.0, 2.0, 3.0, 0.1, 0.2, 0.3)}
+    return robolin.load(str(path), wrench=wrench, wrench_frame="dead")
+
+
+def test_rows_without_a_result_do_not_change_later_rows(tmp_path):
+    """NaN in one row stays in its row: the kernel's memory keeps nothing of it."""
+    arm = _two_arms(tmp_path / "two.urdf")
+    kernel = robolin.native_kernel(arm, "linearize-forward", method="operator", width=2)
+    q, qd, tau = states_of(arm, 20)
+    expected, _ = kernel(kernel.table(), q, qd, tau)
+    for position in (3, 8):
+        states = q.copy()
+        states[position] = np.nan
+        results, status = kernel(kernel.table(), states, qd, tau)
+        assert np.flatnonzero(status).tolist() == [position]
+        for result, true in zip(results, expected, strict=True):
+            others = np.arange(len(q)) != position
+            np.testing.assert_array_equal(result[others], true[others])

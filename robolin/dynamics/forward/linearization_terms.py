@@ -78,7 +78,7 @@ def correct_for_fixed_loads(chain: Chain, links: Links, art: Articulated) -> Non
             for a in chain.path_of(load.link):
                 push[a] = dot(links.H[a], excess)
 
-            # accelerates the arm the other way
+            # accelerates the arm the other way; other branches at the base do not respond
             relief = apply_inverse_mass(chain, links, art, push)
-            for k in chain.tip_to_base():
+            for k in chain.branch_of(c):
                 dqdd_dq.add((k, c), relief[k])

@@ -140,5 +140,5 @@ def correct_for_rotors(chain: Chain, links: Links, art: Articulated) -> None:
 
         # accelerates the arm the other way
         response = apply_inverse_mass(chain, links, art, push)
-        for j in chain.tip_to_base():
+        for j in chain.branch_of(c):
             dqdd_dqd.add((j, c), -response[j])

@@ -90,5 +90,5 @@ def correct_for_groups(chain: Chain, links: Links, art: Articulated, f: Slots) -
         # times the spurious torque of each axis of the same joint
         for c in chain.groups.same_joint_outboard(k):
             own = dot(links.H[k], force_cross(links.H[c], f[k]))
-            for j in chain.tip_to_base():
+            for j in chain.branch_of(c):
                 dqdd_dq.add((j, c), column[j] * own)
