@@ -147,6 +147,8 @@ def polish_accelerations(
     if not form.cost_terms.multiplier[:-1, 2].any():
         return
     before = form.x.copy(), form.a.copy(), form.block.copy()
+    logs = form.progress.costs, form.progress.fractions
+    lengths = [len(log) for log in logs]
     cost = sum(cost_parts(problem, form.y()).values())
     limits = EffortLimits(problem.ranges.tau_lower, problem.ranges.tau_upper)
     good = form.polish(limits) and violation(form, tolerances).worst <= 1.0
@@ -157,6 +159,8 @@ def polish_accelerations(
     form.block[...] = before[2]
     if not good:
         form.restore(*before[:2])
+        for log, length in zip(logs, lengths, strict=True):
+            del log[length:]
 
 
 def polish_torques(problem: Problem, form: TorqueForm, best: int, tolerance: float) -> None:

@@ -97,13 +97,15 @@ def test_a_polish_that_fails_keeps_the_motion(monkeypatch: pytest.MonkeyPatch) -
     def spoil(form: AccelerationForm, limits: object) -> bool:
         form.x[1:] += 0.1
         form.block[...] = 0.0
+        form.progress.costs.append(1e3)
+        form.progress.fractions.append(1.0)
         return False
 
     monkeypatch.setattr(f"{package}.acceleration_form.AccelerationForm.polish", spoil)
     kept = robolin.optimize(arm, [1.0, -0.5], **options)
     monkeypatch.setattr(f"{package}.optimize.polish_accelerations", lambda *arguments: None)
     plain = robolin.optimize(arm, [1.0, -0.5], **options)
-    for name in ("q", "tau", "K"):
+    for name in ("q", "tau", "K", "costs"):
         assert np.array_equal(getattr(kept, name), getattr(plain, name))
 
 
