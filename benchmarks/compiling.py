@@ -16,8 +16,7 @@ from benchmarks.timing import Effort, progress, seconds
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernels
-from robolin.engine.compiled.layout import arm_tables
-from robolin.engine.compiled.plan import kernel_spec
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of
 from tests.robots import with_wrench
 

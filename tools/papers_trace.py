@@ -25,8 +25,7 @@ from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.kernels import KernelSpec
-from robolin.engine.compiled.layout import arm_tables
-from robolin.engine.compiled.plan import kernel_spec
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.evaluation import evaluate
 from robolin.evaluation.evaluate import ArmCache
 from tests.dynamics import worked

@@ -13,7 +13,7 @@ from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import Precision, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
-from robolin.engine.compiled.layout import float_table, int_table, variant_of
+from robolin.engine.compiled.plan import variant_of
 from robolin.engine.compiled.trace import TracedChain
 from robolin.engine.operation_graph import (
     SINE_OF,
@@ -24,7 +24,7 @@ from robolin.engine.operation_graph import (
     UnrolledProgram,
     ancestors,
 )
-from robolin.engine.parameters import Parameters, first_of_subtrees
+from robolin.engine.parameters import Parameters, first_of_subtrees, float_table, int_table
 
 # status codes besides 0 and the number of a joint
 TOO_FAR, NOT_THERE = -1, -2

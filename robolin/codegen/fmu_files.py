@@ -24,7 +24,8 @@ from robolin.core.arm_parts import axis_to_z, transpose
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import printable
 from robolin.dynamics.algebra.trigonometry import DOUBLE
-from robolin.engine.compiled.layout import HEAD_DOUBLES, LINK_DOUBLES, MASS, float_table
+from robolin.engine.compiled.layout import HEAD_DOUBLES, LINK_DOUBLES, MASS
+from robolin.engine.parameters import float_table
 from robolin.errors import RobolinError, UsageError
 
 _NEEDED = ("forward", "linearize-forward")

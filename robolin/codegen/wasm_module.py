@@ -27,7 +27,7 @@ from robolin.core.choices import SourceLayout
 from robolin.dynamics.algebra.trigonometry import DOUBLE, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout as tables
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
-from robolin.engine.compiled.layout import float_table, int_table, variant_of
+from robolin.engine.compiled.plan import variant_of
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
@@ -44,7 +44,7 @@ from robolin.engine.operation_graph import (
     UnrolledProgram,
     ancestors,
 )
-from robolin.engine.parameters import Parameters, first_of_subtrees
+from robolin.engine.parameters import Parameters, first_of_subtrees, float_table, int_table
 
 # unrolled code up to this number of joints, and of operations of a function: about 80 kB
 UNROLLED_UP_TO, LARGEST_UNROLLED = 12, 10_000

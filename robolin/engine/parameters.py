@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from robolin.core.arm import (
     NO_TURN,
     ORIGIN,
@@ -27,6 +29,7 @@ from robolin.core.arm import (
 from robolin.core.arm_parts import axis_to_z, matmul, rotate_point, transpose, turned_rotary
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import float_sum
+from robolin.engine.compiled import layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,3 +361,74 @@ def first_of_subtrees(parents: Sequence[int]) -> list[int]:
         if parent < len(parents):
             first[parent] = min(first[parent], first[k])
     return first
+
+
+def float_table(parameters: Parameters) -> np.ndarray:
+    """All real parameters of the arm, in the order of `layout`."""
+    tip = parameters.tip
+    head = [
+        *parameters.gravity,
+        parameters.friction_velocity or 0.0,
+        *parameters.origin,
+        *tip.axes,
+        *tip.point,
+        *(parameters.roaming or (0.0,) * 9),
+    ]
+    links = [
+        number
+        for row in parameters.links
+        for number in (
+            *row.rotation,
+            *row.offset,
+            row.mass,
+            *row.com,
+            *row.rotary,
+            row.armature,
+            row.damping,
+            row.friction,
+            row.ratio,
+            row.mimic_offset or -0.0,
+            *row.direction,
+        )
+    ]
+    loads = [
+        number
+        for load in parameters.loads
+        for number in (*load.axes, *load.point, *load.force, *load.moment)
+    ]
+    closures = [
+        number for frame in _closed_frames(parameters) for number in (*frame.axes, *frame.point)
+    ]
+    rows = parameters.links
+    springs = [x for row in rows if parameters.springs for x in (row.stiffness, row.rest)]
+    biases = [row.friction_bias for row in parameters.links if parameters.one_sided_friction]
+    own, default = parameters.own_friction_velocities, parameters.friction_velocity or 0.0
+    velocities = [row.friction_velocity or default for row in rows if own]
+    return np.array(head + links + loads + closures + springs + biases + velocities)
+
+
+def _closed_frames(parameters: Parameters) -> list[FrameRow]:
+    """Both frames of every closure."""
+    return [frame for each in parameters.closures for frame in (each.first, each.second)]
+
+
+def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
+    """All integer parameters of the arm; entry k of a table belongs to link k."""
+    n, m = parameters.n, len(parameters.order)
+    tables = np.zeros((layout.LINK_TABLES, n + 2), dtype=np.int64)
+    for k, row in enumerate(parameters.links, start=1):
+        order = (row.parent, first[k], row.is_revolute, row.coordinate, row.is_mimic)
+        tables[: layout.PLACE, k] = (*order, row.joint_body, row.joint_parent, row.origin_fixed)
+        tables[layout.TRAVELS, k] = row.frame_travels
+    for k in range(n, 0, -1):
+        parent = tables[layout.PARENT, k]
+        tables[layout.BRANCH_ROOT, k] = k if parent > n else tables[layout.BRANCH_ROOT, parent]
+    tables[layout.PLACE, 1 : m + 1] = parameters.order
+    for k, row in enumerate(parameters.links, start=1):
+        if not row.is_mimic:
+            tables[layout.LEADER, row.coordinate] = k
+    partnered = [k for k, row in enumerate(parameters.links, start=1) if row.joint_body != k]
+    tables[layout.PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
+    loads = [load.link for load in parameters.loads]
+    links = [parameters.tip.link, *loads, *(frame.link for frame in _closed_frames(parameters))]
+    return np.concatenate([tables.ravel(), np.array(links, dtype=np.int64)])

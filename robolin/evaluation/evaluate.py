@@ -343,8 +343,7 @@ class ArmCache:
         return self.plan(name) if width is None else self._new_plan(name, width)
 
     def kernel_spec_of(self, name: str, width: int | None = None) -> Any:
-        from robolin.engine.compiled.layout import arm_tables
-        from robolin.engine.compiled.plan import kernel_spec
+        from robolin.engine.compiled.plan import arm_tables, kernel_spec
 
         self.tables = self.tables or arm_tables(self.parameters)
         return kernel_spec(name, ALGORITHMS[name], self.tables, width)

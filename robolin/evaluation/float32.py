@@ -44,8 +44,7 @@ class Float32Cache:
 
     def plan(self, name: str) -> Any:
         """The kernel of an algorithm, compiled if necessary."""
-        from robolin.engine.compiled.layout import arm_tables
-        from robolin.engine.compiled.plan import Plan, kernel_spec
+        from robolin.engine.compiled.plan import Plan, arm_tables, kernel_spec
 
         if name not in self._plans:
             self._tables = self._tables or arm_tables(self.parameters)

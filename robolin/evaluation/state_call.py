@@ -76,7 +76,9 @@ class PythonCall:
         return PythonCall, (self.arm, self.verb, self.method, self.fixed)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        quick = None if named else self._quick(*arguments)
+        quick = (
+            None if named or not all(map(_is_contiguous, arguments)) else self._quick(*arguments)
+        )
         if quick is not None:
             return quick if self.result_type is None else self.result_type(*quick)
         *inputs, out = self._bind(arguments, named)
@@ -258,6 +260,10 @@ def _result(verb: str, names: tuple[str, ...], arrays: tuple[AnyArray, ...]) -> 
 
 
 _FLOAT64 = np.dtype(np.float64)
+
+
+def _is_contiguous(value: Any) -> bool:
+    return type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned
 
 
 def _is_usual_array(value: Any, shape: tuple[int, ...]) -> bool:

@@ -63,7 +63,7 @@ def test_recording_twice_gives_the_same_bytes() -> None:
         ((), "robolin record: requires a COMMAND"),
         (
             ("inspect", "two-link"),
-            "robolin record: 'inspect' has no result to store",
+            "robolin record: the command 'inspect' has no result to store",
         ),
         (
             ("inverze", "two-link"),

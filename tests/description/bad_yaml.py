@@ -193,7 +193,7 @@ STRUCTURE = [
         ).replace("revolute", "cylindrical"),
         "rest-of-two-units",
         16,
-        "in m and in rad",
+        "m and rad",
     ),
     BadFile(
         "gear beyond all bounds",

@@ -433,7 +433,7 @@ BAD_OPTIONS = [
         "payload mass",
         {"payload": (Payload("tool", -1.0),)},
         "payload: the mass on link",
-        "is added",
+        "adds mass",
     ),
     ("payload nan", {"payload": (Payload("tool", math.nan),)}, "payload: the mass on link", ""),
     ("payload place", {"payload": (Payload("tool", 1, (math.inf, 0, 0)),)}, "must be finite", ""),
@@ -458,7 +458,7 @@ BAD_OPTIONS = [
     (
         "armature name",
         {"armature": {"elbows": 1.0}},
-        "arm.urdf: armature: the value of joint 'elbows' not found",
+        "arm.urdf: armature: joint 'elbows' not found",
         "mean 'elbow'?",
     ),
     (

@@ -260,7 +260,7 @@ LEFT_OUT = [
     (
         '<geom type="capsule"',
         '<joint type="free" frictionloss="1"/><geom type="capsule"',
-        "is free",
+        "free joints",
     ),
 ]
 

@@ -105,7 +105,7 @@ WRONG = [
     (
         "type: cylindrical",
         "type: cylindrical, limits: {lower: -1, upper: 1}",
-        "one number cannot limit",
+        "a single limit cannot apply",
     ),
     ("type: spherical", "type: spherical, axis: [1, 0, 0]", "rotates about all axes"),
 ]

@@ -15,8 +15,8 @@ from robolin.checking.model_changes import model_changes
 from robolin.core.arm import Arm
 from robolin.description.yaml.yaml_arm import read_yaml
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled.layout import float_table, variant_of
-from robolin.engine.parameters import parameters_of
+from robolin.engine.compiled.plan import variant_of
+from robolin.engine.parameters import float_table, parameters_of
 from robolin.evaluation.evaluate import evaluate
 from tests.cli.command import robolin as command
 from tests.cli.command import run_ok

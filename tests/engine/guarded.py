@@ -17,9 +17,8 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import kernel_for
-from robolin.engine.compiled.layout import arm_tables
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
-from robolin.engine.compiled.plan import kernel_spec
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on
 from tests.robots import random_arm, with_follower

@@ -9,8 +9,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import Algorithm
-from robolin.engine.compiled.layout import arm_tables
-from robolin.engine.compiled.plan import Plan, kernel_spec
+from robolin.engine.compiled.plan import Plan, arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
 
 WIDTHS = (2, 4, 8)

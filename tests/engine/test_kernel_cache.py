@@ -21,8 +21,7 @@ from robolin.dynamics.algebra.comparison import VECTOR
 from robolin.dynamics.algorithm import Algorithm
 from robolin.engine.compiled import kernels
 from robolin.engine.compiled.kernels import KernelSpec
-from robolin.engine.compiled.layout import arm_tables
-from robolin.engine.compiled.plan import kernel_spec
+from robolin.engine.compiled.plan import arm_tables, kernel_spec
 from robolin.engine.parameters import parameters_of as parameters
 from tests.cli.command import START, environment, forked
 from tests.engine.on_lanes import on_lanes

@@ -22,8 +22,8 @@ import robolin
 from robolin.core.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from robolin.engine.compiled import kernels
-from robolin.engine.compiled.layout import Variant, arm_tables, variant_of
-from robolin.engine.compiled.plan import kernel_spec
+from robolin.engine.compiled.layout import Variant
+from robolin.engine.compiled.plan import arm_tables, kernel_spec, variant_of
 from robolin.engine.compiled.trace import BLOCK_LINKS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on

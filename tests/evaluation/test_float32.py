@@ -12,8 +12,7 @@ import pytest
 import robolin
 from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled.layout import arm_tables
-from robolin.engine.compiled.plan import Plan, kernel_spec
+from robolin.engine.compiled.plan import Plan, arm_tables, kernel_spec
 from robolin.engine.run import SinglePrecisionNumbers
 from robolin.evaluation.evaluate import algorithm_for
 from robolin.evaluation.float32 import float32_cache

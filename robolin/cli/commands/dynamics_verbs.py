@@ -48,7 +48,7 @@ _EXTERNAL = [
     flag(
         "--external",
         METHOD,
-        "Estimate external contact torques (momentum observer)\n"
+        "Estimate contact torques (momentum observer)\n"
         "Returns tau_external, and contact = 1 for rows in which a joint exceeds its threshold. "
         "Needs "
         "velocities and measured efforts, no accelerations. Shows RMS, largest torque and contact "

@@ -123,7 +123,7 @@ _OWN = [
     flag(
         "--plot FILE",
         OUTPUT,
-        "Plot torques and residuals (.svg, .png, .pdf)\nRequires matplotlib.",
+        "Plot torques and residuals\nThe file is .svg, .png or .pdf. Requires matplotlib.",
         into="plot",
     ),
     flag("--format", OUTPUT, "Output format (default table)", into="form", choices=FORMS),
@@ -143,8 +143,8 @@ def command(**values: Any) -> None:
 
     \b
     Fits friction, then a payload, then all links. Tests each stage on held-out
-    rows. Every body is physically possible. Parameters that the recordings do not
-    determine keep their values. If the error does not decrease, no file is written.
+    rows. Every body is physically possible. Values that the recordings do not
+    determine stay. If the error does not decrease, no file is written.
 
     \b
     Examples:

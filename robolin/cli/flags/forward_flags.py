@@ -104,7 +104,7 @@ LINEAR_MODEL_FLAGS = [
             "--outputs NAMES": "Outputs y, separated by commas (default q,qd)\n"
             "q, qd, qdd, tau, JOINT/position, FRAME, FRAME/velocity, FRAME/vx, ...",
             "--reference": "Axes of frame outputs",
-            "--dt S": "Sample time [s]: return a discrete-time model",
+            "--dt S": "Sample time [s] of a discrete-time model",
             "--discretize": "Discretization method for --dt\n"
             "zoh: zero-order hold; foh: first-order hold; tustin: bilinear transform; euler: "
             "forward Euler.",

@@ -20,8 +20,9 @@ from robolin.core.arrays import AnyArray
 from robolin.core.threads import cores, run_in_threads
 from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
 from robolin.engine.compiled.kernels import Kernel, KernelSpec, host_width, kernel_for, optimizing
-from robolin.engine.compiled.layout import ArmTables
+from robolin.engine.compiled.layout import ArmTables, Variant
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
+from robolin.engine.parameters import Parameters, first_of_subtrees, float_table, int_table
 
 if TYPE_CHECKING:
     from robolin.engine.compiled.straight_kernel import StraightKernels
@@ -73,6 +74,38 @@ class ResultBuffer(NamedTuple):
     address: int
     starts: list[int]
     sizes: list[int]
+
+
+def arm_tables(parameters: Parameters) -> ArmTables:
+    parents = [0, *(row.parent for row in parameters.links)]
+    return ArmTables(
+        parameters,
+        parameters.n,
+        len(parameters.order),
+        variant_of(parameters),
+        float_table(parameters),
+        int_table(parameters, first_of_subtrees(parents)),
+    )
+
+
+def variant_of(parameters: Parameters) -> Variant:
+    return Variant(
+        serial=parameters.serial,
+        all_turn=all(row.is_revolute for row in parameters.links),
+        mimics=parameters.mimics,
+        smooth_friction=parameters.friction_velocity is not None,
+        load_models=tuple(load.model for load in parameters.loads),
+        grouped=parameters.grouped,
+        roams=parameters.roaming is not None,
+        travels=parameters.travelling,
+        rigid_closures=tuple(closure.rigid for closure in parameters.closures),
+        seat=parameters.seat,
+        springs=parameters.springs,
+        group_rotors=parameters.group_rotors,
+        group_translations=bool(parameters.group_translations),
+        one_sided_friction=parameters.one_sided_friction,
+        own_friction_velocities=parameters.own_friction_velocities,
+    )
 
 
 def kernel_spec(
