@@ -287,9 +287,9 @@ def package_manifest(program: CProgram) -> Iterator[str]:
 def require_ros2(program: CProgram) -> None:
     """Reject programs that the plugin does not support."""
     verbs = [function.verb for function in program.functions]
-    if any(verb not in verbs for verb in NEEDED):
-        hint = f"add {' and '.join(NEEDED)}"
-        raise UsageError("a ROS 2 plugin requires two functions", hint=hint)
+    if missing := [verb for verb in NEEDED if verb not in verbs]:
+        names = " and ".join(NEEDED)
+        raise UsageError(f"a ROS 2 plugin requires {names}", hint=f"add {' and '.join(missing)}")
     if program.precision.real != "double":
         raise UsageError("a ROS 2 plugin requires double precision", hint="omit --real float")
 

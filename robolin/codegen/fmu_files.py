@@ -74,9 +74,9 @@ class _Variable:
 def require_fmu(program: CProgram) -> None:
     """Reject programs that a functional mock-up unit does not support."""
     verbs = [function.verb for function in program.functions]
-    if any(verb not in verbs for verb in _NEEDED):
-        hint = f"add {' and '.join(_NEEDED)}"
-        raise UsageError("an FMU requires two functions", hint=hint)
+    if missing := [verb for verb in _NEEDED if verb not in verbs]:
+        names = " and ".join(_NEEDED)
+        raise UsageError(f"an FMU requires {names}", hint=f"add {' and '.join(missing)}")
     if program.precision is not DOUBLE:
         raise UsageError("an FMU requires double precision", hint="omit --real float")
     if program.arm.groups:

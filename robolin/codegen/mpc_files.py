@@ -76,8 +76,9 @@ def require_mpc(program: CProgram, controller: MpcController | None) -> MpcContr
     if controller is None:
         raise UsageError("mpc: give a controller", hint="mpc=robolin.receding(arm, goal)")
     verbs = [function.verb for function in program.functions]
-    if any(verb not in verbs for verb in _NEEDED):
-        raise UsageError("mpc requires two functions", hint=f"add {' and '.join(_NEEDED)}")
+    if missing := [verb for verb in _NEEDED if verb not in verbs]:
+        names = " and ".join(_NEEDED)
+        raise UsageError(f"mpc requires {names}", hint=f"add {' and '.join(missing)}")
     if program.precision.real != "double":
         raise UsageError("mpc requires double precision", hint="omit --real float")
     if differ := controller.differences(program.arm):

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from robolin.core.arm import (
     NO_TURN,
@@ -30,6 +29,9 @@ from robolin.core.arm_parts import axis_to_z, matmul, rotate_point, transpose, t
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.engine.compiled import layout
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +367,8 @@ def first_of_subtrees(parents: Sequence[int]) -> list[int]:
 
 def float_table(parameters: Parameters) -> np.ndarray:
     """All real parameters of the arm, in the order of `layout`."""
+    import numpy as np
+
     tip = parameters.tip
     head = [
         *parameters.gravity,
@@ -414,6 +418,8 @@ def _closed_frames(parameters: Parameters) -> list[FrameRow]:
 
 def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
     """All integer parameters of the arm; entry k of a table belongs to link k."""
+    import numpy as np
+
     n, m = parameters.n, len(parameters.order)
     tables = np.zeros((layout.LINK_TABLES, n + 2), dtype=np.int64)
     for k, row in enumerate(parameters.links, start=1):

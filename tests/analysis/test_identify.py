@@ -537,6 +537,7 @@ def with_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         (conditioning, "_MOST_IN_TRIALS", 4096),
         (conditioning, "_TRIAL_ROWS", 200),
         (design_rows, "MOST_NUMBERS", 1 << 17),
+        (design_rows, "_MOST_KERNELS", 0),
         (stages, "MOST_SHOWN", 200),
     ):
         monkeypatch.setattr(module, name, value)

@@ -67,7 +67,7 @@ def test_archives_of_an_earlier_command_are_named(folder: Path, tmp_path: Path) 
 
 def test_robots_without_a_unit_are_rejected(tmp_path: Path) -> None:
     arm = robolin.load("two-link")
-    with pytest.raises(UsageError, match="an FMU requires two functions"):
+    with pytest.raises(UsageError, match="an FMU requires forward and linearize-forward"):
         robolin.generate(arm, ["forward"], tmp_path / "made", extras=["fmu"])
     with pytest.raises(UsageError, match="an FMU requires double precision"):
         robolin.generate(arm, VERBS, tmp_path / "made", extras=["fmu"], real="float")

@@ -100,7 +100,7 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
         (["inverse"], {"layout": "round"}, "layout: unknown value 'round'"),
         (["inverse"], {"states": 0}, "states: must be an integer from 1 to 100000, got 0"),
         (["inverse"], {"extras": ["rust"]}, "extras"),
-        (["forward"], {"extras": ["ros2"]}, "requires two functions"),
+        (["forward"], {"extras": ["ros2"]}, "requires inverse and mass-matrix"),
         (["inverse"], {"method": "magic"}, "unknown method 'magic'"),
         (["closures"], {}, "no closed loops"),
         (["jacobian"], {"frame": "elsewhere"}, "frame: link 'elsewhere' not found"),
