@@ -36,6 +36,8 @@ DIFF_EXTENSIONS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "
 
 
 # rows of a table on the smallest screen
+# lines of text that are shown before a table at least
+_FEWEST_LINES = 8
 _FEWEST_ROWS = 8
 # longer than the licence at the start of most robot files
 _START_OF_A_FILE = 1 << 16
@@ -302,6 +304,10 @@ def fitting_sections(
             pieces = _first_rows(section, room - bool(shown), width)
             shown += pieces
             room -= sum(_lines(piece, width) + 1 for piece in pieces)
+        elif needed > room > _FEWEST_LINES and isinstance(section, TextLines):
+            # causes come before the table of differences, so half of the screen is theirs
+            shown.append(_first_lines(section, room // 2, width))
+            room -= _lines(shown[-1], width) + 1
         elif needed > room:
             left += filter(None, [re.split(r"[,;]| \[", section.title)[0]])
         else:
@@ -310,6 +316,17 @@ def fitting_sections(
     if left:
         shown.append(TextLines([f"Also: {', '.join(left)} (--all)"]))
     return shown if foot is None else [*shown, foot]
+
+
+def _first_lines(section: TextLines, room: int, width: int) -> TextLines:
+    """As many lines as fit, with the number of the others."""
+    count = len(section.lines)
+    cut = section
+    while count > 1 and _lines(cut, width) > room:
+        count -= 1
+        more = f"… {pluralize(len(section.lines) - count, 'more line')} (--all)"
+        cut = replace(section, lines=[*section.lines[:count], more])
+    return cut
 
 
 def _first_rows(table: ReportTable, room: int, width: int) -> list[ReportSection]:

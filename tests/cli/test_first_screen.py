@@ -11,6 +11,7 @@ import pytest
 
 from robolin.cli.flags import output_flags
 from robolin.cli.main import wrapped_message
+from robolin.cli.report import ReportTable, TextLines, fitting_sections
 from robolin.queries.verbs import VERBS
 
 pty = pytest.importorskip("pty", reason="pseudo-terminals need POSIX")
@@ -234,3 +235,16 @@ def test_a_written_file_is_named_on_a_terminal(
     assert all(
         (tmp_path / name).is_file() for name in (*expected, "quiet.npz", "tau.csv.meta.json")
     )
+
+
+def test_long_causes_leave_room_for_the_table() -> None:
+    """Lines before a table are cut to half of the screen, not left out."""
+    causes = TextLines([f"link {i}: mass 1 → 1.05 kg" for i in range(30)], "ref.npz: differs")
+    table = ReportTable(("entry", "now"), [(f"tau/{i}", "1") for i in range(30)])
+    shown = fitting_sections([causes, table], 80, 24)
+    assert isinstance(shown[0], TextLines)
+    assert shown[0].title == "ref.npz: differs"
+    assert 4 < len(shown[0].lines) < 12
+    assert shown[0].lines[-1] == f"… {31 - len(shown[0].lines)} more lines (--all)"
+    assert isinstance(shown[1], ReportTable)
+    assert 0 < len(shown[1].rows) < 12
