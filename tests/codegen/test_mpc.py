@@ -110,7 +110,7 @@ def test_the_command_generates_a_controller(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "args, message",
     [
-        (("inverse", "--with", "mpc"), "add inverse and linearize-inverse"),
+        (("inverse", "--with", "mpc"), "add linearize-inverse"),
         ((*VERBS, "--with", "mpc", "--real", "float"), "mpc requires double precision"),
         ((*VERBS, "--goal", "0,0"), "has no effect without --with mpc"),
     ],
