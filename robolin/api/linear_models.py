@@ -9,11 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
-from robolin.api.run_options import (
-    evaluate_with_operating_point,
-    fast_path,
-    run_options,
-)
+from robolin.api.run_options import evaluate_with_operating_point, fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType, LoopMethod

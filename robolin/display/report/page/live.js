@@ -115,7 +115,7 @@ class Live {
     // a slow computer designs the controller after the movement
     if (this.slowest < 8) this.design();
     else this.later = setTimeout(() => { this.design(); this.paint(); this.writeNumbers(); }, 120);
-    // texts last: the canvases ask for their size, which is known until a text changes
+    // texts last: the canvases read their size, which is known until a text changes
     this.view.show(this.q);
     this.paint();
     this.write();
