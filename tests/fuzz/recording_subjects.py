@@ -153,11 +153,20 @@ def _by_scipy(path: str) -> np.ndarray | None:
 
 def _arrow(_: Path) -> list[bytes]:
     frame = polars.DataFrame(TABLE, schema=["a", "shoulder/position", "elbow/position", "b"])
+    # columns of other types have other numbers of buffers
+    others = polars.DataFrame(
+        {
+            "nothing": [None] * 12,
+            "text": [None, "a", "more than twelve bytes"] * 4,
+            "list": [[1.0], None, []] * 4,
+        }
+    )
     files = []
     for packed in ("uncompressed", "lz4", "zstd"):
-        stream = io.BytesIO()
-        frame.write_ipc(stream, compression=packed)
-        files.append(stream.getvalue())
+        for each in (frame, others.hstack(frame)):
+            stream = io.BytesIO()
+            each.write_ipc(stream, compression=packed)
+            files.append(stream.getvalue())
     return files
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
+from itertools import islice
 from math import prod
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -152,9 +153,16 @@ def _damaged(file: str) -> RobolinError:
 
 _ARROW_MAGIC = b"ARROW1"
 _LARGEST_ARROW_RATIO = 1000
-# numbers of fields in Footer, Message and RecordBatch of Arrow
-_FOOTER_BATCHES, _MESSAGE_HEADER, _BATCH_NODES, _BATCH_BUFFERS = 3, 2, 1, 2
-_Pairs = list[tuple[int, int]]
+# numbers of fields in the tables of Arrow's schema
+_FOOTER_SCHEMA, _FOOTER_BATCHES, _SCHEMA_FIELDS, _MESSAGE_HEADER = 1, 3, 1, 2
+_FIELD_NAME, _FIELD_TYPE, _FIELD_DICTIONARY, _FIELD_CHILDREN = 0, 2, 4, 5
+_BATCH_NODES, _BATCH_BUFFERS, _BATCH_VIEWS = 1, 2, 4
+# buffers of a column by the number of its type: null; binary and text, short and long; structure
+# and list of fixed size; views, and as many buffers as a batch lists; other types have two
+_BUFFERS = {1: 0, 4: 3, 5: 3, 19: 3, 20: 3, 13: 1, 16: 1, 23: 2, 24: 2}
+_NULL, _VIEWS = 1, (23, 24)
+_NOT_READ = {14: "a union", 22: "run-end encoded", 25: "a list view", 26: "a list view"}
+_DEEPEST, _SMALLEST_FIELD = 50, 16
 
 
 @contextmanager
@@ -168,50 +176,90 @@ def open_arrow(location: str, part: str, file: str, joints: Sequence[str]) -> It
         stream.seek(max(size - len(_ARROW_MAGIC), 0))
         if begin != _ARROW_MAGIC or stream.read() != _ARROW_MAGIC:
             raise damaged_arrow(file)
-        if not all(_sound_nulls(*batch) for batch in _arrow_batches(stream, size, file)):
-            raise damaged_arrow(file)
+        _require_sound_nulls(stream, size, file)
         source = TableSource(stream, location, file, joints=joints)
         yield polars_table(ArrowRows(source), source)
 
 
-def _sound_nulls(nodes: _Pairs, buffers: _Pairs) -> bool:
-    """Return True if every column of a batch has a possible number of nulls, and their bitmap.
+def _require_sound_nulls(stream: BinaryIO, size: int, file: str) -> None:
+    """Reject columns with an impossible number of nulls, or without the bitmap of their nulls.
 
     polars takes impossible numbers of nulls as zero, so that nulls would become numbers.
-
-    nodes:   length and number of nulls of each column
-    buffers: offset and size; two for each column of numbers, the first is the bitmap of nulls
     """
-    if any(not 0 <= nulls <= length for length, nulls in nodes):
-        return False
-    if len(buffers) != 2 * len(nodes):
-        # columns of texts or lists
-        return True
-    return all(not node[1] or bitmap[1] for node, bitmap in zip(nodes, buffers[::2], strict=True))
-
-
-def _arrow_batches(stream: BinaryIO, size: int, file: str) -> Iterator[tuple[_Pairs, _Pairs]]:
-    """The columns and buffers of each record batch of an Arrow file."""
-    end = size - len(_ARROW_MAGIC) - 4
     try:
-        stream.seek(end)
-        (length,) = struct.unpack("<I", stream.read(4))
-        stream.seek(end - length)
-        footer = _FlatTable.root(stream.read(length))
-        start, count = footer.vector(_FOOTER_BATCHES)
-        for k in range(count):
-            offset, metadata = struct.unpack_from("<qI", footer.data, start + 24 * k)
-            # batches do not overlap: a file is read only once
-            if (size := size - metadata) < 0:
-                raise ValueError("the batches are larger than the file")
-            stream.seek(offset)
-            message = stream.read(metadata)
-            # a continuation marker precedes the length since version 0.15
-            begin = 8 if message[:4] == b"\xff\xff\xff\xff" else 4
-            batch = _FlatTable.root(message[begin:]).table(_MESSAGE_HEADER)
-            yield batch.pairs(_BATCH_NODES), batch.pairs(_BATCH_BUFFERS)
+        footer = _arrow_footer(stream, size)
+        types = (
+            each
+            for field in footer.table(_FOOTER_SCHEMA).tables(_SCHEMA_FIELDS)
+            for each in _column_types(field, field.text(_FIELD_NAME), file)
+        )
+        # in a damaged file, columns may share the columns inside them
+        columns = list(islice(types, len(footer.data) // _SMALLEST_FIELD))
+        sound = all(_sound_nulls(columns, each) for each in _batches(footer, stream, size))
     except (struct.error, ValueError, OSError) as error:
         raise damaged_arrow(file) from error
+    if not sound:
+        raise damaged_arrow(file)
+
+
+def _column_types(field: _FlatTable, name: str, file: str, depth: int = 0) -> Iterator[int]:
+    """The types of a column and the columns inside it, in the order of their buffers."""
+    kind = field.byte(_FIELD_TYPE)
+    if kind in _NOT_READ:
+        hint = "write the file without this column, or use CSV, NPZ or Parquet"
+        raise RobolinError(
+            f"column '{name}' is {_NOT_READ[kind]}: not supported", where=file, hint=hint
+        )
+    if depth > _DEEPEST:
+        raise ValueError("too many columns inside columns")
+    if field.table(_FIELD_DICTIONARY).at:
+        # the column itself has only indices
+        yield 0
+        return
+    yield kind
+    for child in field.tables(_FIELD_CHILDREN):
+        yield from _column_types(child, name, file, depth + 1)
+
+
+def _sound_nulls(columns: Sequence[int], batch: _FlatTable) -> bool:
+    """Return True if every column has a possible number of nulls, and their bitmap."""
+    nodes, buffers = batch.pairs(_BATCH_NODES), batch.pairs(_BATCH_BUFFERS)
+    views = iter(batch.integers(_BATCH_VIEWS))
+    if len(nodes) != len(columns):
+        return False
+    at = 0
+    for kind, (length, nulls) in zip(columns, nodes, strict=True):
+        # the first buffer is the bitmap of nulls
+        count = _BUFFERS.get(kind, 2) + (next(views, 0) if kind in _VIEWS else 0)
+        if not 0 <= nulls <= length or not 0 <= count <= len(buffers) - at:
+            return False
+        if nulls and kind != _NULL and not buffers[at][1]:
+            return False
+        at += count
+    return at == len(buffers)
+
+
+def _arrow_footer(stream: BinaryIO, size: int) -> _FlatTable:
+    end = size - len(_ARROW_MAGIC) - 4
+    stream.seek(end)
+    (length,) = struct.unpack("<I", stream.read(4))
+    stream.seek(end - length)
+    return _FlatTable.root(stream.read(length))
+
+
+def _batches(footer: _FlatTable, stream: BinaryIO, size: int) -> Iterator[_FlatTable]:
+    """The metadata of each record batch."""
+    start, count = footer.vector(_FOOTER_BATCHES)
+    for k in range(count):
+        offset, metadata = struct.unpack_from("<qI", footer.data, start + 24 * k)
+        # batches do not overlap: a file is read only once
+        if (size := size - metadata) < 0:
+            raise ValueError("the batches are larger than the file")
+        stream.seek(offset)
+        message = stream.read(metadata)
+        # a continuation marker precedes the length since version 0.15
+        begin = 8 if message[:4] == b"\xff\xff\xff\xff" else 4
+        yield _FlatTable.root(message[begin:]).table(_MESSAGE_HEADER)
 
 
 class _FlatTable(NamedTuple):
@@ -248,10 +296,28 @@ class _FlatTable(NamedTuple):
         start = self._target(number)
         return (start + 4, struct.unpack_from("<I", self.data, start)[0]) if start else (0, 0)
 
-    def pairs(self, number: int) -> _Pairs:
-        """A vector of two 64-bit integers."""
+    def tables(self, number: int) -> Iterator[_FlatTable]:
+        """A vector of tables; an element is the distance to its table."""
         start, count = self.vector(number)
-        values = struct.unpack_from(f"<{2 * count}q", self.data, start) if count else ()
+        for at in range(start, start + 4 * count, 4):
+            yield _FlatTable(self.data, at + int(struct.unpack_from("<I", self.data, at)[0]))
+
+    def byte(self, number: int) -> int:
+        field = self._field(number)
+        return int(struct.unpack_from("<B", self.data, field)[0]) if field else 0
+
+    def text(self, number: int) -> str:
+        start, count = self.vector(number)
+        return self.data[start : start + count].decode(errors="replace")
+
+    def integers(self, number: int, each: int = 1) -> tuple[int, ...]:
+        """A vector whose elements are `each` 64-bit integers."""
+        start, count = self.vector(number)
+        return struct.unpack_from(f"<{each * count}q", self.data, start) if count else ()
+
+    def pairs(self, number: int) -> list[tuple[int, int]]:
+        """A vector of two 64-bit integers."""
+        values = self.integers(number, 2)
         return list(zip(values[::2], values[1::2], strict=True))
 
 

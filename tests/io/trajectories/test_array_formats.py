@@ -148,11 +148,55 @@ def test_arrow(native):
         assert (ran.code, ran.out) == (0, native), ran.err
 
 
+def test_arrow_with_columns_of_other_types(native):
+    """Texts, lists, structures and columns of nulls do not change how numbers are read."""
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = [None, "a", "a text of more than twelve bytes", None, "a"] * (ROWS // 5)
+    pairs = [[1.0, None], None, [], [2.0, 3.0], [4.0]] * (ROWS // 5)
+    numbers = {name: pyarrow.array(TABLE[:, k]) for k, name in enumerate(NAMES)}
+    others = {
+        "nothing": pyarrow.nulls(ROWS),
+        "text": pyarrow.array(texts),
+        "long": pyarrow.array(texts, pyarrow.large_string()),
+        "view": pyarrow.array(texts, pyarrow.string_view()),
+        "list": pyarrow.array(pairs),
+        "pair": pyarrow.array([[1, 2], None] * (ROWS // 2), pyarrow.list_(pyarrow.int8(), 2)),
+        "structure": pyarrow.array([{"a": 1, "b": "x"}, None] * (ROWS // 2)),
+        "category": pyarrow.array(texts).dictionary_encode(),
+        "flag": pyarrow.array([True, None] * (ROWS // 2)),
+    }
+    # polars stores texts as views
+    frame = polars.from_arrow(pyarrow.table({**others, **numbers}))
+    frame.write_ipc("polars.arrow", compression="zstd")
+    assert run("polars.arrow").out == native
+    names, rng = [*others], np.random.default_rng(0)
+    orders = [(first, *rng.permutation(names)[:k]) for k in range(4) for first in names]
+    for order in [*orders, ("nothing", "text", "long")]:
+        table = pyarrow.table({**{name: others[name] for name in order}, **numbers})
+        with pyarrow.OSFile("m.arrow", "wb") as file:
+            with pyarrow.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table, max_chunksize=20)
+        ran = run("m.arrow")
+        assert (ran.code, ran.out) == (0, native), (order, ran.err)
+
+
+def test_arrow_with_a_column_that_polars_cannot_read():
+    pyarrow = pytest.importorskip("pyarrow")
+    feather = pytest.importorskip("pyarrow.feather")
+    runs = pyarrow.RunEndEncodedArray.from_arrays(pyarrow.array([ROWS], pyarrow.int32()), [1.0])
+    columns = {name: pyarrow.array(TABLE[:, k]) for k, name in enumerate(NAMES)}
+    feather.write_feather(pyarrow.table({**columns, "mode": runs}), "m.arrow")
+    ran = run("m.arrow")
+    assert (ran.code, "column 'mode' is run-end encoded" in ran.err) == (3, True), ran.err
+
+
 def test_arrow_with_impossible_numbers_of_nulls_is_rejected(native):
     """A column has from 0 nulls to as many as rows, and a bitmap for them, in every batch."""
     pyarrow = pytest.importorskip("pyarrow")
     feather = pytest.importorskip("pyarrow.feather")
     columns = {name: pyarrow.array(TABLE[:, k]) for k, name in enumerate(NAMES)}
+    # the buffers of texts are between those of numbers
+    columns = {"texts": pyarrow.array(["a"] * ROWS), **columns}
     feather.write_feather(
         pyarrow.table(columns), "m.arrow", compression="uncompressed", chunksize=20
     )
