@@ -95,6 +95,7 @@ FIXES = {
     "repeated-inertial": "Check whether the values were copied from one link to another.",
     "rest-outside-limits": "Write the unit, for example `rest: 30deg`, or correct the limits.",
     "rest-of-two-units": "Omit `rest`, or use a prismatic joint and a revolute joint.",
+    "second-inertial": "Keep the correct inertial and delete the other inertial.",
     "sdf-default-inertia": "Write `<mass>` and `<inertia>` of the link.",
     "sdf-frame": "Correct the name; the hint shows the most similar name.",
     "sdf-include": "Set the folder of the model: `--package NAME=FOLDER`.",

@@ -129,6 +129,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "warning",
         "A model that an SDF world includes cannot be read and is ignored.",
     ),
+    "second-inertial": (
+        "warning",
+        "A link in a URDF file has two different inertials; robolin uses the first.",
+    ),
     "several-roots": ("error", "More than one link has no parent joint."),
     "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),
     "shape-size": ("error", "A shape has no size, or has a density but no volume."),

@@ -71,6 +71,7 @@ _CHANGES_DYNAMICS = {
     "quat_xyzw": "it is a rotation",
     **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it is a spring"),
 }
+_KEEP_ONE = "keep only one of them"
 _LEFT_OUT_HINT = "model this effect in YAML or MJCF, or add it to the result yourself"
 MOST_NUMBERS_IN_FIELD = 100
 XACRO_HINT = "expand the file first: xacro file.xacro > file.urdf"
@@ -276,8 +277,13 @@ def children(
             same = _same_element(child, first)
             number = "two equal" if same else "a second, different"
             message = f"{owner} has {number} <{child.tag}>; the first is on line {first.line}"
-            what = "repeated-element" if same else "duplicate-element"
-            notes.add(what, "note" if same else "error", child, message, "keep only one of them")
+            if same:
+                notes.add("repeated-element", "note", child, message, _KEEP_ONE)
+            elif child.tag == "inertial":
+                message += " and is used, as in ROS and Pinocchio"
+                notes.add("second-inertial", "warning", child, message, _KEEP_ONE)
+            else:
+                notes.error("duplicate-element", child, message, _KEEP_ONE)
         else:
             elements[child.tag] = child
     return elements
@@ -352,10 +358,8 @@ def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name")
     name = element.attributes.get(attribute)
     what = f"{owner} has no {attribute}" if name is None else f"{owner} has an empty {attribute}"
     hint = f'write <{element.tag} {attribute}="…">'
-    if name is None:
-        notes.error("name-missing", element, what, hint)
-    elif not name.strip():
-        notes.error("name-empty", element, what, hint)
+    if name is None or not name.strip():
+        notes.error("name-missing" if name is None else "name-empty", element, what, hint)
     elif _XACRO.search(name):
         notes.unexpanded(element, f"{owner}: {attribute} {quote_value(name)}")
     else:
@@ -416,8 +420,7 @@ def number_words(text: str, what: str, element: Element, notes: Notes) -> list[f
         notes.unexpanded(element, what)
         return None
     values = []
-    for match in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
-        word = match[0]
+    for word in (match[0] for match in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD)):
         value = finite_number(word, f"{what}: {quote_value(word)}", element, notes)
         if value is None:
             return None
@@ -431,8 +434,7 @@ def finite_number(text: str, what: str, element: Element, notes: Notes) -> float
     what: name of the value in messages
     """
     if _NUMBER.fullmatch(text):
-        value = float(text)
-        if math.isfinite(value):
+        if math.isfinite(value := float(text)):
             return value
         notes.error("number-not-finite", element, f"{what} is too large", "check the exponent")
     elif _NOT_FINITE.fullmatch(text):

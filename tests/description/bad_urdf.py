@@ -209,18 +209,6 @@ LINKS = [
         "second, different <mass>",
     ),
     BadFile(
-        "two inertials",
-        robot(
-            '<link name="a">',
-            f"<inertial>{MASS}</inertial>",
-            '<inertial><mass value="7"/></inertial>',
-            "</link>",
-        ),
-        "duplicate-element",
-        4,
-        "second, different <inertial>; the first is on line 3",
-    ),
-    BadFile(
         "one product of inertia",
         inertial(MASS + '\n<inertia ixx="1" ixy="0" iyy="1" izz="1"/>'),
         "missing-attribute",

@@ -332,6 +332,24 @@ def test_real_files_are_read_without_complaint() -> None:
         assert {finding.level for finding in reading.findings} <= {"note"}, path.name
 
 
+def test_the_first_of_two_different_inertials_is_used():
+    """The peers that read URDF through urdfdom use the first; MuJoCo rejects the file."""
+    bodies = [f'<inertial><mass value="{m}"/><inertia {UNIT}/></inertial>' for m in (2, 7)]
+    joint = '<joint name="j" type="continuous"><parent link="z"/><child link="a"/></joint>'
+    text = robot('<link name="a">', *bodies, "</link>", '<link name="z"/>', joint)
+    reading = read_urdf(text.encode(), "arm.urdf")
+    (finding,) = reading.findings
+    assert (finding.id, finding.level) == ("second-inertial", "warning")
+    assert (finding.location.line, "the first is on line 3 and is used" in finding.message) == (
+        4,
+        True,
+    )
+    (link,) = [link for link in reading.description.links if link.inertia]
+    assert link.inertia.mass == 2
+    pinocchio = pytest.importorskip("pinocchio", reason="the peer pinocchio is not installed")
+    assert pinocchio.buildModelFromXML(text).inertias[1].mass == 2
+
+
 def test_an_empty_robot_name_is_a_warning():
     reading = read_urdf(robot(A, head='<robot name=" ">').encode(), "arm.urdf")
     assert [(finding.id, finding.level) for finding in reading.findings] == [

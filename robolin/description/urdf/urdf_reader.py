@@ -366,9 +366,8 @@ def urdfdom_findings(text: bytes, robot: Element, notes: Notes) -> None:
     for part in robot.children:
         inside = part.children if part.tag == "joint" else []
         owner = f"{part.tag} {quote_value(part.attributes.get('name', ''))}"
-        for inertial in part.children if part.tag == "link" else []:
-            if inertial.tag == "inertial":
-                inside = inertial.children
+        for inertial in _inertials(part)[:1] if part.tag == "link" else []:
+            inside = inertial.children
         for each in inside:
             name = strange.get((each.tag, each.line))
             if name and (part.tag == "link" or each.tag in _OF_JOINT):
