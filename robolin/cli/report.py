@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.cli.flags.flag import OUTPUT, bundled, flag, validated_path
+from robolin.cli.flags.flag import OUTPUT, Decorator, bundled, flag, validated_path
 from robolin.cli.flags.output_flags import color_flag, standard_output
 from robolin.core.text import pluralize, printable, printable_json
 from robolin.errors import UsageError
@@ -172,9 +172,9 @@ def _unknown_extension(path: str, extensions: Mapping[str, str]) -> UsageError:
     return UsageError("unknown file extension for a report", where=path, hint=hint)
 
 
-report_options = bundled("report", _FLAGS, _report)
+report_options: Decorator = bundled("report", _FLAGS, _report)
 # for reports of more than one screen
-long_report_options = bundled("report", [*_FLAGS, ALL_FLAG], _report)
+long_report_options: Decorator = bundled("report", [*_FLAGS, ALL_FLAG], _report)
 
 
 def reports_for(

@@ -164,7 +164,10 @@ class CInstructions:
     doubles: Value
     integers: Value
 
-    epoch = 0
+    epoch: int = 0
+    scratch: Value
+    tables: Value
+    staging: Value
     scratch, tables, staging = (Value(word) for word in _FIRST_WORDS.split())
 
     def __init__(

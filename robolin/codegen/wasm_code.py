@@ -260,8 +260,11 @@ class WasmInstructions:
     doubles: Value
     integers: Value
 
-    epoch = 0
+    epoch: int = 0
     precision = DOUBLE
+    scratch: Value
+    tables: Value
+    staging: Value
     scratch, tables, staging = (Value(f"{name}+0") for name in ("scratch", "tables", "staging"))
 
     def __init__(self, n: int, m: int, doubles: str, integers: str) -> None:

@@ -228,7 +228,11 @@ def _model(
 DISPLACEMENT = ("rx", "ry", "rz", "x", "y", "z")
 VELOCITY = ("wx", "wy", "wz", "vx", "vy", "vz")
 ACCELERATION = ("dwx", "dwy", "dwz", "ax", "ay", "az")
-FRAME_WORDS = {"displacement": DISPLACEMENT, "velocity": VELOCITY, "acceleration": ACCELERATION}
+FRAME_WORDS: dict[str, tuple[str, ...]] = {
+    "displacement": DISPLACEMENT,
+    "velocity": VELOCITY,
+    "acceleration": ACCELERATION,
+}
 FRAME_UNITS = {
     "displacement": joint_units("position"),
     "velocity": joint_units("velocity"),

@@ -83,7 +83,7 @@ class XmlEdits:
             message = "cannot be edited in place: it is not UTF-8"
             raise RobolinError(message, where=shown, hint="save the file as UTF-8")
         self.source, self.shown = text, shown
-        self.root = _tree(text, shown)
+        self.root: XmlNode = _tree(text, shown)
         self._changes: list[tuple[int, int, bytes]] = []
 
     def insert(self, node: XmlNode, *elements: str) -> None:

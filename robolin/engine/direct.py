@@ -142,21 +142,21 @@ class DirectChain:
         self._number, self._parameters, self._given = number, parameters, inputs
         self.n, self.base = parameters.n, parameters.n + 1
         self.groups = DirectGroups(parameters, number)
-        self.far_threshold = FAR_SLID if parameters.travelling else None
-        self.seat = parameters.seat or None
+        self.far_threshold: float | None = FAR_SLID if parameters.travelling else None
+        self.seat: int | None = parameters.seat or None
         self._parents = [0] + [row.parent for row in self._rows]
         leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.is_mimic)
         self._leaders = dict(leading)
         self._all_lead = len(self._leaders) == self.n
         self._first = first_of_subtrees(self._parents)
-        self.gravity = self._vector(parameters.gravity)
+        self.gravity: Vector = self._vector(parameters.gravity)
         velocities = {row.friction_velocity or parameters.friction_velocity for row in self._rows}
         self._velocities = {v: number(v) for v in velocities if v is not None}
         self.springs, self.group_rotors = parameters.springs, parameters.group_rotors
         self.one_sided_friction = parameters.one_sided_friction
-        self.loads = tuple(self._load(load) for load in parameters.loads)
-        self.tip = self._frame(parameters.tip)
-        self.closures = tuple(
+        self.loads: tuple[Any, ...] = tuple(self._load(load) for load in parameters.loads)
+        self.tip: Any = self._frame(parameters.tip)
+        self.closures: tuple[SimpleNamespace, ...] = tuple(
             SimpleNamespace(
                 row=closure.row,
                 rigid=closure.rigid,

@@ -48,7 +48,8 @@ class TalliedNumber:
         first: TalliedNumber | None = None,
         second: TalliedNumber | None = None,
     ) -> None:
-        self.operation, self.phase = operation, current_phase()
+        self.operation = operation
+        self.phase: str = current_phase()
         self.first, self.second = first, second
 
     def __neg__(self) -> TalliedNumber:
@@ -170,7 +171,8 @@ class OperationGraph:
     shares: bool
 
     def __init__(self, shares: bool = True) -> None:
-        self.shares, self.order = shares, count()
+        self.shares = shares
+        self.order: count[int] = count()
         self._known: dict[Any, GraphNumber] = {}
 
     def input(self, name: str = "", index: int = 0) -> GraphNumber:
@@ -209,7 +211,8 @@ class GraphNumber:
         self, graph: OperationGraph, kind: str, operands: tuple[Operand, ...] = ()
     ) -> None:
         self.graph, self.kind, self.operands = graph, kind, operands
-        self.number, self.phase = next(graph.order), current_phase()
+        self.number: int = next(graph.order)
+        self.phase: str = current_phase()
 
     @property
     def key(self) -> int:

@@ -23,7 +23,7 @@ from robolin.core.arrays import (
 )
 from robolin.dynamics.algebra.trigonometry import FLOAT
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.parameters import with_frame_at_lightest_end
+from robolin.engine.parameters import Parameters, with_frame_at_lightest_end
 from robolin.errors import RobolinError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Float32Cache:
     def __init__(self, arm: Arm) -> None:
         from robolin.engine.parameters import parameters_of
 
-        self.parameters = with_frame_at_lightest_end(parameters_of(arm))
+        self.parameters: Parameters = with_frame_at_lightest_end(parameters_of(arm))
         self._plans: dict[str, Any] = {}
         self._tables: Any = None
 

@@ -43,7 +43,7 @@ CLOSURE_TOLERANCE = 1e-6
 
 LOOP_STATE = ("q", "qd", "tau")
 PERTURBED_STATE = ("dq", "dqd", "dtau")
-NEEDED_STATE = {
+NEEDED_STATE: dict[str, tuple[str, ...]] = {
     "forward": LOOP_STATE,
     "linearize-forward": LOOP_STATE,
     "perturb-forward": (*LOOP_STATE, *PERTURBED_STATE),

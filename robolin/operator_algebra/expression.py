@@ -183,7 +183,11 @@ class Expression:
         return total(((1, self), (1, other)))
 
     # a left operand that is not an operator is an error, which `total` raises
-    __radd__ = __rsub__ = __add__
+    def __radd__(self, other: Expression) -> Expression:
+        return self + other
+
+    def __rsub__(self, other: Expression) -> Expression:
+        return self + other
 
     def __sub__(self, other: Expression) -> Expression:
         return total(((1, self), (-1, other)))

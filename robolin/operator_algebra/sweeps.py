@@ -113,8 +113,8 @@ class FormulaGraph:
     def __init__(self, expression: Expression, width: int) -> None:
         self._known: dict[Any, FormulaNode] = {}
         self._count = 0
-        self.input = self._add(Input(width))
-        self.output = self.follow(expression, self.input)
+        self.input: Any = self._add(Input(width))
+        self.output: FormulaNode = self.follow(expression, self.input)
 
     def needed(self) -> list[FormulaNode]:
         """The nodes that the result depends on, in the order they can be computed at a link."""

@@ -142,7 +142,7 @@ class DesignRows:
     def __post_init__(self) -> None:
         n = self.arm.n
         self._store = RowStore(2 + 4 * n)
-        self.sizes = Sizes(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool))
+        self.sizes: Sizes = Sizes(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool))
 
     @property
     def count(self) -> int:

@@ -113,8 +113,9 @@ class RowStore:
 
     def __init__(self, columns: int) -> None:
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
-        self._columns, self.rows = columns, 0
-        self.close = finalize(self, self._file.close)
+        self._columns = columns
+        self.rows: int = 0
+        self.close: finalize[[], RowStore] = finalize(self, self._file.close)
 
     def append(self, *tables: Floats) -> None:
         """Add rows, whose columns are in tables (rows, some columns) or (rows,)."""
@@ -124,8 +125,7 @@ class RowStore:
             self._file.write(np.ascontiguousarray(rows).data)
         except OSError as error:
             message = f"rows cannot be stored in a temporary file: {error.strerror or error}"
-            hint = "set TMPDIR to a folder with more space"
-            raise RobolinError(message, hint=hint) from error
+            raise RobolinError(message, hint="set TMPDIR to a folder with more space") from error
         self.rows += len(rows)
 
     def read(self, start: int, stop: int) -> Floats:

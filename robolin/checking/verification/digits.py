@@ -232,7 +232,11 @@ class ExactNumbers:
     def __rtruediv__(self, other: Any) -> ExactNumbers:
         return ExactNumbers(_plain(other) / self.value)
 
-    __radd__, __rmul__ = __add__, __mul__
+    def __radd__(self, other: Any) -> ExactNumbers:
+        return self.__add__(other)
+
+    def __rmul__(self, other: Any) -> ExactNumbers:
+        return self.__mul__(other)
 
     def __neg__(self) -> ExactNumbers:
         return ExactNumbers(-self.value)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
 
 # flags with an output file
 OUTPUTS = frozenset({"path", "write_baseline", "npz", "report"})
@@ -64,6 +65,7 @@ class Flag(click.Option):
     requires, modifies, excludes: conflicts with other flags, as in `OptionSpec`
     """
 
+    multiple: bool
     section: str
     by_joint: bool
     by_name: bool
@@ -361,7 +363,7 @@ def flags(
 
 def bundled(
     argument: str, params: Sequence[click.Parameter], build: Callable[..., Any]
-) -> Callable[[Function], Function]:
+) -> Decorator:
     """A decorator that adds the parameters and passes `build(**values)` as one argument."""
     keys = [param.name for param in params if param.name]
 

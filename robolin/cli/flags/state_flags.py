@@ -12,6 +12,7 @@ from robolin.cli.flags.flag import (
     MODEL,
     OUTPUT,
     STATE,
+    Decorator,
     RobotFile,
     bundled,
     explicit_options,
@@ -106,7 +107,7 @@ def _model(arm: str, **_: Any) -> ArmSource:
 
 
 MODEL_PARAMS: list[click.Parameter] = [ARM_ARGUMENT, *_FLAGS]
-model_option_flags = bundled("model", MODEL_PARAMS, _model)
+model_option_flags: Decorator = bundled("model", MODEL_PARAMS, _model)
 
 # joints may be counted instead of named, and their order does not matter
 _STRUCTURE = [param for param in _FLAGS if param.name != "joints"]
@@ -126,7 +127,7 @@ def _structure(arm: str | None, **_: Any) -> ArmSource | None:
     return None
 
 
-structure_options = bundled(
+structure_options: Decorator = bundled(
     "model", [RobotFile(["arm"], required=False, metavar="[ARM]"), *_STRUCTURE], _structure
 )
 

@@ -19,6 +19,7 @@ from robolin.control.optimization.augmented_lagrangian import PoseTerminal
 from robolin.control.optimization.backward_pass import Gains, NotPositive, StageCost
 from robolin.control.optimization.compiled_pass import (
     BatchKernel,
+    BoundKernel,
     CompiledPass,
     aligned_zeros,
     stacked_cost,
@@ -79,8 +80,10 @@ class KnotMotion:
         inputs = self.x[:N, :n], self.x[:N, n:], self.a
         M, Jq, Jv = jacobians
         by_name = {"mass_matrix": M, "dtau_dqdd": M, "dtau_dq": Jq, "dtau_dqd": Jv}
-        self.torques = inverse.bind(inputs, [self.tau[:N]])
-        self.linearize = derivative.bind(inputs, [by_name[name] for name in derivative.outputs])
+        self.torques: BoundKernel = inverse.bind(inputs, [self.tau[:N]])
+        self.linearize: BoundKernel = derivative.bind(
+            inputs, [by_name[name] for name in derivative.outputs]
+        )
 
 
 def require(arm: Arm, valid: bool, x: Floats, n: int) -> None:
@@ -123,7 +126,8 @@ class AccelerationForm:
         self.current, self._trial = (
             KnotMotion(N, n, inverse, derivative, self._jacobians) for _ in range(2)
         )
-        self.block, self.pose = stacked_cost(cost), pose
+        self.block: Floats = stacked_cost(cost)
+        self.pose = pose
         self.cost_terms = StageCost(*self.block)
         self.passes = CompiledPass(n, N, dt)
         self.a[...] = a

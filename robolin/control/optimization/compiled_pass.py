@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from robolin.api.compiled_calls import native_kernel
 from robolin.control.optimization.backward_pass import Gains, NotPositive, StageCost
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats
+
+if TYPE_CHECKING:
+    from robolin.engine.compiled.native import KernelTable, NativeKernel
 
 SLACK = 8
 _POINTER, _INT64, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -200,8 +203,8 @@ class BatchKernel:
     def __init__(self, arm: Arm, verb: str) -> None:
         from robolin.engine.compiled.native import KERNEL_TYPE
 
-        self.kernel = native_kernel(arm, verb)
-        self.table = self.kernel.table()
+        self.kernel: NativeKernel = native_kernel(arm, verb)
+        self.table: KernelTable = self.kernel.table()
         self.outputs = list(self.kernel.outputs)
         self._call = KERNEL_TYPE(self.kernel.address)
 

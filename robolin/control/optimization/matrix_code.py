@@ -16,8 +16,10 @@ SIMD = 4
 # rows and vectors of a tile, whose sums stay in registers
 TILE_ROWS, TILE_VECTORS = 4, 3
 
-REAL_TYPE, WHOLE = ir.DoubleType(), ir.IntType(64)
-REAL_POINTER, VECTOR_TYPE = REAL_TYPE.as_pointer(), ir.VectorType(REAL_TYPE, SIMD)
+REAL_TYPE: Any = ir.DoubleType()
+WHOLE: Any = ir.IntType(64)
+REAL_POINTER: Any = REAL_TYPE.as_pointer()
+VECTOR_TYPE: Any = ir.VectorType(REAL_TYPE, SIMD)
 _LANE = ir.IntType(32)
 
 Offset = Any
@@ -55,8 +57,10 @@ class Code:
             argument.name = label
             if each is REAL_POINTER:
                 argument.add_attribute("noalias")
-        self.b = ir.IRBuilder(function.append_basic_block("entry"))
-        self.arguments = dict(zip((label for label, _ in arguments), function.args, strict=True))
+        self.b: Any = ir.IRBuilder(function.append_basic_block("entry"))
+        self.arguments: dict[str, Any] = dict(
+            zip((label for label, _ in arguments), function.args, strict=True)
+        )
 
     # memory
 

@@ -58,6 +58,13 @@ class BackwardCode:
     layout: PassLayout
     unrolled: bool
     code: Code
+    N: Any
+    dt: Any
+    damping: Any
+    parameters: dict[str, Any]
+    part: dict[str, Any]
+    cost_size: Any
+    fail: Any
 
     def __init__(self, module: Any, n: int) -> None:
         self.layout, self.unrolled = PassLayout(n), n <= UNROLLED

@@ -23,7 +23,7 @@ from robolin.control.optimization.backward_pass import StageCost, stage_terms
 from robolin.control.optimization.compiled_pass import BatchKernel, BoundKernel
 from robolin.control.optimization.inverse_kinematics import matrix_product
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, Indices, Mask
+from robolin.core.arrays import Floats, Indices, Integers, Mask
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate_arm
 
@@ -162,7 +162,7 @@ class TorqueForm:
         self.damping = np.zeros(S)
         self.diverged: Mask = ~np.isfinite(self.cost)
         self.done: Mask = self.diverged.copy()
-        self.iterations = np.zeros(S, dtype=int)
+        self.iterations: Integers = np.zeros(S, dtype=np.int64)
         self.costs: list[Floats] = [self.cost.copy()]
 
     def polish(self, start: int, limits: tuple[Floats, Floats], tolerance: float) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.simulation.torques import reference_of
+from robolin.control.simulation.torques import ReferenceMotion, reference_of
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.configuration import change_between
@@ -179,10 +179,10 @@ class StateFeedback:
             matrices["P"] = _matrix("P", law.P, (size, size))
         if law.integrals is not None:
             matrices["integrals"] = _matrix("integrals", law.integrals, (self.memory, size))
-        self.weights = _cost_weights(law, size, len(self.motors))
+        self.weights: Floats | None = _cost_weights(law, size, len(self.motors))
         self.cost_dt = law.dt if law.cost_dt is None else law.cost_dt
         motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
-        self.reference = reference_of(arm, law.time, motion, matrices)
+        self.reference: ReferenceMotion = reference_of(arm, law.time, motion, matrices)
 
     def _state(self, at: dict[str, Floats], q: Floats, qd: Floats, integrals: Floats) -> Floats:
         dq, dqd = change_between(self._arm, at["q"], q), qd - at["qd"]
@@ -286,11 +286,12 @@ class TrackingController:
 
     def __init__(self, arm: Arm, law: PDControl | ComputedTorque, run_options: RunOptions) -> None:
         self._arm, self._run_options, self.law = arm, run_options, law
-        self.kp, self.kd = (_gain(arm, name, getattr(law, name)) for name in ("kp", "kd"))
+        self.kp: Floats = _gain(arm, "kp", law.kp)
+        self.kd: Floats = _gain(arm, "kd", law.kd)
         motion = {"q": law.q, "qd": law.qd}
         if isinstance(law, ComputedTorque):
             motion["qdd"] = law.qdd
-        self.reference = reference_of(arm, law.time, motion)
+        self.reference: ReferenceMotion = reference_of(arm, law.time, motion)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         at = self.reference.at(t)

@@ -29,6 +29,7 @@ from robolin.control.simulation.torques import (
     ReferenceMotion,
     Torque,
 )
+from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, as_joint_array
 from robolin.core.threads import cores, run_in_threads
 from robolin.engine.compiled.kernels import can_compile, host_width
@@ -202,16 +203,20 @@ class _Recipe:
     """Data of the compiled code: kernels of the arm, arrays and numbers."""
 
     def __init__(self, equations: Equations, schedule: Schedule) -> None:
-        self.arm, self.scheme = equations.arm, schedule.integrator
+        self.arm: Arm = equations.arm
+        self.scheme = schedule.integrator
         self.values: dict[str, Any] = {}
         self.numbers: dict[str, float] = {}
         self.options: dict[str, Any] = {}
-        self.memory = self.reference_size = 0
+        self.memory: int = 0
+        self.reference_size: int = 0
         count = prod(equations.batch)
         self._width = MIN_LANES if count == 1 else None
         stages = 4 if self.scheme == "rk4" else 1
         self._blocks = stages * schedule.steps * -(-count // host_width())
-        self.kernels = {name: self._kernel(name) for name in ("forward", "power")}
+        self.kernels: dict[str, NativeKernel | StraightKernel] = {
+            name: self._kernel(name) for name in ("forward", "power")
+        }
 
     def code(self) -> RolloutCode:
         return RolloutCode(self.scheme, **self.options)

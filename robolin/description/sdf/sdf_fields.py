@@ -6,6 +6,7 @@ The elements of an included URDF file become elements of SDF.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import hypot, inf, radians
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from robolin.core.arm import HERE, Pose, Vector3
 from robolin.core.arm_parts import rotation_from_quaternion, rotation_from_rpy
 from robolin.core.text import quote_value, resembled
-from robolin.description.model import MOST_KINDS
+from robolin.description.model import MOST_KINDS, Finding
 from robolin.description.xml_tree import LONGEST_TEXT, Element, Notes, finite_number, number_words
 
 # SDF writes this or more for a limit that does not exist
@@ -50,7 +51,9 @@ class SdfVersion(NamedTuple):
 class FileNotes(Notes):
     """Findings and ignored elements of one file among several, with its folder and version."""
 
+    findings: list[Finding]
     folder: Path | None
+    ignored: Counter[str]
     version: SdfVersion
 
     def __init__(self, source: str, folder: Path | None, others: FileNotes | None = None) -> None:

@@ -104,7 +104,7 @@ class Evaluator:
     dotted: type[Any]
 
     def __init__(self, functions: Iterable[Any], namespace: type[Any], dotted: type[Any]) -> None:
-        self.functions = {id(function): function for function in functions}
+        self.functions: dict[int, Any] = {id(function): function for function in functions}
         self.namespace, self.dotted = namespace, dotted
 
     def __call__(self, expression: str, names: Names) -> Any:

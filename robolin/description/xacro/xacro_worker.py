@@ -105,7 +105,7 @@ class Arguments(dict[str, str]):
 
     def __init__(self, values: Mapping[str, str]) -> None:
         super().__init__(values)
-        self.unused = dict.fromkeys(values)
+        self.unused: dict[str, None] = dict.fromkeys(values)
 
     def __contains__(self, name: object) -> bool:
         self.unused.pop(cast(str, name), None)

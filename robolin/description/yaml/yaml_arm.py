@@ -83,7 +83,7 @@ DH_KINDS = ("revolute", "continuous", "prismatic", "fixed")
 ROW_KEYS = ("name", "type", "a", "alpha", "d", "theta", "link", *MOTION_KEYS)
 TOOL_KEYS = ("link", "origin")
 # in addition to a and alpha; the variable parameter is optional
-OTHER_PARAMETERS = {
+OTHER_PARAMETERS: dict[str, tuple[str, ...]] = {
     "revolute": ("d",),
     "continuous": ("d",),
     "prismatic": ("theta",),

@@ -94,7 +94,8 @@ class CallTable(ctypes.Structure):
         super().__init__()
         self.plain, self.array_type, self.none = plain, np.ndarray, None
         self.out_name, self.empty = sys.intern("out"), np.empty
-        self.result_type, self.tuple_type = result_type or tuple, tuple
+        self.result_type: type[Any] = result_type or tuple
+        self.tuple_type: type[tuple[Any, ...]] = tuple
         for name in _API:
             setattr(self, name, addresses()[name])
         for name, address in zip(_KERNEL, kernel.addresses, strict=True):
@@ -102,7 +103,7 @@ class CallTable(ctypes.Structure):
         self.fixed = None if fixed is None else fixed.ctypes.data
         self.inputs, self.results = kernel.inputs - (fixed is not None), len(kernel.shapes)
         self.links, self.joints = kernel.links, kernel.joints
-        self.input_rank = len(batch) + 1
+        self.input_rank: int = len(batch) + 1
         self.input_lengths[: self.input_rank] = (*batch, kernel.joints)
         for i, row in enumerate(kernel.shapes.values()):
             shape = (*batch, *row)

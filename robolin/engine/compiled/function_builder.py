@@ -8,8 +8,9 @@ from typing import Any
 
 from llvmlite import ir
 
-INT64, FLOAT64 = ir.IntType(64), ir.DoubleType()
-POINTER = FLOAT64.as_pointer()
+INT64: Any = ir.IntType(64)
+FLOAT64: Any = ir.DoubleType()
+POINTER: Any = FLOAT64.as_pointer()
 # numbers that elementwise steps compute together
 LANES = 4
 # length up to which they compute one number at a time
@@ -29,7 +30,7 @@ class FunctionBuilder:
     copy_function: Any
 
     def __init__(self, name: str) -> None:
-        self.module = ir.Module(name)
+        self.module: Any = ir.Module(name)
         self.b: Any = None
         self.stage_function = self._elementwise("stage", 3, _stage)
         self.add_function = self._elementwise("add", 2, _add)

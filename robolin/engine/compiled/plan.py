@@ -45,7 +45,7 @@ STRAIGHT_FROM = 2_000
 LINE = 64
 
 # precision of a kernel -> type of its arrays
-NUMBER_TYPES = {"double": np.float64, "float": np.float32}
+NUMBER_TYPES: dict[str, type[np.floating[Any]]] = {"double": np.float64, "float": np.float32}
 
 _byte_in = ctypes.c_char.from_buffer
 

@@ -60,8 +60,9 @@ class TracedChain:
     ) -> None:
         self.asm, self.variant, self.inputs = asm, variant, list(inputs)
         self.arm = TracedArm(asm, variant)
-        self.base, self.groups = self.arm.base, TracedGroups(self.arm)
-        self.far_threshold = FAR_SLID if variant.travels else None
+        self.base: Value = self.arm.base
+        self.groups = TracedGroups(self.arm)
+        self.far_threshold: float | None = FAR_SLID if variant.travels else None
         self.seat = Value(str(variant.seat)) if variant.seat else None
         self.springs, self.group_rotors = variant.springs, variant.group_rotors
         self.one_sided_friction = variant.one_sided_friction
@@ -69,7 +70,7 @@ class TracedChain:
         self._area = asm.int_op_at_entry("mul", self._side, self._side)
         self.scratch_vectors = 0  # per link
         self.table_count = 0
-        self.arrays = {name: self.scalars() for name in inputs}
+        self.arrays: dict[str, TracedScalars] = {name: self.scalars() for name in inputs}
         self.staging = Staging(self.arm, gives)
         self.status = TracedCell(asm, (0.0,))
 

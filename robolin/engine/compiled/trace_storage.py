@@ -208,7 +208,8 @@ class Staging:
     """
 
     def __init__(self, arm: TracedArm, gives: Mapping[str, Shape]) -> None:
-        self._arm, self._asm, self.gives = arm, arm.asm, dict(gives)
+        self._arm, self._asm = arm, arm.asm
+        self.gives: dict[str, Shape] = dict(gives)
         self.sizes: dict[str, Value] = {}
         self.offsets: dict[str, Value] = {}
         total = Value("0")

@@ -219,7 +219,11 @@ def _parquet_errors(file: str) -> Iterator[None]:
 # quantities of features with standard names
 FEATURES = {"observation.state": "q", "observation.velocity": "qd", "observation.effort": "tau"}
 # suffixes that LeRobot's own robots use for measured quantities
-ENDINGS = {"q": ("pos", "q"), "qd": ("vel", "dq"), "tau": ("torque", "tau", "effort")}
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "q": ("pos", "q"),
+    "qd": ("vel", "dq"),
+    "tau": ("torque", "tau", "effort"),
+}
 _LARGEST_PAGE = 1 << 24
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from math import prod
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class NpzArchive:
             if len(set(names)) < len(names):
                 raise corrupt_file_error(where, "the archive has two arrays with the same name")
             self._require_as_they_are()
-            self.meta = provenance(self._meta_text(), where)
+            self.meta: dict[str, Any] = provenance(self._meta_text(), where)
             self._require_joints()
             self._require_arrays([name.removesuffix(".npy") for name in names])
 
