@@ -558,15 +558,15 @@ def test_memory_does_not_grow_with_the_recording(monkeypatch: pytest.MonkeyPatch
     """Four times the rows take the same memory, and give the same parameters, more precisely."""
     with_small_parts(monkeypatch)
     peaks, fits = [], []
-    for seconds in (60.0, 240.0):
+    for seconds in (30.0, 120.0):
         tracemalloc.start()
         fits.append(robolin.identify(ARM, lambda s=seconds: stored(s), what="links"))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.05 * peaks[0]
     short, long = fits
-    assert short.settings["recordings"] == "1, 6000 rows"
-    assert long.settings["recordings"] == "1, 24000 rows"
+    assert short.settings["recordings"] == "1, 3000 rows"
+    assert long.settings["recordings"] == "1, 12000 rows"
     assert len(long.measured) == len(long.predicted) == len(long.time) <= 200
     near = np.abs(short.values - long.values) < 4.0 * short.deviations + 1e-9
     assert near.mean() > 0.95

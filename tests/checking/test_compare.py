@@ -26,7 +26,7 @@ def torques(values: np.ndarray, time: np.ndarray | None = None) -> Result:
     return Result("inverse", (array,), JOINTS, {}, {"arm": "a.urdf"}, {"a.urdf": "0"}, time)
 
 
-def beside(
+def compared(
     folder: Path,
     stored: Result | ResultStream,
     now: Result | ResultStream,
@@ -59,7 +59,7 @@ def test_the_worst_row_of_each_entry_is_reported(tmp_path: Path) -> None:
     new[411, 1] = 1.0001
     new[411, 0] = 3.2094
     new[7, 0] = 3.2100
-    comparison = beside(tmp_path, torques(old), torques(new), close_to(rtol=1e-5))
+    comparison = compared(tmp_path, torques(old), torques(new), close_to(rtol=1e-5))
     texts = [str(entry) for entry in comparison.beyond]
     assert texts == [
         "row 412, shoulder/effort: 3.2101 → 3.2094 N·m, 0.022 %, allowed 0.001 %, in 2 rows",
@@ -72,8 +72,8 @@ def test_infinity_is_close_to_nothing_but_itself(tmp_path: Path, close: Toleranc
     """An infinite number is the same as itself, and as far as can be from any other."""
     old = np.array([[np.inf, 1.0], [-np.inf, 2.0], [3.0, 3.0]])
     new = np.array([[np.inf, np.inf], [np.inf, 2.0], [np.inf, 3.0]])
-    assert beside(tmp_path, torques(old), torques(old.copy()), close).same
-    differences = {e.entry: e for e in beside(tmp_path, torques(old), torques(new), close).beyond}
+    assert compared(tmp_path, torques(old), torques(old.copy()), close).same
+    differences = {e.entry: e for e in compared(tmp_path, torques(old), torques(new), close).beyond}
     assert (differences["shoulder/effort"].rows, differences["shoulder/effort"].row) == (2, 2)
     assert (differences["elbow/effort"].rows, differences["elbow/effort"].row) == (1, 1)
     assert differences["shoulder/effort"].change == "not finite"
@@ -84,12 +84,12 @@ def test_entries_that_agree_have_their_numbers(tmp_path: Path) -> None:
     old = np.array([[1.5, np.nan], [2.5, np.nan]])
     new = np.array([[1.5, np.nan], [2.5, 4.0]])
     for now in (old, new):
-        entries = beside(tmp_path, torques(old), torques(now.copy())).entries
+        entries = compared(tmp_path, torques(old), torques(now.copy())).entries
         first = next(entry for entry in entries if entry.entry == "shoulder/effort")
         assert (first.row, first.stored, first.found, first.relative) == (1, 1.5, 1.5, 0.0)
     missing = next(
         entry
-        for entry in beside(tmp_path, torques(old), torques(old.copy())).entries
+        for entry in compared(tmp_path, torques(old), torques(old.copy())).entries
         if entry.entry == "elbow/effort"
     )
     assert missing.values == ("nan", "nan")
@@ -119,7 +119,7 @@ def test_comparison_does_not_depend_on_chunk_size(tmp_path: Path, size: int) -> 
     new = old.copy()
     new[[5, 299], [0, 1]] += 1e-9
     times = np.arange(300.0)
-    comparison = beside(tmp_path, torques(old, times), in_pieces(torques(new, times), size))
+    comparison = compared(tmp_path, torques(old, times), in_pieces(torques(new, times), size))
     entries = {(entry.row, entry.entry) for entry in comparison.beyond}
     assert entries == {(6, "shoulder/effort"), (300, "elbow/effort")}
     assert [d.array for d in comparison.entries if not d.beyond] == ["time"]
@@ -127,14 +127,14 @@ def test_comparison_does_not_depend_on_chunk_size(tmp_path: Path, size: int) -> 
 
 def test_zero_has_no_sign_and_gaps_are_equal(tmp_path: Path) -> None:
     """-0 equals 0 and NaN equals NaN, in an exact comparison as well."""
-    comparison = beside(tmp_path, torques([[0.0, np.nan]]), torques([[-0.0, np.nan]]))
+    comparison = compared(tmp_path, torques([[0.0, np.nan]]), torques([[-0.0, np.nan]]))
     assert comparison.same
 
 
 @pytest.mark.parametrize("old, new", [(np.nan, 1.0), (1.0, np.nan)])
 def test_a_gap_is_never_close(tmp_path: Path, old: float, new: float) -> None:
     """A number that came or went is a difference under any tolerance."""
-    comparison = beside(tmp_path, torques([[old, 1]]), torques([[new, 1]]), close_to(1.0, 1e9))
+    comparison = compared(tmp_path, torques([[old, 1]]), torques([[new, 1]]), close_to(1.0, 1e9))
     assert [d.entry for d in comparison.beyond] == ["shoulder/effort"]
 
 
@@ -152,20 +152,20 @@ def test_a_gap_is_never_close(tmp_path: Path, old: float, new: float) -> None:
 )
 def test_tolerances(tmp_path: Path, close: Tolerances, same: bool) -> None:
     """|now - stored| may be atol + rtol |stored|, the array's own tolerance coming first."""
-    comparison = beside(tmp_path, torques([[2.0, 1.0]]), torques([[2.00002, 1.0]]), close)
+    comparison = compared(tmp_path, torques([[2.0, 1.0]]), torques([[2.00002, 1.0]]), close)
     assert comparison.same is same
 
 
 def test_the_last_bit_counts(tmp_path: Path) -> None:
     """Without a tolerance, a difference in the last bit is reported with all digits."""
     new = np.nextafter(0.1, 1)
-    comparison = beside(tmp_path, torques([[0.1, 1.0]]), torques([[new, 1.0]]))
+    comparison = compared(tmp_path, torques([[0.1, 1.0]]), torques([[new, 1.0]]))
     assert comparison.beyond[0].values == ("0.10000000000000001", "0.10000000000000002")
 
 
 def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
     """A large change of a large number comes before a relatively larger one of a tiny number."""
-    comparison = beside(tmp_path, torques([[100.0, 1e-14]]), torques([[101.0, 3e-14]]))
+    comparison = compared(tmp_path, torques([[100.0, 1e-14]]), torques([[101.0, 3e-14]]))
     assert [d.entry for d in comparison.beyond] == ["shoulder/effort", "elbow/effort"]
 
 
@@ -199,7 +199,7 @@ def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
 def test_other_questions_are_differences(tmp_path: Path, change, message: str) -> None:
     """Differences that are not numbers are reported in a sentence."""
     old = torques(np.ones((3, 2)))
-    comparison = beside(tmp_path, old, change(old), close_to(rtol=1.0))
+    comparison = compared(tmp_path, old, change(old), close_to(rtol=1.0))
     assert message in comparison.structure
     assert not comparison.same
 
@@ -208,7 +208,7 @@ def test_more_rows_than_stored(tmp_path: Path) -> None:
     """Rows without a stored row are reported, and the others are still compared."""
     old, new = torques(np.ones((3, 2))), torques(np.ones((5, 2)))
     new.arrays[0].values[1, 1] = 2.0
-    comparison = beside(tmp_path, old, new)
+    comparison = compared(tmp_path, old, new)
     assert comparison.structure == ("rows: 3 → 5",)
     assert [d.row for d in comparison.beyond] == [2]
 
@@ -216,7 +216,7 @@ def test_more_rows_than_stored(tmp_path: Path) -> None:
 def test_a_changed_input_is_a_note(tmp_path: Path) -> None:
     """A changed file that gives the same numbers is a note, not a difference."""
     old = torques(np.ones(2))
-    comparison = beside(tmp_path, old, replace(old, inputs={"a.urdf": "1"}))
+    comparison = compared(tmp_path, old, replace(old, inputs={"a.urdf": "1"}))
     assert comparison.notes == ("input a.urdf has changed",)
     assert comparison.same
 
@@ -229,14 +229,14 @@ def test_what_rounding_leaves_of_an_equation_is_no_difference(tmp_path: Path) ->
         return Result(verb, (Array("residual", np.array(left), (), "1"),), JOINTS, contract, {}, {})
 
     close = close_to(rtol=1e-9)
-    comparison = beside(tmp_path, solved(1e-15), solved(3e-15), close)
+    comparison = compared(tmp_path, solved(1e-15), solved(3e-15), close)
     assert (comparison.same, comparison.contract) == (True, ())
-    assert not beside(tmp_path, solved(1e-15), solved(1e-9), close).same
-    assert not beside(tmp_path, solved(1e-15), solved(3e-15)).same
+    assert not compared(tmp_path, solved(1e-15), solved(1e-9), close).same
+    assert not compared(tmp_path, solved(1e-15), solved(3e-15)).same
     own = Tolerances({ALL: Tolerance(1e-9), "residual": Tolerance(1e-9)})
-    assert not beside(tmp_path, solved(1e-15), solved(3e-15), own).same
+    assert not compared(tmp_path, solved(1e-15), solved(3e-15), own).same
     other = (solved(1e-15, "inverse"), solved(3e-15, "inverse"))
-    assert not beside(tmp_path, *other, close).same
+    assert not compared(tmp_path, *other, close).same
 
 
 def test_contract_changes_name_quantity_and_size(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_contract_changes_name_quantity_and_size(tmp_path: Path) -> None:
     old = replace(torques([1.0, 2.0]), contract={"operating point": point, "gravity": "down"})
     moved = {**point, "tau": [3.25, -1.5], "wrench": [1.0]}
     now = replace(torques([1.0, 2.5]), contract={"operating point": moved, "gravity": "up"})
-    assert beside(tmp_path, old, now).contract == (
+    assert compared(tmp_path, old, now).contract == (
         "operating point: tau changed by up to 0.25, shoulder: 3 → 3.25 (1 of 2)",
         "operating point: wrench: not given → 1.0",
         "gravity: down → up",
@@ -261,18 +261,18 @@ def test_contract_changes_omit_rounding_of_zero(tmp_path: Path, now: float, show
             torques([tau, 2.0]), contract={"operating point": {"qdd": [qdd, -qdd], "q": [0, 1]}}
         )
 
-    lines = beside(tmp_path, at(1e-14, 30.0), at(now, 30.5)).contract
+    lines = compared(tmp_path, at(1e-14, 30.0), at(now, 30.5)).contract
     assert any("qdd changed" in line for line in lines) is shown
 
 
 def test_rounding_beyond_a_relative_tolerance_names_the_absolute_one(tmp_path: Path) -> None:
     """Zero but for rounding has no relative accuracy: it still differs, and the note helps."""
     old, now = torques([6.8e-17, 30.0]), torques([1.1e-15, 30.01])
-    comparison = beside(tmp_path, old, now, close_to(rtol=0.01))
+    comparison = compared(tmp_path, old, now, close_to(rtol=0.01))
     assert not comparison.same
     note = "only round-off exceeds the tolerance; add --atol 2e-15 (atol=2e-15) to accept it"
     assert comparison.notes == (note,)
-    assert beside(tmp_path, old, now, close_to(rtol=0.01, atol=2e-15)).same
+    assert compared(tmp_path, old, now, close_to(rtol=0.01, atol=2e-15)).same
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_rounding_beyond_a_relative_tolerance_names_the_absolute_one(tmp_path: P
 def test_real_and_exact_differences_have_no_such_note(
     tmp_path: Path, value: float, close: Tolerances
 ) -> None:
-    comparison = beside(tmp_path, torques([6.8e-17, 30.0]), torques([value, 30.0]), close)
+    comparison = compared(tmp_path, torques([6.8e-17, 30.0]), torques([value, 30.0]), close)
     assert not comparison.same
     assert comparison.notes == ()
 
@@ -291,7 +291,7 @@ def test_rounding_on_both_sides_is_listed_last(tmp_path: Path) -> None:
     tiny = Array("qdd", np.array([7e-18, 2e-15]), (JOINTS,), "rad/s²", "acceleration")
     other = replace(tiny, values=np.array([7e-15, 0.01]))
     old, now = torques([30.0, 20.0]), torques([30.0, 20.001])
-    comparison = beside(
+    comparison = compared(
         tmp_path,
         replace(old, arrays=(tiny, *old.arrays)),
         replace(now, arrays=(other, *now.arrays)),
@@ -311,7 +311,7 @@ def lines_of(comparison: Comparison) -> dict[str, str]:
 def test_rounding_is_not_listed_with_real_differences(tmp_path: Path) -> None:
     """-1.7053e-12 → -1.7089e-12 N·m is counted where another torque of 30 N·m changed."""
     old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.1])
-    comparison = beside(tmp_path, old, now)
+    comparison = compared(tmp_path, old, now)
     assert [entry.entry for entry in comparison.beyond] == ["elbow/effort", "shoulder/effort"]
     assert [entry.entry for entry in comparison.worth_listing] == ["elbow/effort"]
     for text in lines_of(comparison).values():
@@ -323,11 +323,11 @@ def test_rounding_is_not_listed_with_real_differences(tmp_path: Path) -> None:
 def test_rounding_alone_is_listed(tmp_path: Path) -> None:
     """If nothing else differs, the last digits are listed: they made the check fail."""
     old, now = torques([-1.7053e-12, 30.0]), torques([-1.7089e-12, 30.0])
-    comparison = beside(tmp_path, old, now)
+    comparison = compared(tmp_path, old, now)
     assert not comparison.same
     for text in lines_of(comparison).values():
         assert "shoulder/effort: -1.7053e-12 → -1.7089e-12 N·m" in text
-    comparison = beside(tmp_path, old, replace(now, options={"arm": "b.urdf"}))
+    comparison = compared(tmp_path, old, replace(now, options={"arm": "b.urdf"}))
     for text in lines_of(comparison).values():
         assert "option arm: a.urdf → b.urdf" in text
         assert "shoulder" not in text
@@ -337,7 +337,7 @@ def test_rounding_alone_is_listed(tmp_path: Path) -> None:
 def test_small_real_differences_are_listed(tmp_path: Path, gap: float, listed: bool) -> None:
     """A difference beyond 64 roundings of the largest torque is listed, however small it is."""
     old, now = torques([0.01, 30.0]), torques([0.01 + gap, 30.1])
-    names = [entry.entry for entry in beside(tmp_path, old, now).worth_listing]
+    names = [entry.entry for entry in compared(tmp_path, old, now).worth_listing]
     assert ("shoulder/effort" in names) is listed
 
 
@@ -349,7 +349,7 @@ def test_rounding_is_judged_by_all_rows(tmp_path: Path, size: int) -> None:
     other = values.copy()
     other[70, 0] += 1e-12
     other[80, 1] += 1e-6
-    comparison = beside(tmp_path, torques(values), in_pieces(torques(other), size))
+    comparison = compared(tmp_path, torques(values), in_pieces(torques(other), size))
     assert [entry.entry for entry in comparison.worth_listing] == ["elbow/effort"]
 
 
@@ -358,7 +358,7 @@ def test_an_entry_is_rounding_only_if_all_its_rows_are(tmp_path: Path) -> None:
     rows = torques([[1e-15, 1.0], [1000.0, 1.0]])
     # the second row is 5e-12 beyond the 1e-6 that are allowed, and the first 1e-11 beyond nothing
     other = torques([[1e-11, 1.0], [1000.0 + 1e-6 + 5e-12, 2.0]])
-    comparison = beside(tmp_path, rows, other, close_to(rtol=1e-9))
+    comparison = compared(tmp_path, rows, other, close_to(rtol=1e-9))
     assert [entry.rounding for entry in comparison.beyond] == [False, False]
 
 
@@ -366,13 +366,13 @@ def test_times_and_integers_are_not_rounded(tmp_path: Path) -> None:
     """A clock of 1.7e9 s that is 1 µs off, and a count that is 1 off, are real differences."""
     time = np.array([1.7e9, 1.7e9 + 1.0])
     old, now = torques(np.ones((2, 2)), time), torques(np.full((2, 2), 2.0), time + 1e-6)
-    assert "time" in [entry.array for entry in beside(tmp_path, old, now).worth_listing]
+    assert "time" in [entry.array for entry in compared(tmp_path, old, now).worth_listing]
 
     def counts(first: int) -> Result:
         values = np.array([first, 2**60], dtype=np.int64)
         return replace(old, arrays=(Array("count", values, (JOINTS,), "1"),), time=None)
 
-    listed = beside(tmp_path, counts(1), counts(2)).worth_listing
+    listed = compared(tmp_path, counts(1), counts(2)).worth_listing
     assert [entry.entry for entry in listed] == ["count/shoulder"]
 
 
@@ -410,6 +410,6 @@ def test_numbers_of_a_small_robot_are_not_rounding(tmp_path: Path) -> None:
     old, now = results
     assert isinstance(old, Result)
     assert isinstance(now, Result)
-    listed = beside(tmp_path, old, now).worth_listing
+    listed = compared(tmp_path, old, now).worth_listing
     assert {each.array for each in listed} == {"mass_matrix", "mass_matrix_inverse"}
     assert not any(each.rounding for each in listed)

@@ -344,7 +344,7 @@ TREES = [
         "loop of links: b > a > b",
     ),
     BadFile(
-        "a circle beside the root",
+        "a circle apart from the root",
         robot(A, B, C, between("j", "b", "c"), between("k", "c", "b")),
         "cycle",
         5,

@@ -34,14 +34,14 @@ def test_several_frames_on_the_last_link_are_ambiguous(name: str) -> None:
 def test_every_result_about_a_frame_names_it() -> None:
     """Results name their frame, also if it is the default."""
     arm = robolin.load("two-link")
-    for ask in (
+    for function in (
         robolin.jacobian,
         robolin.frame_motion,
         robolin.frame_derivatives,
         robolin.operational_space,
     ):
-        assert ask(arm, [0.3, -0.7]).frame == "tip"
-        assert ask(arm, [0.3, -0.7], frame="lower").frame == "lower"
+        assert function(arm, [0.3, -0.7]).frame == "tip"
+        assert function(arm, [0.3, -0.7], frame="lower").frame == "lower"
 
 
 def test_the_tip_that_an_arm_was_loaded_with() -> None:

@@ -74,17 +74,17 @@ _LIMITED = {"q": "position", "qd": "velocity", "tau": "effort"}
 def min_figure_size(panel: Panel, style: PlotStyle) -> tuple[float, float]:
     """Minimum width and height in inches without overlapping names."""
     under: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     match panel:
         case BarPanel():
             under = panel.names
         case MatrixPanel():
-            under, beside = panel.columns, panel.rows
-    wide, high = (_NAME * min(len(names), MOST_NAMES) for names in (under, beside))
+            under, left = panel.columns, panel.rows
+    wide, high = (_NAME * min(len(names), MOST_NAMES) for names in (under, left))
     if isinstance(panel, MatrixPanel) and max(panel.values.shape) <= WRITTEN:
         wide = max(wide, _CELL * len(under) + _FRAME)
-    wide, high = wide + _longest(beside) + _FRAME, high + _longest(under) + _FRAME
-    return (wide * style.text, high * style.text) if under or beside else style.panel
+    wide, high = wide + _longest(left) + _FRAME, high + _longest(under) + _FRAME
+    return (wide * style.text, high * style.text) if under or left else style.panel
 
 
 def _longest(names: tuple[str, ...]) -> float:

@@ -74,10 +74,10 @@ def motion_section(
     if curves or several:
         summary = element("summary", "Show numbers")
         numbers = element("details", summary, element("div", *tables, class_="side"))
-        beside, below = [*refused, *plots], [numbers]
+        column, below = [*refused, *plots], [numbers]
     else:
-        beside, below = [*refused, *tables], []
-    right = markup(element("div", *beside)) if beside else ""
+        column, below = [*refused, *tables], []
+    right = markup(element("div", *column)) if column else ""
     return f'<div class="{layout}">\n{views(arms, visuals)}\n{right}\n</div>\n{markup(*below)}'
 
 

@@ -108,11 +108,11 @@ def numbered(grid: Grid, width: int | None) -> Grid:
         return grid
     numbers = tuple(str(i + 1) for i in range(len(grid.columns)))
     wide = len(numbers[-1])
-    beside = [f"{i:>{wide}} {name}" for i, name in zip(numbers, grid.columns, strict=True)]
-    legend = ", ".join(text.strip().replace(" ", TIE, 1) for text in beside)
+    names = [f"{i:>{wide}} {name}" for i, name in zip(numbers, grid.columns, strict=True)]
+    legend = ", ".join(text.strip().replace(" ", TIE, 1) for text in names)
     options = [grid]
     if grid.rows == grid.columns:
-        options.append(replace(grid, rows=tuple(beside), columns=numbers))
+        options.append(replace(grid, rows=tuple(names), columns=numbers))
         short = replace(grid, rows=numbers, columns=numbers, legend=legend)
         # names are worth more than fewer tables, unless the whole matrix fits
         if _cost(short, width) == (False, 1):

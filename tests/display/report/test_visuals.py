@@ -130,8 +130,8 @@ def test_robots_without_a_file_have_no_meshes(package: Path) -> None:
 
 @pytest.mark.slow
 def test_a_page_keeps_its_size(package: Path) -> None:
-    """A mesh of 500 000 triangles is simplified to the budget; the page stays below 1 MB."""
-    (package / "meshes" / "ball.stl").write_bytes(meshes.sphere_stl(500))
+    """A mesh of 180 000 triangles is simplified to the budget; the page stays below 1 MB."""
+    (package / "meshes" / "ball.stl").write_bytes(meshes.sphere_stl(300))
     file = robot(package / "urdf", mesh("../meshes/ball.stl"), mesh("../meshes/ball.stl"))
     page = report_page([report_arm(robolin.load(file), States())])
     shape = data_in(page)["arms"][0]["shape"]

@@ -232,10 +232,10 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_rejected_states(what: str) -> None:
     """A state off its closures, and queries for trees only, are errors with a hint."""
-    ask, says = REFUSED[what]
+    call, message = REFUSED[what]
     with pytest.raises(robolin.RobolinError) as caught:
-        ask(robolin.load("four-bar"))
-    assert says in str(caught.value)
+        call(robolin.load("four-bar"))
+    assert message in str(caught.value)
     assert caught.value.hint or what == "not finite"
 
 
