@@ -11,15 +11,17 @@ The sweeps of TOPP-RA (Pham & Pham, IEEE T-RO 2018) then find the largest x at e
     backward   largest x_i from which some u_i reaches x_{i+1} ≤ K_{i+1}     controllable speeds K_i
     forward    largest u_i with x_{i+1} ≤ K_{i+1}, from x_0 = 0
 
-Limits hold at both ends of every interval.  All limits are checked at ten times as many points;
-where one is exceeded, it is tightened by the excess and the sweeps are repeated.  Where the spline
-bends too sharply for any speed, the path is split: the motion stops at this corner.
+Limits hold at ten times as many points: between s_i and s_{i+1}, they are affine in u_i and x_i.
+The motion is checked at these points.  Where losses, which are not affine, exceed a limit, it is
+tightened by the excess and the sweeps are repeated.  The path is also split at sharp corners; the
+motion stops there if this is faster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,16 +29,16 @@ import numpy as np
 from robolin.api.inverse_and_forward import inverse
 from robolin.control.optimization.joint_limits import JointRanges, require_simple
 from robolin.control.retiming_problem import (
-    FINER,
+    Extremes,
     FineGrid,
+    MotionSamples,
     PathLimits,
     PathProblem,
     SplinePath,
-    has_losses,
     indices_apart,
     turns_of,
 )
-from robolin.control.retiming_sweeps import NoSpeedError, squared_speeds
+from robolin.control.retiming_sweeps import NoSpeedError
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Indices, JointValues, Mask, as_joint_array, require_real
 from robolin.core.notebook import DisplayMixin
@@ -45,17 +47,15 @@ from robolin.errors import RobolinError, UsageError
 
 # solutions at most: one without losses, which are not affine in ṡ², others with tighter limits
 _REPEATS = 30
-# losses below this part of the range of a limit hardly change the motion
-_SMALL_LOSS = 0.01
-# limits are tightened by this multiple of the excess, and by this part of the limit for round-off
-_TIGHTER, _SPARE = 1.5, 1e-9
+# round-off of positions at their limits
+_BEYOND = 1e-9
 # neighbours within this part of the length are equal: a spline through round-off has corners
 _ROUND_OFF = 1e-12
 # intervals of a straight line between two points
 _LINE = 20
 # turns in degrees: a sampled smooth path has smaller ones; beyond the second, the path reverses
 _CORNER, REVERSAL = 10.0, 170.0
-# the path stops at all corners of at least this part of its sharpest one
+# stops are tried at all corners of at least this part of the sharpest one
 _AS_SHARP = 0.9
 
 
@@ -87,7 +87,7 @@ class RetimedMotion(DisplayMixin):
         used: (3, n) largest fraction of the velocity, acceleration and effort limits between the
             rows, 0 without a limit
         repeats: repetitions with tighter limits
-        stops: corners at which the motion stops, because no speed passes them within the limits
+        stops: corners at which the motion stops, because this is faster than passing them
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -126,7 +126,7 @@ def retime(
 
     The path is a cubic spline through the points, by length in joint space.  The motion is the
     fastest one whose speed ṡ² is linear between the points: more points give a faster motion.
-    It stops at corners and reversals that no speed passes within the limits.
+    It stops at corners and reversals where a stop is faster than the overshoot of the spline.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -196,35 +196,53 @@ class _PathPart:
         s, speed = self.problem.path.s, np.sqrt(self.x)
         return np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (speed[1:] + speed[:-1]))])
 
+    @property
+    def duration(self) -> float:
+        return float(self.times[-1])
+
 
 def _parts(arm: Arm, points: Floats, rows: Indices, limits: PathLimits) -> list[_PathPart]:
-    """Solve the path; where it has no motion, split it at its sharpest corners."""
-    try:
-        return [_solved(arm, points, rows, limits)]
-    except _NoMotionError:
-        _require_held(arm, points, rows, limits.ranges)
+    """Parts of the fastest motion: the whole path, or parts between stops at corners."""
+    if turns_of(points).max(initial=0.0) >= _CORNER:
         kept = indices_apart(points)
         points, rows = points[kept], rows[kept]
-    # the first part is the last of the list; each has the turn at its start
-    waiting, parts = [(points, rows, 0.0)], list[_PathPart]()
-    while waiting:
-        points, rows, turn = waiting.pop()
-        try:
-            parts.append(replace(_solved(arm, points, rows, limits), turn=turn))
-        except _NoMotionError as error:
-            turns = turns_of(points)
-            sharpest = turns.max(initial=0.0)
-            if sharpest < _CORNER:
-                raise error.reason from None
-            corners = 1 + np.flatnonzero(turns >= max(_CORNER, _AS_SHARP * sharpest))
-            ends = [0, *corners.tolist(), len(points) - 1]
-            starting = [turn, *turns[corners - 1].tolist()]
-            split = [
-                (points[i : j + 1], rows[i : j + 1], at)
-                for i, j, at in zip(ends[:-1], ends[1:], starting, strict=True)
-            ]
-            waiting += reversed(split)
-    return parts
+    unsplit = _attempt(arm, points, rows, limits)
+    if isinstance(unsplit, _NoMotionError):
+        _require_held(arm, points, rows, limits.ranges)
+    return _fastest(arm, points, rows, limits, unsplit)
+
+
+def _fastest(
+    arm: Arm, points: Floats, rows: Indices, limits: PathLimits, unsplit: _PathPart | _NoMotionError
+) -> list[_PathPart]:
+    """The whole path, or its parts between stops at its sharpest corners if they are faster."""
+    turns = turns_of(points)
+    sharpest = turns.max(initial=0.0)
+    if sharpest < _CORNER:
+        if isinstance(unsplit, _NoMotionError):
+            raise unsplit.reason from None
+        return [unsplit]
+    corners = 1 + np.flatnonzero(turns >= max(_CORNER, _AS_SHARP * sharpest))
+    ends = pairwise([0, *corners.tolist(), len(points) - 1])
+    split = [(points[i : j + 1], rows[i : j + 1]) for i, j in ends]
+    attempts = [_attempt(arm, *each, limits) for each in split]
+    if isinstance(unsplit, _PathPart):
+        solved = [each for each in attempts if isinstance(each, _PathPart)]
+        if len(solved) < len(attempts) or sum(each.duration for each in solved) >= unsplit.duration:
+            return [unsplit]
+    parts = [_fastest(arm, *each, limits, part) for each, part in zip(split, attempts, strict=True)]
+    for part, turn in zip(parts[1:], turns[corners - 1].tolist(), strict=True):
+        part[0] = replace(part[0], turn=turn)
+    return [*chain(*parts)]
+
+
+def _attempt(
+    arm: Arm, points: Floats, rows: Indices, limits: PathLimits
+) -> _PathPart | _NoMotionError:
+    try:
+        return _solved(arm, points, rows, limits)
+    except _NoMotionError as error:
+        return error
 
 
 class _NoMotionError(Exception):
@@ -250,13 +268,13 @@ def _require_positions(problem: PathProblem) -> None:
     """Reject a path that leaves the position limits, also between its points."""
     arm, fine, ranges = problem.arm, problem.fine, problem.limits.ranges
     beyond = np.maximum(ranges.q_lower - fine.q, fine.q - ranges.q_upper)
-    row, joint = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
-    if beyond[row, joint] > _SPARE:
+    point, interval, joint = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    excess = beyond[point, interval, joint]
+    if excess > _BEYOND:
         raise _NoMotionError(
             RobolinError(
                 f"the path exceeds the position limit of joint '{arm.joint_names[joint]}' by "
-                f"{beyond[row, joint]:.3g} after point {problem.rows[fine.index[row]] + 1} of "
-                "the path",
+                f"{excess:.3g} after point {problem.rows[interval] + 1} of the path",
                 where=arm.source,
                 hint="change the path; `robolin inspect` lists the limits",
             )
@@ -283,29 +301,23 @@ def _require_held(arm: Arm, points: Floats, rows: Indices, ranges: JointRanges) 
 
 
 def _within_limits(problem: PathProblem) -> _PathPart:
-    """Solve, check between the points, and repeat with tighter limits where one is exceeded."""
-    corrected, tightened = not has_losses(problem.arm), 0
+    """Solve, check all points, and repeat with tighter limits where one is exceeded."""
+    corrected, tightened = problem.affine, 0
     for _ in range(_REPEATS):
         try:
-            x = squared_speeds(problem)
+            x = problem.sweep()
         except NoSpeedError as error:
             raise _no_speed(problem, error) from None
-        samples = _samples(problem, x)
+        samples = MotionSamples.of(problem, x)
         if not corrected:
-            corrected, shift = True, _losses(problem, samples)
-            if (np.abs(shift) > _SMALL_LOSS * (problem.upper - problem.lower)).any():
-                problem = replace(problem, shift=shift)
-                continue
-        below, above, fast = _excess(problem, samples)
+            corrected, problem = True, replace(problem, shift=samples.losses(problem))
+            continue
+        extremes = Extremes.of(samples)
+        below, above, fast = extremes.excess(problem.limits)
         if not (below.any() or above.any() or fast.any()):
-            return _PathPart(problem, x, _used(problem, samples), tightened)
+            return _PathPart(problem, x, extremes.used(problem.limits), tightened)
         tightened += 1
-        problem = replace(
-            problem,
-            lower=problem.lower + below,
-            upper=problem.upper - above,
-            speed=problem.speed - fast,
-        )
+        problem = problem.tightened(below, above, fast)
     first, last = problem.rows[0] + 1, problem.rows[-1] + 1
     raise _NoMotionError(
         RobolinError(
@@ -315,58 +327,6 @@ def _within_limits(problem: PathProblem) -> _PathPart:
             hint="use more points, or a smoother path",
         )
     )
-
-
-@dataclass(frozen=True)
-class _Samples:
-    """Velocities, accelerations, torques, s̈ and ṡ² at ten times as many points."""
-
-    qd: Floats
-    qdd: Floats
-    tau: Floats
-    u: Floats
-    x: Floats
-
-
-def _samples(problem: PathProblem, x: Floats) -> _Samples:
-    fine, s = problem.fine, problem.path.s
-    u = (np.diff(x) / (2.0 * np.diff(s)))[fine.index]
-    x = x[fine.index] + fine.share * np.diff(x)[fine.index]
-    qd = fine.slope * np.sqrt(x)[:, None]
-    qdd = fine.slope * u[:, None] + fine.bend * x[:, None]
-    return _Samples(qd, qdd, inverse(problem.arm, fine.q, qd, qdd), u, x)
-
-
-def _excess(problem: PathProblem, samples: _Samples) -> tuple[Floats, Floats, Floats]:
-    """Change of the lower, upper and velocity limits of every interval; 0 within them."""
-    parts = (FINER + 1, len(problem.path.s) - 1, -1)
-    ranges, most = problem.limits.ranges, problem.limits.acceleration
-    largest, least = (
-        np.hstack([take(each.reshape(parts), axis=0) for each in (samples.tau, samples.qdd)])
-        for take in (np.max, np.min)
-    )
-    above = largest - np.concatenate([ranges.tau_upper, most])
-    below = np.concatenate([ranges.tau_lower, -most]) - least
-    fast = np.abs(samples.qd).reshape(parts).max(axis=0) - ranges.qd_upper
-    sizes = np.concatenate([np.abs(ranges.tau_upper), most])
-    return _tightening(below, sizes), _tightening(above, sizes), _tightening(fast, ranges.qd_upper)
-
-
-def _tightening(excess: Floats, limit: Floats) -> Floats:
-    spare = _SPARE * np.where(np.isfinite(limit), limit, 0.0)
-    return np.where(excess > 0.0, _TIGHTER * excess + spare, 0.0)
-
-
-def _losses(problem: PathProblem, samples: _Samples) -> Floats:
-    """Torques at both ends of every interval that are not affine in s̈ and ṡ²."""
-    n, intervals = problem.arm.n, len(problem.path.s) - 1
-    tau = samples.tau.reshape(FINER + 1, intervals, n)
-    u, x = (each.reshape(FINER + 1, intervals, 1) for each in (samples.u, samples.x))
-    shift = np.zeros_like(problem.shift)
-    for end, point in ((0, slice(None, -1)), (1, slice(1, None))):
-        a, b, c = (each[point, :n] for each in (problem.a, problem.b, problem.c))
-        shift[end, :, :n] = tau[-end] - (a * u[-end] + b * x[-end] + c)
-    return shift
 
 
 def _no_speed(problem: PathProblem, error: NoSpeedError) -> Exception:
@@ -434,12 +394,3 @@ def _states(
     # adding 0 turns -0.0 into 0.0
     qd, qdd = slope * rate[:, None] + 0.0, slope * u[:, None] + bend * (rate * rate)[:, None]
     return where, q, qd, qdd
-
-
-def _used(problem: PathProblem, samples: _Samples) -> Floats:
-    """Largest used fraction of every limit, between the points too."""
-    qd, qdd, tau = samples.qd, samples.qdd, samples.tau
-    ranges = problem.limits.ranges
-    efforts = np.maximum(tau / ranges.tau_upper, tau / ranges.tau_lower)
-    shares = (np.abs(qd) / ranges.qd_upper, np.abs(qdd) / problem.limits.acceleration, efforts)
-    return np.stack([share.max(axis=0) for share in shares])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,14 +14,21 @@ from robolin.control.optimization.joint_limits import (
     require_positive,
     scaled_ranges,
 )
-from robolin.control.retiming_sweeps import COMPILED_INTERVALS
+from robolin.control.retiming_sweeps import COMPILED_INTERVALS, Affine, squared_speeds
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Indices, JointValues
 from robolin.engine.compiled.kernels import has_compiler
 from robolin.errors import UsageError
 
-# points per interval at which limits are checked
+# points per interval at which limits hold, and their places between its ends
 FINER = 10
+SHARES = np.linspace(0.0, 1.0, FINER + 1)
+# part of a limit that is not used, for round-off
+_SPARE = 1e-13
+# losses below this part of the range of a limit reduce the limit
+_SMALL_LOSS = 1e-3
+# exceeded limits are tightened by this multiple of the excess, and by this part of the limit
+_TIGHTER, _FIRM = 1.5, 1e-9
 # neighbours within this part of the length are equal in a path that has no motion otherwise
 ALMOST_EQUAL = 1e-6
 
@@ -37,15 +43,15 @@ class SplinePath:
 
     def at(self, index: AnyArray, s: Floats) -> tuple[Floats, Floats, Floats]:
         """Position, first and second derivative at s, which is in the interval of this index."""
-        h = (self.s[index + 1] - self.s[index])[:, None]
-        after = (s - self.s[index])[:, None] / h
-        before = 1.0 - after
-        q0, q1, m0, m1 = self.q[index], self.q[index + 1], self.bend[index], self.bend[index + 1]
-        value = before * q0 + after * q1
-        value += ((before**3 - before) * m0 + (after**3 - after) * m1) * (h * h / 6.0)
-        slope = (q1 - q0) / h
-        slope += ((3.0 * after**2 - 1.0) * m1 - (3.0 * before**2 - 1.0) * m0) * (h / 6.0)
-        return value, slope, before * m0 + after * m1
+        part = SplinePath(self.s[index], self.q[index], self.bend[index])
+        h = (self.s[index + 1] - part.s)[:, None]
+        after = (s - part.s)[:, None] / h
+        return _between(h, after, (part.q, self.q[index + 1]), (part.bend, self.bend[index + 1]))
+
+    def inside(self, shares: Floats) -> tuple[Floats, Floats, Floats]:
+        """Position, first and second derivative (len(shares), N, n) in all intervals."""
+        h, after = np.diff(self.s)[:, None], shares[:, None, None]
+        return _between(h, after, (self.q[:-1], self.q[1:]), (self.bend[:-1], self.bend[1:]))
 
     @classmethod
     def through(cls, points: Floats) -> SplinePath:
@@ -53,6 +59,18 @@ class SplinePath:
         s = np.append(0.0, np.cumsum(np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))))
         h, slope = np.diff(s), np.diff(points, axis=0) / np.diff(s)[:, None]
         return cls(s, points, _bends(h, 6.0 * np.diff(slope, axis=0)))
+
+
+def _between(
+    h: Floats, after: Floats, values: tuple[Floats, Floats], bends: tuple[Floats, Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """Position, first and second derivative at parts of intervals of length h."""
+    before, (q0, q1), (m0, m1) = 1.0 - after, values, bends
+    value = before * q0 + after * q1
+    value += (before**3 - before) * (m0 * (h * h / 6.0)) + (after**3 - after) * (m1 * (h * h / 6.0))
+    slope = (3.0 * after**2 - 1.0) * (m1 * (h / 6.0)) - (3.0 * before**2 - 1.0) * (m0 * (h / 6.0))
+    slope += (q1 - q0) / h
+    return value, slope, before * m0 + after * m1
 
 
 def _bends(h: Floats, known: Floats) -> Floats:
@@ -81,14 +99,9 @@ def _bends(h: Floats, known: Floats) -> Floats:
 @cache
 def _compiled_bends() -> Any:
     """The elimination of `_bends`, as a ctypes function."""
-    from llvmlite import ir
+    from robolin.engine.compiled.native import compile_loops
 
-    from robolin.engine.compiled.native import compile_module
-
-    module, count_type = ir.Module("bends"), ctypes.c_int64
-    _build_bends(module)
-    compiled = compile_module(module, vectorize=False)
-    return compiled.function("bends", None, count_type, count_type, *(ctypes.c_void_p,) * 3)
+    return compile_loops("bends", _build_bends, numbers=2, arrays=3)
 
 
 def _build_bends(module: Any) -> None:
@@ -120,24 +133,18 @@ def _build_bends(module: Any) -> None:
 
 @dataclass(frozen=True)
 class FineGrid:
-    """The path at ten times as many points, with both ends of every interval.
+    """Position, first and second derivative (FINER + 1, N, n) at ten times as many points.
 
-    index, share: interval of each point, and its place between the ends; (FINER + 1, N) in order
+    Both ends of every interval are among the points.
     """
 
-    index: AnyArray
-    share: Floats
     q: Floats
     slope: Floats
     bend: Floats
 
     @classmethod
     def of(cls, path: SplinePath) -> FineGrid:
-        intervals = len(path.s) - 1
-        index = np.tile(np.arange(intervals), FINER + 1)
-        share = np.repeat(np.linspace(0.0, 1.0, FINER + 1), intervals)
-        s = path.s[index] + share * np.diff(path.s)[index]
-        return cls(index, share, *path.at(index, s))
+        return cls(*path.inside(SHARES))
 
 
 @dataclass(frozen=True)
@@ -167,20 +174,21 @@ class PathLimits:
 
 @dataclass(frozen=True)
 class PathProblem:
-    """Coefficients of the limited quantities, and their limits in every interval.
+    """Coefficients of the limited quantities at all points, and their limits in every interval.
 
     rows:         (N+1,) rows of the path that have these points
-    a, b, c:      (N+1, 2n) torque and acceleration at the points: a u + b x + c
-    shift:        (2, N, 2n) correction of c at both ends, for torques that are not affine
+    a, b, c:      (FINER + 1, N, n) torque a u + b x + c
+    shift:        (FINER + 1, N, n) correction of c, for torques that are not affine
     lower, upper: (N, 2n) limits of torque and acceleration
     speed:        (N, n) velocity limits
+    fastest:      (FINER + 1, N) largest x by the velocity limits
+    affine:       torques are affine, or losses are part of the limits
     """
 
     arm: Arm
     path: SplinePath
     rows: Indices
     limits: PathLimits
-    slope: Floats
     fine: FineGrid
     a: Floats
     b: Floats
@@ -189,42 +197,165 @@ class PathProblem:
     lower: Floats
     upper: Floats
     speed: Floats
-
-    @property
-    def steps(self) -> Floats:
-        return np.diff(self.path.s)
+    fastest: Floats
+    affine: bool
 
     @classmethod
     def of(
         cls, arm: Arm, path: SplinePath, rows: Indices, fine: FineGrid, limits: PathLimits
     ) -> PathProblem:
-        index = np.minimum(np.arange(len(path.s)), len(path.s) - 2)
-        q, slope, bend = path.at(index, path.s)
-        zero = np.zeros_like(q)
-        c = inverse(arm, q, zero, zero)
-        a = inverse(arm, q, zero, slope) - c
-        # losses change sign with the velocity; the mean of both directions has none
-        b = inverse(arm, q, slope, bend)
-        if has_losses(arm):
-            b = 0.5 * (b + inverse(arm, q, -slope, bend))
         intervals, ranges = len(path.s) - 1, limits.ranges
-        lower = np.concatenate([ranges.tau_lower, -limits.acceleration])
-        upper = np.concatenate([ranges.tau_upper, limits.acceleration])
+        speed = np.tile((1.0 - _SPARE) * ranges.qd_upper, (intervals, 1))
+        fastest = _fastest(fine.slope, speed)
+        coefficients, losses = _coefficients(arm, fine, fastest)
+        lower, upper = ranges.tau_lower, ranges.tau_upper
+        lower, upper = (np.tile(each, (intervals, 1)) for each in (lower, upper))
+        affine = bool((np.abs(losses) <= _SMALL_LOSS * (upper - lower)).all())
+        if affine and has_losses(arm):
+            lower -= losses.min(axis=0, initial=0.0)
+            upper -= losses.max(axis=0, initial=0.0)
+        most = np.tile(limits.acceleration, (intervals, 1))
+        lower, upper = np.hstack([lower, -most]), np.hstack([upper, most])
         return cls(
             arm,
             path,
             rows,
             limits,
-            slope,
             fine,
-            np.hstack([a, slope]),
-            np.hstack([b - c, bend]),
-            np.hstack([c, zero]),
-            np.zeros((2, intervals, 2 * arm.n)),
-            np.tile(lower, (intervals, 1)),
-            np.tile(upper, (intervals, 1)),
-            np.tile(ranges.qd_upper, (intervals, 1)),
+            *coefficients,
+            np.zeros_like(fine.q),
+            lower + _spare(lower),
+            upper - _spare(upper),
+            speed,
+            fastest,
+            affine,
         )
+
+    def tightened(self, below: Floats, above: Floats, fast: Floats) -> PathProblem:
+        """The problem with other limits of torque and acceleration, and of the velocity."""
+        lower, upper, speed, fastest = self.lower, self.upper, self.speed, self.fastest
+        if fast.any():
+            speed = speed - fast
+            fastest = _fastest(self.fine.slope, speed)
+        return replace(self, lower=lower + below, upper=upper - above, speed=speed, fastest=fastest)
+
+    def sweep(self) -> Floats:
+        """Largest ṡ² at the points."""
+        n, slope, bend = self.arm.n, self.fine.slope, self.fine.bend
+        quantities = [
+            Affine(self.a, self.b, self.c + self.shift, self.lower[:, :n], self.upper[:, :n]),
+            Affine(slope, bend, np.zeros_like(slope), self.lower[:, n:], self.upper[:, n:]),
+        ]
+        return squared_speeds(np.diff(self.path.s), SHARES, quantities, self.fastest)
+
+
+def _fastest(slope: Floats, speed: Floats) -> Floats:
+    """Largest ṡ² by the velocity limits, (FINER + 1, N)."""
+    with np.errstate(divide="ignore"):
+        rates = speed / np.abs(slope)
+    least = rates[..., 0]
+    for j in range(1, rates.shape[-1]):
+        least = np.minimum(least, rates[..., j])
+    return least * least
+
+
+def _coefficients(
+    arm: Arm, fine: FineGrid, fastest: Floats
+) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+    """a, b and c, and the largest losses, from one batch of inverse dynamics.
+
+    Losses are odd functions of the velocity: the mean of both directions has none.  They grow
+    with the speed, so their bound is the loss at the velocity limits; infinite without limits.
+    """
+    q, slope, bend = fine.q, fine.slope, fine.bend
+    lossy = has_losses(arm)
+    qd, qdd = (np.zeros((3 + lossy, *q.shape)) for _ in range(2))
+    qdd[0] = slope
+    if not lossy:
+        qd[2], qdd[2] = slope, bend
+        a, c, b = inverse(arm, q, qd, qdd)
+        return (a - c, b - c, c), np.zeros(())
+    limited = np.isfinite(fastest)
+    x = np.where(limited, fastest, 1.0)[..., None]
+    qd[2] = slope * np.sqrt(x)
+    qdd[2] = qdd[3] = bend * x
+    np.negative(qd[2], out=qd[3])
+    a, c, there, back = inverse(arm, q, qd, qdd)
+    b = (0.5 * (there + back) - c) / x
+    losses = 0.5 * (there - back)
+    return (a - c, b, c), losses if limited.all() else np.full((1, 1, arm.n), np.inf)
+
+
+def _spare(limit: Floats) -> Floats:
+    return np.where(np.isfinite(limit), _SPARE * np.abs(limit), 0.0)
+
+
+@dataclass(frozen=True)
+class MotionSamples:
+    """Velocities, accelerations, torques and ṡ² at all points; s̈ of the intervals."""
+
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+    u: Floats
+    x: Floats
+
+    @classmethod
+    def of(cls, problem: PathProblem, x: Floats) -> MotionSamples:
+        fine, u = problem.fine, np.diff(x) / (2.0 * np.diff(problem.path.s))
+        x = x[:-1] + SHARES[:, None] * np.diff(x)
+        qd = fine.slope * np.sqrt(x)[..., None]
+        qdd = fine.slope * u[:, None] + fine.bend * x[..., None]
+        return cls(qd, qdd, inverse(problem.arm, fine.q, qd, qdd), u, x)
+
+    def losses(self, problem: PathProblem) -> Floats:
+        """Torques that are not affine in s̈ and ṡ²."""
+        affine = problem.a * self.u[:, None] + problem.b * self.x[..., None] + problem.c
+        return self.tau - affine
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Largest speed (N, n), largest and smallest torque and acceleration (N, 2n) of intervals."""
+
+    qd: Floats
+    largest: Floats
+    least: Floats
+
+    @classmethod
+    def of(cls, samples: MotionSamples) -> Extremes:
+        tau, qdd = samples.tau, samples.qdd
+        return cls(
+            np.abs(samples.qd).max(axis=0),
+            np.hstack([tau.max(axis=0), qdd.max(axis=0)]),
+            np.hstack([tau.min(axis=0), qdd.min(axis=0)]),
+        )
+
+    def excess(self, limits: PathLimits) -> tuple[Floats, Floats, Floats]:
+        """Change of the lower, upper and velocity limits of every interval; 0 within them."""
+        ranges, most = limits.ranges, limits.acceleration
+        above = self.largest - np.concatenate([ranges.tau_upper, most])
+        below = np.concatenate([ranges.tau_lower, -most]) - self.least
+        fast = self.qd - ranges.qd_upper
+        sizes = np.concatenate([np.abs(ranges.tau_upper), most])
+        return (
+            _tightening(below, sizes),
+            _tightening(above, sizes),
+            _tightening(fast, ranges.qd_upper),
+        )
+
+    def used(self, limits: PathLimits) -> Floats:
+        """Largest used fraction of the velocity, acceleration and effort limits, (3, n)."""
+        largest, least = self.largest.max(axis=0), self.least.min(axis=0)
+        ranges, n = limits.ranges, len(limits.acceleration)
+        efforts = np.maximum(largest[:n] / ranges.tau_upper, least[:n] / ranges.tau_lower)
+        accelerations = np.maximum(largest[n:], -least[n:]) / limits.acceleration
+        return np.stack([self.qd.max(axis=0) / ranges.qd_upper, accelerations, efforts])
+
+
+def _tightening(excess: Floats, limit: Floats) -> Floats:
+    spare = _FIRM * np.where(np.isfinite(limit), limit, 0.0)
+    return np.where(excess > 0.0, _TIGHTER * excess + spare, 0.0)
 
 
 def has_losses(arm: Arm) -> bool:

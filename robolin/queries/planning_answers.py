@@ -211,9 +211,7 @@ def answer_retime(context: QueryContext) -> Result:
     }
     if motion.stops:
         lines["stops"] = _stops_text(motion.stops)
-        context.settings.notify(
-            "summary", f"stops at corners that no speed passes: {lines['stops']}"
-        )
+        context.settings.notify("summary", f"stops at sharp corners: {lines['stops']}")
     if dt is not None and not isclose(step := float(motion.time[1]), dt, rel_tol=1e-9):
         text = f"rows are {step:.6g} s apart, so that the last row is at the end"
         context.note(f"--dt {dt:g}: {text}")

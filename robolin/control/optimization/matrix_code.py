@@ -98,6 +98,19 @@ class Code:
         """Lanes of two vectors: 0 to 3 of a, 4 to 7 of b."""
         return self.b.shuffle_vector(a, b, ir.Constant(ir.VectorType(_LANE, SIMD), list(lanes)))
 
+    # numbers
+
+    def smaller(self, a: Any, b: Any) -> Any:
+        """The smaller number; a if they are equal."""
+        return self.b.select(self.b.fcmp_ordered("<", b, a), b, a)
+
+    def larger(self, a: Any, b: Any) -> Any:
+        """The larger number; a if they are equal."""
+        return self.b.select(self.b.fcmp_ordered(">", b, a), b, a)
+
+    def absolute(self, a: Any) -> Any:
+        return self.b.select(self.b.fcmp_ordered("<", a, float_constant(0.0)), self.b.fneg(a), a)
+
     # control
 
     @contextmanager

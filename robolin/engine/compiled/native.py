@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -172,6 +172,31 @@ def compile_module(module: Any, *, vectorize: bool = True) -> NativeModule:
         triple = f'target triple = "{default_triple()}"'
         _modules[key] = NativeModule(re.sub(r"(?m)^target triple = .*$", triple, text), vectorize)
     return _modules[key]
+
+
+def compile_loops(
+    name: str,
+    build: Callable[[Any], None],
+    *,
+    numbers: int,
+    arrays: int,
+    returns_number: bool = False,
+) -> Any:
+    """Compile one function of integers and addresses of arrays, as a ctypes function.
+
+    Args:
+        name: name of the function
+        build: adds the function to an `llvmlite.ir.Module`
+        numbers, arrays: numbers of arguments
+        returns_number: an integer is the result
+    """
+    from llvmlite import ir
+
+    module = ir.Module(name)
+    build(module)
+    result = _INT64 if returns_number else None
+    arguments = (*(_INT64,) * numbers, *(_POINTER,) * arrays)
+    return compile_module(module, vectorize=False).function(name, result, *arguments)
 
 
 def call_kernel(
