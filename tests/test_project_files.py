@@ -34,6 +34,19 @@ def test_workflows_run_steps_with_few_rights(path: Path) -> None:
         assert all("run" in step or "uses" in step for step in job["steps"])
 
 
+def test_workflows_name_actions_by_their_hash() -> None:
+    """A tag of an action can be moved to another commit, a hash cannot."""
+    used = [
+        line.partition("uses:")[2].strip()
+        for path in (*WORKFLOWS, ROOT / "action.yml")
+        if path.exists()
+        for line in path.read_text("utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert used
+    assert not [each for each in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", each)]
+
+
 def test_workflows_test_the_declared_versions_of_python() -> None:
     declared = [
         line.strip().strip('",').rpartition(" ")[2]
