@@ -9,7 +9,7 @@ from dataclasses import replace
 from io import StringIO
 from itertools import chain
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -25,7 +25,11 @@ from robolin.core.text import pluralize, time_digits
 from robolin.display.terminal.screen import ShortNames, short_names
 from robolin.errors import FOUND_SOMETHING
 from robolin.queries.request import Request
+from robolin.queries.states import require_nan_support
 from robolin.queries.values import Values
+
+if TYPE_CHECKING:
+    from robolin.batch.survey import NamedRecording
 
 LIMIT_COLUMNS = (
     "joint",
@@ -319,13 +323,26 @@ def verdict_first(out: Output) -> Iterator[None]:
 
 
 def run_watched(
-    inquiry: Request, out: Output, arm: Arm, watch: Callable[[Values, Result], None]
+    inquiry: Request,
+    out: Output,
+    arm: Arm,
+    watch: Callable[[Values, Result], None],
+    recordings: Sequence[NamedRecording] = (),
 ) -> None:
-    """Compute all rows; --format applies to the summary, the extension to the output file."""
-    if out.path:
-        run_and_write(inquiry, replace(out, form=None), arm=arm, watch=watch)
+    """Compute all rows; --format applies to the summary, the extension to the output file.
+
+    recordings: several recordings, instead of the one of the request
+    """
+    rows_out = replace(out, form=None if out.path else "csv")
+    if recordings:
+        from robolin.batch.joined import answered_recordings
+
+        require_nan_support(inquiry.states, rows_out.resolved_format())
+        settings = replace(rows_out.settings(), watch=watch)
+        answer = answered_recordings(inquiry, arm, recordings, settings)
+        (rows_out.write if out.path else drain)(answer)
     else:
-        run_and_write(inquiry, replace(out, form="csv"), drain, arm=arm, watch=watch)
+        run_and_write(inquiry, rows_out, None if out.path else drain, arm=arm, watch=watch)
 
 
 def form_of(out: Output) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import asdict
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robolin.analysis.residuals import JointResidual, Residuals, ResidualSums, model_terms
 from robolin.cli.flags.output_flags import Output
@@ -18,6 +19,9 @@ from robolin.display.terminal.assumption_lines import assumptions
 from robolin.display.terminal.screen import short_names
 from robolin.queries.request import Request
 from robolin.queries.values import Values
+
+if TYPE_CHECKING:
+    from robolin.batch.survey import NamedRecording
 
 _EXTERNAL_HEADER = (
     *("joint", "external RMS", "largest", "row", "time", "threshold", "contact rows", "unit"),
@@ -86,8 +90,13 @@ def _csv_lines(entries: list[dict[str, Any]]) -> list[ReportSection]:
     return [TextLines(text.getvalue().splitlines())]
 
 
-def run_with_residuals(inquiry: Request, out: Output) -> None:
-    """Compute the torques, write them if there is an output file, and show the residuals."""
+def run_with_residuals(
+    inquiry: Request, out: Output, recordings: Sequence[NamedRecording] = ()
+) -> None:
+    """Compute the torques, write them if there is an output file, and show the residuals.
+
+    recordings: several recordings, instead of the one of the request
+    """
     arm = inquiry.source.arm()
     sums = ResidualSums(arm)
 
@@ -95,7 +104,7 @@ def run_with_residuals(inquiry: Request, out: Output) -> None:
         sums.add(part["tau_measured"], part["tau"], part.time)
 
     with verdict_first(out):
-        run_watched(inquiry, out, arm, watch)
+        run_watched(inquiry, out, arm, watch, recordings)
         residuals, terms = sums.result(), model_terms(arm)
         document = {
             "rows": residuals.rows,

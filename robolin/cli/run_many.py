@@ -42,8 +42,16 @@ def run_many(inquiry: Request, out: Output, many: RecordingSet) -> None:
 
 
 def _respond_with_one(inquiry: Request, out: Output, many: RecordingSet) -> None:
+    summary = inquiry.question.flag("residual")
+    # --format applies to the summary
+    target = replace(out, form=None) if summary and out.path else out
     files = {**inquiry.files, "trajectory": ""}.values()
-    out.require_target([*filter(None, files), *(each.path for each in many.recordings)])
+    target.require_target([*filter(None, files), *(each.path for each in many.recordings)])
+    if summary:
+        from robolin.cli.residual_report import run_with_residuals
+
+        run_with_residuals(inquiry, out, many.recordings)
+        return
     require_nan_support(inquiry.states, out.resolved_format())
     arm = inquiry.source.arm()
     out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))

@@ -337,8 +337,6 @@ def _report_assumptions(context: QueryContext, inputs: StateInputs, source: Batc
     if not source.has_columns:
         return
     missing = inputs.missing_columns()
-    if context.question.flag("residual"):
-        missing = [f"{text}; compute them with --differentiate savgol" for text in missing]
     if context.strict:
         hint = "add the columns, or remove --strict"
         raise_all([RobolinError(text, where=inputs.file, hint=hint) for text in missing])

@@ -216,3 +216,23 @@ def test_times_since_1970_are_shown_with_milliseconds():
     for cells in rows:
         row = int(next(cell for cell in cells[1:] if cell.isdecimal()))
         assert f"{frame['time'][row - 1]:.3f}" in cells
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "table"])
+def test_several_recordings_have_one_summary(form):
+    """Rows of all recordings are compared as if they were in one file."""
+    for name, rows in (("all", table()), ("a", table()[:120]), ("b", table()[120:])):
+        rows.write_csv(f"{name}.csv")
+    words = ("inverse", "two-link", "--residual", "--format", form, "-q")
+    one = robolin(*words, "--trajectory", "all.csv")
+    several = ("--trajectory", "a.csv", "--trajectory", "b.csv")
+    ran = robolin(*words, *several, "-o", "rows.csv")
+    assert (ran.code, ran.out) == (0, one.out), ran.err
+    assert polars.read_csv("rows.csv").height == ROWS
+    assert robolin(*words, *several).out == one.out
+
+
+def test_missing_accelerations_have_one_remedy():
+    ran = robolin("inverse", "two-link", "--trajectory", csv(), "--residual")
+    (line,) = [line for line in ran.err.splitlines() if "no acceleration columns" in line]
+    assert line.count("--differentiate savgol") == 1

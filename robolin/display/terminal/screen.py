@@ -236,6 +236,8 @@ def _rows(result: Result, rows: int) -> str:
     if base_verb(result.verb) == "simulate" and result.time is not None:
         return f"{result.time[0]:g} to {result.time[-1]:g} s"
     source = result.options.get("trajectory")
+    if isinstance(source, list):
+        source = pluralize(len(source), "recording")
     return f"{pluralize(rows, 'row')}{f' of {source}' if source else ''}"
 
 
