@@ -46,7 +46,7 @@ from robolin.evaluation.methods import (
     not_with_groups,
     not_with_mimic,
 )
-from robolin.evaluation.quick_calls import QuickCall, quick_call_of
+from robolin.evaluation.quick_calls import QuickCall, no_fast_call, quick_call_of
 
 Engine = Literal["auto", "python", "compiled"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -118,7 +118,7 @@ def evaluate_rows(
     if name is None:
         name = cache.names[key] = select_algorithm(arm, *key)
     single = options.get("dtype") == "float32"
-    if engine != "python" and name in cache.plans and not single:
+    if engine != "python" and cache.loaded_plan(name) and not single:
         state = _one_state(arm, key, name, values)
         if state is not None:
             return state
@@ -133,9 +133,10 @@ def evaluate_rows(
         return run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
     overlapped = partial(overlap, arrays, batch) if overlap else lambda: None
-    rows: tuple[Arrays, AnyArray] = cache.plan(name).call_batch(
-        inputs, batch, options.get("jobs"), overlap=overlapped
-    )
+    one = prod(batch) == 1 and name not in cache.plans
+    plan = cache.single_state_plan(name) if one else cache.plan(name)
+    jobs = options.get("jobs")
+    rows: tuple[Arrays, AnyArray] = plan.call_batch(inputs, batch, jobs, overlap=overlapped)
     return rows
 
 
@@ -194,7 +195,7 @@ def _one_state(
     if results is None and not single:
         return None
     if results is None:
-        explained: tuple[Arrays, AnyArray] = cache.plans[name].call_single(state)
+        explained: tuple[Arrays, AnyArray] = cache.loaded_plan(name).call_single(state)
         return explained
     if method == "auto":
         # `quick_calls.fast_call` finds it there from now on
@@ -354,15 +355,21 @@ class ArmCache:
         spec = self.kernel_spec_of(name, width)
         return Plan(self.tables, spec)
 
+    def loaded_plan(self, name: str) -> Any:
+        """A kernel that is in memory, None without one."""
+        return self.plans.get(name) or self._narrow_plans.get(name)
+
     def fast_call(self, name: str) -> QuickCall:
-        """The fast call of an algorithm; it uses few lanes if that kernel is cached."""
+        """The call of the kernel with the fewest lanes, compiled only if many calls follow."""
         call = self._calls.get(name)
         if call is None:
-            from robolin.engine.compiled.kernels import is_cached
+            if name in self.plans and name not in self._narrow_plans:
+                from robolin.engine.compiled.kernels import is_cached
 
-            narrow = is_cached(self.kernel_spec_of(name, MIN_LANES))
-            plan = self.single_state_plan(name) if narrow else self.plan(name)
-            call = self._calls.setdefault(name, quick_call_of(plan))
+                few = self.count_call(name) <= FEW_CALLS
+                if few and not is_cached(self.kernel_spec_of(name, MIN_LANES)):
+                    return no_fast_call
+            call = self._calls.setdefault(name, quick_call_of(self.single_state_plan(name)))
         return call
 
 

@@ -23,7 +23,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import call_table, call_text, kernels
 from robolin.engine.compiled.call_table import CallTable, PortableCall, is_supported
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, arm_cache, evaluate
+from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, MIN_LANES, arm_cache, evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
 from robolin.evaluation.quick_calls import fast_call, no_fast_call
 from robolin.evaluation.state_call import PythonCall, compiled_call
@@ -395,13 +395,14 @@ def unusual(arm: Arm) -> Iterator[Any]:
     ],
 )
 def test_the_fast_path_returns_all_fields(function: Callable[..., Any]) -> None:
-    """Once a kernel is loaded, a result has the same fields with the same bits, in new arrays."""
+    """After many calls of one state, results have the same fields and bits, in new arrays."""
     arm, few = robolin.load("two-link"), 1 if function is robolin.mass_matrix else 3
     state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 2))[:few]
     many = [np.tile(values, (2 * FEW_STATES, 1)) for values in state]
     true = function(arm, *state, engine="python")
     function(arm, *many)
-    function(arm, *state)
+    for _ in range(FEW_CALLS + 1):
+        function(arm, *state)
     assert fast_call(arm, function.__name__.replace("_", "-")) is not no_fast_call
     computed = function(arm, *state)
     assert type(computed) is type(true)
@@ -431,15 +432,35 @@ def test_the_fast_path_is_only_for_plain_states() -> None:
 
 
 def test_repeated_calls_get_a_kernel() -> None:
-    """After many calls of few states each, the next uses a kernel."""
+    """After many calls of one state each, the next uses a kernel of few lanes, not of many."""
     arm = replace(PLAIN)
     q = np.array([0.3, -0.7])
     for _ in range(FEW_CALLS):
         before = robolin.mass_matrix(arm, q)
-    assert "mass-matrix" not in arm_cache(arm).plans
+    assert arm_cache(arm).loaded_plan("mass-matrix") is None
     assert same_bits(robolin.mass_matrix(arm, q), before)
-    assert "mass-matrix" in arm_cache(arm).plans
+    assert arm_cache(arm).loaded_plan("mass-matrix").width == MIN_LANES
     assert same_bits(robolin.mass_matrix(arm, q), before)
+
+
+@native
+def test_a_kernel_for_batches_runs_the_first_states() -> None:
+    """After a batch, single states use its kernel; after many of them, one with few lanes."""
+    arm = replace(PLAIN)
+    batch = np.random.default_rng(4).uniform(-1.0, 1.0, (2 * FEW_STATES, 2))
+    expected = robolin.mass_matrix(arm, batch)
+    loaded = arm_cache(arm).loaded_plan("mass-matrix")
+    assert loaded.width == kernels.host_width()
+    spec = arm_cache(arm).kernel_spec_of("mass-matrix", MIN_LANES)
+    first = kernels.is_cached(spec)
+    assert same_bits(robolin.mass_matrix(arm, batch[0]), expected[0])
+    assert (fast_call(arm, "mass-matrix") is no_fast_call) is not first
+    for _ in range(FEW_CALLS):
+        robolin.mass_matrix(arm, batch[0])
+    assert fast_call(arm, "mass-matrix") is not no_fast_call
+    assert kernels.is_cached(spec)
+    assert same_bits(robolin.mass_matrix(arm, batch[1]), expected[1])
+    assert arm_cache(arm).loaded_plan("mass-matrix") is loaded
 
 
 def test_results_too_many_or_too_deep_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
