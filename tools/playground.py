@@ -6,12 +6,15 @@ Each page is the page that `robolin report` writes, with a motion of the robot.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 import robolin
 from robolin.core.arm import Arm
+from robolin.core.arrays import Floats
 from robolin.description.robot_source import bundled_names
 from robolin.queries.states import States
 from tools.operators_page import operators_page
@@ -24,7 +27,7 @@ def playground_names() -> list[str]:
     return [name for name in bundled_names() if not robolin.load(name).loops]
 
 
-def motion_states(arm: Arm) -> States:
+def motion_columns(arm: Arm) -> dict[str, Floats]:
     """A smooth motion from the pose 'home', or 0, and back, within the position limits."""
     t = np.linspace(0.0, DURATION, ROWS)[:, None]
     start = np.asarray(arm.poses.get("home", np.zeros(arm.n)), float)
@@ -34,8 +37,12 @@ def motion_states(arm: Arm) -> States:
     room = np.where(high - middle > middle - low, high - middle, low - middle)
     reach = np.sign(room) * np.minimum(0.5 * np.abs(room), 0.8)
     w = 2.0 * np.pi / DURATION
-    q = middle + reach * 0.5 * (1.0 - np.cos(w * t))
-    return States(q=q, qd=reach * 0.5 * w * np.sin(w * t), qdd=reach * 0.5 * w * w * np.cos(w * t))
+    return {
+        "time": t[:, 0],
+        "q": middle + reach * 0.5 * (1.0 - np.cos(w * t)),
+        "qd": reach * 0.5 * w * np.sin(w * t),
+        "qdd": reach * 0.5 * w * w * np.cos(w * t),
+    }
 
 
 def _end(joint: robolin.Joint, side: int) -> float:
@@ -51,10 +58,14 @@ def write_playground(site: Path) -> Iterator[str]:
     folder.mkdir(exist_ok=True)
     for name in playground_names():
         arm = robolin.load(name)
-        path = folder / f"{name}.html"
-        robolin.report(
-            arm, states=motion_states(arm), path=path, verify_states=0, notify=lambda *_: None
-        )
+        path = (folder / f"{name}.html").resolve()
+        # a relative path: the page names its recording
+        with TemporaryDirectory() as scratch, chdir(scratch):
+            motion = motion_columns(arm)
+            q, qd, qdd = (motion[name] for name in ("q", "qd", "qdd"))
+            np.savez("motion.npz", time=motion["time"], q=q, qd=qd, qdd=qdd)
+            states = States(trajectory="motion.npz")
+            robolin.report(arm, states=states, path=path, verify_states=0, notify=lambda *_: None)
         yield name
     (folder / "operators.html").write_text(operators_page(), "utf-8")
     yield "operators"

@@ -15,7 +15,7 @@ import robolin
 from robolin.codegen.wasm_files import binding_text
 from tools.markdown import DOCS
 from tools.operators_page import ARMS, operators_module, operators_page
-from tools.playground import motion_states, playground_names, write_playground
+from tools.playground import motion_columns, playground_names, write_playground
 
 
 def test_every_robot_is_on_the_page() -> None:
@@ -26,7 +26,7 @@ def test_every_robot_is_on_the_page() -> None:
 def test_the_motions_are_within_the_position_limits() -> None:
     for name in playground_names():
         arm = robolin.load(name)
-        q = motion_states(arm).values["q"]
+        q = motion_columns(arm)["q"]
         exceeded = [each.quantity for each in robolin.limits(arm, q).exceeded]
         assert "position" not in exceeded, name
 

@@ -342,8 +342,8 @@ def _numbers(model: ReportedModel, motion: ReportedMotion, figures: PagePlots) -
     """Times, poles and matrices, as indices of the page's arrays."""
     matrices, numbers = states_of(model), figures.numbers
     return {
-        "times": numbers.add(motion.time[model.rows]),
-        "chosen": numbers.add(motion.time[model.rows[model.chosen]]),
+        "times": numbers.add(motion.time[model.rows], exact=True),
+        "chosen": numbers.add(motion.time[model.rows[model.chosen]], exact=True),
         "real": numbers.add(model.poles.real),
         "imaginary": numbers.add(model.poles.imag),
         "poles": model.poles.shape[-1],

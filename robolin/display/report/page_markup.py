@@ -121,16 +121,16 @@ def paragraph(text: str, class_: str = "") -> Element:
 
 @dataclass
 class PageNumbers:
-    """The arrays of a page, referenced by index."""
+    """The arrays of a page, referenced by index; `count` is their size in numbers of 4 bytes."""
 
     texts: list[str] = field(default_factory=list)
     count: int = 0
 
-    def add(self, values: Numbers) -> int:
-        """Add an array in row order and return its index."""
-        plain = np.ascontiguousarray(values, dtype="<f4")
-        self.texts.append(b64encode(plain.tobytes()).decode("ascii"))
-        self.count += plain.size
+    def add(self, values: Numbers, exact: bool = False) -> int:
+        """Add an array in row order and return its index; exact: in double precision, with ':'."""
+        plain = np.ascontiguousarray(values, dtype="<f8" if exact else "<f4")
+        self.texts.append(":" * exact + b64encode(plain.tobytes()).decode("ascii"))
+        self.count += plain.nbytes // 4
         return len(self.texts) - 1
 
 

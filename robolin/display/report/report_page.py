@@ -29,7 +29,7 @@ from robolin.display.report.limits_section import (
     verdict_class,
     with_time,
 )
-from robolin.display.report.live_section import live_section
+from robolin.display.report.live_section import MOST_JOINTS, live_section
 from robolin.display.report.motion_section import model_section, motion_section
 from robolin.display.report.page_markup import (
     PageNumbers,
@@ -262,7 +262,7 @@ def _data(
     arm_data = [_arm(*each, rows, numbers) for each in zip(arms, visuals, strict=True)]
     frames = None
     if motions:
-        times = numbers.add(motions[0].time[rows])
+        times = numbers.add(motions[0].time[rows], exact=True)
         frames = {"times": times, "rows": [int(row) + 1 for row in rows]}
     clock = motions[0].clock if motions else ""
     return {
@@ -287,5 +287,6 @@ def _arm(
         "name": shown_name(reported.name),
         "shape": shape(reported.arm, numbers, visuals),
         "joints": reported.arm.n,
-        "values": [numbers.add(each) for each in values],
+        # the live section computes with them
+        "values": [numbers.add(each, exact=reported.arm.n <= MOST_JOINTS) for each in values],
     }

@@ -122,7 +122,7 @@ def reported_motion(
 
 
 def seconds_from_first(time: Numbers | None, rows: int) -> tuple[Floats, str]:
-    """Times relative to the first, so that float32 resolves them, and their label."""
+    """Times relative to the first, so that the float32 of plots resolves them, and their label."""
     if time is None:
         return np.arange(1.0, rows + 1.0), "row"
     if time.dtype.kind == "M":

@@ -214,7 +214,7 @@ def _label(results: Sequence[ReportedResult], number: int) -> str:
 def _data(result: ReportedResult, rows: Any, figures: PagePlots) -> dict[str, Any]:
     frames = None
     if result.rows is not None:
-        times = figures.numbers.add(result.time[rows])
+        times = figures.numbers.add(result.time[rows], exact=True)
         frames = {"times": times, "rows": [int(row) + 1 for row in rows]}
     return {
         "clock": result.clock,

@@ -96,7 +96,8 @@ def data_in(page: str) -> dict[str, Any]:
 
 def numbers(data: dict[str, Any], index: int) -> Any:
     """One array of a page, as its program unpacks it."""
-    return np.frombuffer(b64decode(data["arrays"][index]), "<f4")
+    text = data["arrays"][index]
+    return np.frombuffer(b64decode(text.removeprefix(":")), "<f8" if text[0] == ":" else "<f4")
 
 
 def stored(page: str, folder: Path) -> str:

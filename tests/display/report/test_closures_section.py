@@ -102,7 +102,7 @@ def test_a_state_is_closed_on_request(tmp_path: Path, monkeypatch: pytest.Monkey
     data = data_in(Path("a.html").read_text("utf-8"))
     shown = numbers(data, data["arms"][0]["values"][0])
     closed = robolin.close(robolin.load("four-bar"), [np.pi / 6, 0, 0], hold="drive").q
-    assert np.array_equal(shown, closed.astype(np.float32))
+    assert np.array_equal(shown, closed)
     assert "no closed loops" in command("report", "two-link", "--close", "least").err
 
 

@@ -39,10 +39,11 @@ def page() -> str:
 
 
 def test_curves_are_the_results(page: str) -> None:
-    """Every torque of a curve is that of its row to float32, and so are the instants' values."""
+    """Every torque of a curve is that of its row to float32; the instants have all digits."""
     arm, data = robolin.load("two-link"), data_in(page)
     columns = motion(arm)
-    tau = robolin.inverse(arm, **columns).astype(np.float32)
+    columns["tau"] = robolin.inverse(arm, **columns)
+    tau = columns["tau"].astype(np.float32)
     time = np.arange(1.0, ROWS + 1.0).astype(np.float32)
     for joint in range(arm.n):
         # the poles come first
@@ -56,9 +57,23 @@ def test_curves_are_the_results(page: str) -> None:
         assert y.min() == tau[:, joint].min()
     rows = np.array(data["frames"]["rows"]) - 1
     values = [numbers(data, index).reshape(-1, arm.n) for index in data["arms"][0]["values"]]
-    for name, shown in zip(("q", "qd"), values, strict=False):
-        assert np.array_equal(columns[name].astype(np.float32)[rows], shown)
-    assert np.array_equal(tau[rows], values[2])
+    for name, shown in zip(("q", "qd", "tau"), values, strict=True):
+        assert np.array_equal(columns[name][rows], shown)
+
+
+def test_times_have_all_digits(tmp_path: Path) -> None:
+    """Times of the slider and of the linear models are those of the file, to the bit."""
+    arm = robolin.load("two-link")
+    times = np.cumsum(np.random.default_rng(0).uniform(0.01, 0.1, 50))
+    times -= times[0]
+    columns = {"time": times, "q": motion(arm, 50)["q"]}
+    np.savez(tmp_path / "motion.npz", **columns)
+    states = States(trajectory=tmp_path / "motion.npz", differentiate="central")
+    data = data_in(report_page([report_arm(arm, states)]))
+    rows = np.array(data["frames"]["rows"]) - 1
+    assert np.array_equal(numbers(data, data["frames"]["times"]), times[rows])
+    for key in ("times", "chosen"):
+        assert np.isin(numbers(data, data["models"][0][key]), times).all()
 
 
 def test_a_peak_of_one_sample_is_kept(page: str) -> None:
@@ -106,9 +121,9 @@ def test_models_are_those_of_state_space(page: str) -> None:
 
 
 def test_the_page_keeps_its_budget(page: str) -> None:
-    """150 kB, 16/3 bytes for every number that is shown, and the live section."""
+    """150 kB, 16/3 bytes for 4 bytes of numbers that are shown, and the live section."""
     data = data_in(page)
-    assert data["count"] == sum(len(numbers(data, i)) for i in range(len(data["arrays"])))
+    assert data["count"] == sum(numbers(data, i).nbytes // 4 for i in range(len(data["arrays"])))
     assert len(page.encode()) <= BUDGET + PER_NUMBER * _shown(page) + _live(page)
 
 

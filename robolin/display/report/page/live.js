@@ -63,9 +63,7 @@ class Live {
   // positions, velocities and torques of a time of the motion
   take(q, qd, tau) {
     if (!this.arm) return;
-    // the page stores motions in single precision, and the first positions also in double
-    const { start } = this.live;
-    this.q = start.every((x, i) => Math.fround(x) === q[i]) ? start.slice() : Array.from(q);
+    this.q = Array.from(q);
     this.state = null;
     if (data.frames && data.frames.rows.length > 1 && tau) {
       // accelerations of the motion, by the model of the file

@@ -5,10 +5,10 @@ const unpacked = new Map();
 
 function numbers(place) {
   if (!unpacked.has(place)) {
-    const text = atob(data.arrays[place]), bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    const view = new DataView(bytes.buffer), found = new Float32Array(bytes.length / 4);
-    for (let i = 0; i < found.length; i++) found[i] = view.getFloat32(4 * i, true);
+    const exact = data.arrays[place].startsWith(":"), text = atob(data.arrays[place].slice(exact ? 1 : 0));
+    const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
+    const found = exact ? new Float64Array(bytes.length / 8) : new Float32Array(bytes.length / 4);
+    for (let i = 0; i < found.length; i++) found[i] = exact ? view.getFloat64(8 * i, true) : view.getFloat32(4 * i, true);
     unpacked.set(place, found);
   }
   return unpacked.get(place);
