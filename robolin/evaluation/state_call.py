@@ -34,7 +34,6 @@ from robolin.evaluation.evaluate import (
 )
 from robolin.evaluation.frames import reject_unused_frame
 from robolin.evaluation.methods import Method, reject_unused_method
-from robolin.evaluation.quick_calls import no_fast_call
 
 
 class PythonCall:
@@ -57,13 +56,13 @@ class PythonCall:
         self.needs: tuple[str, ...] = needs if fixed is None else needs[:-1]
         self.kernel: KernelCall | None = None
         self._into: Callable[[Sequence[AnyArray], Sequence[AnyArray]], float] = self._compute_into
-        self._quick: Callable[..., Any] = no_fast_call
+        self._portable: PortableCall | None = None
         if can_compile():
             plan = arm_cache(arm).single_state_plan(self._name)
             self.kernel = plan.kernel_call()
             if arm.n:
-                self._quick = portable = PortableCall(plan.kernel_call, fixed)
-                self._into = portable.into
+                self._portable = PortableCall(plan.kernel_call, fixed)
+                self._into = self._portable.into
         parameters = arm_cache(arm).parameters
         self._shapes = {
             name: parameters.sizes(shape) for name, shape in ALGORITHMS[self._name].gives.items()
@@ -76,11 +75,9 @@ class PythonCall:
         return PythonCall, (self.arm, self.verb, self.method, self.fixed)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        quick = (
-            None if named or not all(map(_is_contiguous, arguments)) else self._quick(*arguments)
-        )
+        quick = self._quick_results(arguments, named)
         if quick is not None:
-            return quick if self.result_type is None else self.result_type(*quick)
+            return quick
         *inputs, out = self._bind(arguments, named)
         for name, value in zip(self.needs, inputs, strict=True):
             if not _is_usual_array(value, self._row_shape):
@@ -94,6 +91,24 @@ class PythonCall:
         if out is not None:
             return out
         return results[0] if self.result_type is None else self.result_type(*results)
+
+    def _quick_results(self, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
+        """The results of the usual arrays; None for other arguments and without a result."""
+        if self._portable is None:
+            return None
+        if not named:
+            quick = self._portable.checked(arguments, None)
+            return quick if quick is None or self.result_type is None else self.result_type(*quick)
+        out = named.get("out")
+        if out is None or len(named) != 1:
+            return None
+        if self.result_type is None:
+            quick = self._portable.checked(arguments, (out,))
+        elif isinstance(out, (tuple, list)):
+            quick = self._portable.checked(arguments, out)
+        else:
+            quick = None
+        return None if quick is None else out
 
     def _compute_into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
         """Compute one state without a kernel; return its status, 0 if it has a result."""
@@ -260,10 +275,6 @@ def _result(verb: str, names: tuple[str, ...], arrays: tuple[AnyArray, ...]) -> 
 
 
 _FLOAT64 = np.dtype(np.float64)
-
-
-def _is_contiguous(value: Any) -> bool:
-    return type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned
 
 
 def _is_usual_array(value: Any, shape: tuple[int, ...]) -> bool:

@@ -158,6 +158,28 @@ def test_the_portable_call(verb: str) -> None:
     assert same_bits(tuple(into), first)
 
 
+@pytest.mark.parametrize("verb", ["inverse", "energy"])
+def test_portable_calls_fill_only_arrays_of_their_own(verb: str) -> None:
+    """`checked` fills fitting outputs, and nothing if one shares memory or cannot be written."""
+    call = PortableCall(arm_cache(CHAIN).plan(verb).kernel_call)
+    needs = ALGORITHMS[verb].needs
+    state = list(state_of(CHAIN, needs).values())
+    expected = results_of(call(*state))
+    fresh = [np.empty_like(each) for each in expected]
+    assert call.checked(state, fresh) is not None
+    assert same_bits(tuple(fresh), tuple(expected))
+    assert same_bits(tuple(results_of(call.checked(state, None))), tuple(expected))
+    read_only = np.empty_like(fresh[0])
+    read_only.flags.writeable = False
+    part = np.empty((2, *fresh[0].shape))[0]
+    for wrong in (read_only, part, np.empty(CHAIN.n + 1), fresh[0].astype("f4"), [1.0], *state):
+        before = [each.copy() for each in state]
+        assert call.checked(state, [wrong, *fresh[1:]]) is None
+        assert same_bits(tuple(state), tuple(before))
+    assert call.checked(state, [fresh[0]] * (len(fresh) + 1)) is None
+    assert call.checked([np.repeat(state[0], 2)[::2], *state[1:]], None) is None
+
+
 def test_portable_calls_may_interrupt_each_other() -> None:
     """A call that starts during another one, as in a signal handler, has its own memory."""
     call = PortableCall(arm_cache(CHAIN).plan("inverse").kernel_call)

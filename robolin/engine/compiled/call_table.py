@@ -130,7 +130,7 @@ class _StateBuffers(NamedTuple):
 
     inputs: list[AnyArray]
     results: list[AnyArray]
-    status: AnyArray
+    status: ctypes.c_double
     run: Callable[[], None]
 
 
@@ -152,63 +152,107 @@ class PortableCall:
         self._free = [first]
         self._shape = first.inputs[0].shape
         self._count = len(first.inputs) - (fixed is not None)
+        self._result_shapes = [array.shape for array in first.results]
 
     def __call__(self, *arrays: Any) -> Any:
         if len(arrays) != self._count:
             return None
         shape = self._shape
         for array in arrays:
-            if type(array) is not np.ndarray or array.dtype is not _FLOAT64 or array.shape != shape:
+            if type(array) is not _ARRAY or array.dtype is not _FLOAT64 or array.shape != shape:
                 return None
-        buffers = self._run(arrays)
-        if buffers.status[0]:
-            self._free.append(buffers)
+        return self._results(arrays, None)
+
+    def checked(self, arrays: Sequence[Any], outputs: Sequence[Any] | None) -> Any:
+        """Compute one state into new arrays, or into outputs, which must own their memory.
+
+        All arrays must be contiguous, aligned and writable.
+        """
+        if len(arrays) != self._count:
             return None
-        results = [array.copy() for array in buffers.results]
-        self._free.append(buffers)
-        return results[0] if len(results) == 1 else tuple(results)
+        shape, owned = self._shape, True
+        for array in arrays:
+            if type(array) is not _ARRAY or array.dtype is not _FLOAT64 or array.shape != shape:
+                return None
+            flags = array.flags
+            if not flags.carray:
+                return None
+            owned = owned and flags.owndata
+        if outputs is None or (owned and self._are_apart(arrays, outputs)):
+            return self._results(arrays, outputs)
+        return None
 
     def into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
         """Compute one state into the output arrays; return its status, 0 if it has a result."""
-        buffers = self._run(inputs)
-        status = float(buffers.status[0])
+        buffers = self._buffers()
+        # a fixed input is in the last row and stays there
+        for row, array in zip(buffers.inputs, inputs, strict=False):
+            row[...] = array
+        buffers.run()
         for output, result in zip(outputs, buffers.results, strict=True):
             output[...] = result
+        status = buffers.status.value
         self._free.append(buffers)
         return status
 
-    def _run(self, arrays: Sequence[AnyArray]) -> _StateBuffers:
-        try:
-            buffers = self._free.pop()
-        except IndexError:
-            buffers = _state_buffers(self._new_kernel(), self._fixed)
-        # a fixed input is in the last row and stays there
-        for row, array in zip(buffers.inputs, arrays, strict=False):
+    def _are_apart(self, inputs: Sequence[AnyArray], outputs: Sequence[Any]) -> bool:
+        """True if outputs fit and are apart from inputs, provided that inputs own their memory."""
+        shapes = self._result_shapes
+        if len(outputs) != len(shapes):
+            return False
+        for array, shape in zip(outputs, shapes, strict=True):
+            if type(array) is not _ARRAY or array.dtype is not _FLOAT64 or array.shape != shape:
+                return False
+            flags = array.flags
+            if not (flags.carray and flags.owndata):
+                return False
+        return len({*map(id, inputs), *map(id, outputs)}) == len(inputs) + len(outputs)
+
+    def _results(self, arrays: Sequence[AnyArray], outputs: Sequence[AnyArray] | None) -> Any:
+        inputs, results, status, run = buffers = self._buffers()
+        for row, array in zip(inputs, arrays, strict=False):
             row[...] = array
-        buffers.run()
-        return buffers
+        run()
+        if status.value:
+            self._free.append(buffers)
+            return None
+        if outputs is None:
+            outputs = tuple([array.copy() for array in results])
+        else:
+            for output, result in zip(outputs, results, strict=True):
+                output[...] = result
+        self._free.append(buffers)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _buffers(self) -> _StateBuffers:
+        try:
+            return self._free.pop()
+        except IndexError:
+            return _state_buffers(self._new_kernel(), self._fixed)
 
 
-_FLOAT64 = np.dtype(np.float64)
+_ARRAY, _FLOAT64 = np.ndarray, np.dtype(np.float64)
 
 
 def _state_buffers(kernel: KernelCall, fixed: AnyArray | None) -> _StateBuffers:
     inputs = [np.empty(kernel.joints) for _ in range(kernel.inputs)]
     if fixed is not None:
         inputs[-1][...] = fixed
-    results, status = [np.empty(shape) for shape in kernel.shapes.values()], np.empty(1)
+    results, status = [np.empty(shape) for shape in kernel.shapes.values()], ctypes.c_double()
     rows = [x for array in inputs for x in (array.ctypes.data, 0)]
     # the last number: no non-temporal stores
     places = [*(array.ctypes.data for array in results), 0]
     starts, targets = (_INT64 * len(rows))(*rows), (_INT64 * len(places))(*places)
     address, doubles, integers, *memory = kernel.addresses
-    # keeps the GIL: the kernel takes less time than another thread needs to wake up; typed
-    # arguments without `argtypes` take half the time of conversions
-    function = ctypes.PYFUNCTYPE(None)(address)
-    function.keep_alive = kernel, starts, targets  # type: ignore[attr-defined]
-    state = (ctypes.addressof(starts), ctypes.addressof(targets), status.ctypes.data)
-    pointers = map(_POINTER, (doubles, integers, *state, *memory))
-    run = partial(function, *pointers, *map(_INT64, (kernel.links, kernel.joints, 0, 1)))
+    state = (ctypes.addressof(starts), ctypes.addressof(targets), ctypes.addressof(status))
+    numbers = (address, doubles, integers, *state, *memory, kernel.links, kernel.joints, 0, 1)
+    table = (_INT64 * len(numbers))(*numbers)
+    entry, engine = _portable_entry()
+    # keeps the GIL: the kernel takes less time than another thread needs to wake up; a typed
+    # argument without `argtypes` takes half the time of a conversion
+    function = ctypes.PYFUNCTYPE(None)(entry)
+    function.keep_alive = kernel, starts, targets, table, engine  # type: ignore[attr-defined]
+    run = partial(function, _POINTER(ctypes.addressof(table)))
     return _StateBuffers(inputs, results, status, run)
 
 
@@ -227,6 +271,19 @@ def is_supported(kernel: KernelCall) -> bool:
         and all(len(shape) < MOST_AXES and prod(shape) for shape in shapes)
         and kernel.joints > 0
     )
+
+
+@cache
+def _portable_entry() -> tuple[int, Any]:
+    """A function that calls a kernel with numbers from a table: ctypes converts one, not twelve."""
+    lines = ["define void @portable(ptr %table) {"]
+    for i in range(13):
+        kind = "ptr" if i < 9 else "i64"
+        lines.append(f"  %place.{i} = getelementptr i64, ptr %table, i64 {i}")
+        lines.append(f"  %x{i} = load {kind}, ptr %place.{i}, align 8")
+    arguments = ", ".join(f"{'ptr' if i < 9 else 'i64'} %x{i}" for i in range(1, 13))
+    lines += [f"  call void %x0({arguments})", "  ret void", "}"]
+    return cached_function("\n".join(lines) + "\n", "portable")
 
 
 @cache
