@@ -167,7 +167,8 @@ def _pair_functions(program: CProgram) -> str:
     Compilers with vector extensions keep both knots in one register.  The text is empty if a
     function has loops, or a status besides that of large angles, which the caller checks.
     """
-    texts = list(_on_pairs(own_function(SIN_COS, program.precision, "pair_")))
+    sine = own_function(SIN_COS, program.precision, "pair_")
+    texts = list(_on_pairs(line.replace("static", "INSIDE") for line in sine))
     for function in program.functions:
         if function.verb not in _NEEDED:
             continue
@@ -180,7 +181,7 @@ def _pair_functions(program: CProgram) -> str:
         known = function.verb != _NEEDED[0]
         # numbers of the caller, not of one knot: they stay doubles
         turns = "DOUBLE *turns"
-        head = f"static void pair_{function.verb.replace('-', '_')}"
+        head = f"INSIDE void pair_{function.verb.replace('-', '_')}"
         lines = [
             f"{head}({', '.join([*inputs, *outputs, turns])})",
             "{",

@@ -14,6 +14,28 @@ typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
 #define VECTORS 0
 #endif
 
+/* on x86, functions compiled twice: with AVX for processors that have it, and without AVX; */
+/* define NO_AVX to compile them once */
+#if VECTORS && defined(__x86_64__) && !defined(__AVX__) && !defined(NO_AVX)
+#define INSIDE static inline __attribute__((always_inline))
+#define TWICE(kind, name, parameters, values)                                                     \
+    __attribute__((target("avx"))) static kind name##_avx parameters                              \
+    {                                                                                             \
+        return name##_body values;                                                                \
+    }                                                                                             \
+    static kind name parameters                                                                   \
+    {                                                                                             \
+        return __builtin_cpu_supports("avx") ? name##_avx values : name##_body values;            \
+    }
+#else
+#define INSIDE static inline
+#define TWICE(kind, name, parameters, values)                                                     \
+    static kind name parameters                                                                   \
+    {                                                                                             \
+        return name##_body values;                                                                \
+    }
+#endif
+
 /* joints, joints rounded up to a multiple of 4, knots */
 enum { n = $n, n4 = $n4, N = $N };
 /* columns of W: accelerations, positions, velocities, gradient; of P: without accelerations */
@@ -34,7 +56,7 @@ typedef struct {
     double r, e, gradient, hessian;
 } term;
 
-static inline term term_of(double y, double reference, int kind, int at)
+INSIDE term term_of(double y, double reference, int kind, int at)
 {
     term t;
     const double low = lower[kind][at], high = upper[kind][at];
@@ -47,12 +69,12 @@ static inline term term_of(double y, double reference, int kind, int at)
 }
 
 /* reference of number i of q, v and tau */
-static inline double reference_of(const @_mpc *m, int i)
+INSIDE double reference_of(const @_mpc *m, int i)
 {
     return i < n ? m->goal[i] : i < 2 * n ? 0.0 : m->hold[i - 2 * n];
 }
 
-static double cost_of(const @_mpc *m, int which)
+INSIDE double cost_of_body(const @_mpc *m, int which)
 {
     double sums[3 * n], total = 0.0;
     int knot, i;
@@ -71,20 +93,22 @@ static double cost_of(const @_mpc *m, int which)
     return 0.5 * total;
 }
 
+TWICE(double, cost_of, (const @_mpc *m, int which), (m, which))
+
 /* with vector extensions, the dynamics of two knots take the time of one */
 #if VECTORS && $has_pairs
 #define PAIRS 1
 typedef double pair __attribute__((vector_size(16)));
 typedef long long mask __attribute__((vector_size(16)));
 
-static inline pair choose(mask first, pair yes, pair no)
+INSIDE pair choose(mask first, pair yes, pair no)
 {
     return (pair)((first & (mask)yes) | (~first & (mask)no));
 }
 
 $pairs
 
-static void gather(pair *to, const double *first, const double *second)
+INSIDE void gather(pair *to, const double *first, const double *second)
 {
     int i;
     for (i = 0; i < n; ++i)
@@ -92,7 +116,7 @@ static void gather(pair *to, const double *first, const double *second)
 }
 
 /* derivatives of two knots, into columns of their rows J */
-static void scatter(const pair *from, double (*first)[C], double (*second)[C], int column)
+INSIDE void scatter(const pair *from, double (*first)[C], double (*second)[C], int column)
 {
     int i, c;
     for (i = 0; i < n; ++i, from += n) {
@@ -108,7 +132,7 @@ static void scatter(const pair *from, double (*first)[C], double (*second)[C], i
 }
 
 /* states and accelerations of two knots; 0 if an angle is large: single knots check it exactly */
-static int gather_knots(const @_mpc *m, int which, int knot, pair q[n], pair v[n], pair a[n])
+INSIDE int gather_knots(const @_mpc *m, int which, int knot, pair q[n], pair v[n], pair a[n])
 {
     const double *x = m->x[which][knot], *y = m->x[which][knot + 1];
     int i, near = 1;
@@ -123,7 +147,7 @@ static int gather_knots(const @_mpc *m, int which, int knot, pair q[n], pair v[n
 #define PAIRS 0
 #endif
 
-static int torques_of(@_mpc *m, int which)
+INSIDE int torques_of_body(@_mpc *m, int which)
 {
     int knot = 0, status;
     while (knot < N) {
@@ -149,7 +173,9 @@ static int torques_of(@_mpc *m, int which)
     return 0;
 }
 
-static int linearize(@_mpc *m)
+TWICE(int, torques_of, (@_mpc *m, int which), (m, which))
+
+INSIDE int linearize_body(@_mpc *m)
 {
     const int own = m->current;
     double one_M[n * n], one_Jv[n * n], one_Jq[n * n];
@@ -182,7 +208,9 @@ static int linearize(@_mpc *m)
     return 0;
 }
 
-static void clear(double *values, int count)
+TWICE(int, linearize, (@_mpc *m), (m))
+
+INSIDE void clear(double *values, int count)
 {
     int i;
     for (i = 0; i < count; ++i)
@@ -216,7 +244,7 @@ static void clear(double *values, int count)
 #endif
 
 /* cost-to-go P of the next knot as a function of accelerations, positions and velocities */
-static void propagate(double P[2 * n4][PC], double W[3 * n4][C])
+INSIDE void propagate(double P[2 * n4][PC], double W[3 * n4][C])
 {
     const double dt2 = dt * dt;
     int i, c;
@@ -256,7 +284,7 @@ static void propagate(double P[2 * n4][PC], double W[3 * n4][C])
 }
 
 /* add the diagonal terms to W; J with the Hessian and the gradient of the torques */
-static void scale(const @_mpc *m, int knot, double W[3 * n4][C], double scaled[n][C])
+INSIDE void scale(const @_mpc *m, int knot, double W[3 * n4][C], double scaled[n][C])
 {
     const int kind = kind_of(knot), own = m->current;
     int i, c, group;
@@ -287,7 +315,7 @@ static void scale(const @_mpc *m, int knot, double W[3 * n4][C], double scaled[n
     }
 
 /* rows r to r + 3 of W + J' scaled, and with Z of - Z' W, in four columns from column on */
-static void accumulate(double W[3 * n4][C], int r, int column, double (*J)[C], double scaled[n][C],
+INSIDE void accumulate(double W[3 * n4][C], int r, int column, double (*J)[C], double scaled[n][C],
                        double (*Z)[C], double *to, int stride)
 {
     double *const rows = W[r] + column;
@@ -325,7 +353,7 @@ static void accumulate(double W[3 * n4][C], int r, int column, double (*J)[C], d
 }
 
 /* the same for the gradient alone */
-static void accumulate_gradient(double W[3 * n4][C], int r, double (*J)[C], double scaled[n][C],
+INSIDE void accumulate_gradient(double W[3 * n4][C], int r, double (*J)[C], double scaled[n][C],
                                 double (*Z)[C], double *to, int stride)
 {
     FOUR(a);
@@ -345,7 +373,7 @@ static void accumulate_gradient(double W[3 * n4][C], int r, double (*J)[C], doub
 }
 
 /* row -= ratio * other, from a multiple of four on */
-static void subtract(double *row, double ratio, double *other, int first)
+INSIDE void subtract(double *row, double ratio, double *other, int first)
 {
     int column;
     FOUR(a);
@@ -359,7 +387,7 @@ static void subtract(double *row, double ratio, double *other, int first)
 }
 
 /* eliminate the accelerations among themselves; 0 if a pivot is not positive */
-static int factorize(double W[3 * n4][C], double Z[n][C], double inverse[n])
+INSIDE int factorize(double W[3 * n4][C], double Z[n][C], double inverse[n])
 {
     int i, j, c;
     FOUR(a);
@@ -379,7 +407,7 @@ static int factorize(double W[3 * n4][C], double Z[n][C], double inverse[n])
 }
 
 /* transpose four rows and columns of P; within the block of the diagonal, the upper half */
-static void mirror(double *from, double *to)
+INSIDE void mirror(double *from, double *to)
 {
     int i, j;
     if (from == to) {
@@ -403,7 +431,7 @@ static void mirror(double *from, double *to)
 }
 
 /* cost-to-go of this knot: the rows of positions and velocities without the accelerations */
-static void complement(double W[3 * n4][C], double (*J)[C], double scaled[n][C], double Z[n][C],
+INSIDE void complement(double W[3 * n4][C], double (*J)[C], double scaled[n][C], double Z[n][C],
                        double P[2 * n4][PC])
 {
     int r, c;
@@ -418,7 +446,7 @@ static void complement(double W[3 * n4][C], double (*J)[C], double scaled[n][C],
 }
 
 /* gains by back substitution in the rows of the accelerations */
-static void substitute(double W[3 * n4][C], const double inverse[n], double X[n4][PC])
+INSIDE void substitute(double W[3 * n4][C], const double inverse[n], double X[n4][PC])
 {
     int i, j, c;
     FOUR(a);
@@ -449,7 +477,7 @@ static void substitute(double W[3 * n4][C], const double inverse[n], double X[n4
 }
 
 /* gains of all knots; 0 if the model of the cost has no minimum */
-static int backward(@_mpc *m, double *decrease)
+INSIDE int backward_body(@_mpc *m, double *decrease)
 {
     double P[2 * n4][PC], W[3 * n4][C], scaled[n][C], Z[n][C], inverse[n], saved[n];
     int knot, i, c;
@@ -483,6 +511,8 @@ static int backward(@_mpc *m, double *decrease)
     }
     return 1;
 }
+
+TWICE(int, backward, (@_mpc *m, double *decrease), (m, decrease))
 
 /* full step of states and accelerations */
 static void step_of(@_mpc *m)

@@ -38,13 +38,13 @@ def test_the_controller_has_the_bits_of_python(tmp_path: Path) -> None:
 
 
 def test_vector_extensions_change_no_bit(tmp_path: Path) -> None:
-    """Knots in pairs, of an odd number of knots, and single knots for other compilers."""
+    """Knots in pairs with and without AVX, an odd number of knots, and other compilers."""
     arm = robolin.load("two-link")
     control = robolin.receding(arm, [0.6, -0.4], horizon=0.07, dt=0.01, max_effort=4.0)
     robolin.generate(arm, VERBS, tmp_path / "made", extras=["mpc"], mpc=control)
     text = (tmp_path / "made" / "two_link_mpc.c").read_text()
     assert "pair_linearize_inverse(q, v, a, M, Jv, Jq, m->turns[knot]);" in text
-    for flags in ((), ("-DNO_VECTORS",)):
+    for flags in ((), ("-O2",), ("-DNO_AVX",), ("-DNO_VECTORS",)):
         summary = samples(tmp_path / "made", "two_link", *flags)
         assert summary == "two_link_mpc: 12 samples, 0 differences"
 
