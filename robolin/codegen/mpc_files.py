@@ -39,6 +39,7 @@ class MpcTables:
     effort:     limits of the commanded torques (2, n)
     goal:       goal positions (n,)
     fractions:  step fractions of the line search
+    short_step: fraction below which the damping rises
     sufficient: fraction of the predicted decrease that a step must reach
     damping:    smallest and largest damping
     rounding:   relative decrease that is round-off of the cost
@@ -55,6 +56,7 @@ class MpcTables:
     effort: Floats
     goal: Floats
     fractions: tuple[float, ...]
+    short_step: float
     sufficient: float
     damping: tuple[float, float]
     rounding: float
@@ -146,6 +148,7 @@ def mpc_source(program: CProgram, controller: MpcController) -> Iterator[str]:
         "pairs": pairs,
         "has_pairs": str(int(bool(pairs))),
         "fractions": ", ".join(map(_number, tables.fractions)),
+        "short_step": _number(tables.short_step),
         "sufficient": _number(tables.sufficient),
         "least": _number(tables.damping[0]),
         "most": _number(tables.damping[1]),

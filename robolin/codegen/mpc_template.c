@@ -64,7 +64,7 @@ INSIDE term term_of(double y, double reference, int kind, int at)
     t.e = y - clamped;
     t.r = y - reference;
     t.gradient = weight[kind][at] * t.r + penalty[kind][at] * t.e;
-    t.hessian = weight[kind][at] + (t.e != 0.0 ? penalty[kind][at] : 0.0);
+    t.hessian = weight[kind][at] + (t.e != 0.0 || low == high ? penalty[kind][at] : 0.0);
     return t;
 }
 
@@ -541,8 +541,8 @@ static void step_of(@_mpc *m)
     }
 }
 
-/* move along the step; 0 if no fraction of it reduces the cost enough */
-static int search(@_mpc *m, double *cost, double decrease)
+/* move along the step; the fraction of it, or 0 if none reduces the cost enough */
+static double search(@_mpc *m, double *cost, double decrease)
 {
     static const double fractions[] = {$fractions};
     const int own = m->current, other = 1 - own;
@@ -563,10 +563,10 @@ static int search(@_mpc *m, double *cost, double decrease)
         if (found <= *cost - $sufficient * fraction * decrease) {
             *cost = found;
             m->current = other;
-            return 1;
+            return fraction;
         }
     }
-    return 0;
+    return 0.0;
 }
 
 static double larger(double one, double other)
@@ -592,7 +592,7 @@ static double size_of(const @_mpc *m)
 
 static int iterate(@_mpc *m)
 {
-    double cost = cost_of(m, m->current), decrease;
+    double cost = cost_of(m, m->current), decrease, fraction;
     int linearized = 0, iteration, status;
     for (iteration = 0; iteration < $iterations; ++iteration) {
         const double size = cost < 0.0 ? -cost : cost;
@@ -606,8 +606,12 @@ static int iterate(@_mpc *m)
         }
         if (0.5 * decrease <= 0.0 || decrease <= $rounding * size)
             return 0;
-        if (search(m, &cost, decrease)) {
-            m->damping = m->damping < 1e-12 ? 0.0 : 0.1 * m->damping;
+        fraction = search(m, &cost, decrease);
+        if (fraction > 0.0) {
+            if (fraction < $short_step)
+                m->damping = larger(1e-6 * size_of(m), 10.0 * m->damping);
+            else
+                m->damping = m->damping < 1e-12 ? 0.0 : 0.1 * m->damping;
             linearized = 0;
             continue;
         }

@@ -34,6 +34,8 @@ from robolin.errors import RobolinError
 
 # step fractions of the line search
 STEP_FRACTIONS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)
+# fraction below which the damping rises
+SHORT_STEP = 0.05
 # fraction of the predicted decrease that a step must reach
 SUFFICIENT = 1e-4
 # relative decrease that is round-off of the cost
@@ -234,7 +236,11 @@ class AccelerationForm:
                 self.damping = max(1e-6 * self._scale(), 10.0 * self.damping)
                 continue
             cost, fraction = step
-            self.damping = 0.0 if self.damping < 1e-12 else 0.1 * self.damping
+            if fraction < SHORT_STEP:
+                # the model is far off: a damped step goes farther
+                self.damping = max(1e-6 * self._scale(), 10.0 * self.damping)
+            else:
+                self.damping = 0.0 if self.damping < 1e-12 else 0.1 * self.damping
             progress.costs.append(cost)
             progress.fractions.append(fraction)
         progress.reason = "the maximum number of iterations is reached"

@@ -17,11 +17,13 @@ from robolin.control.optimization.inverse_kinematics import PoseResidual
 from robolin.core.arrays import Floats, Mask
 
 OUTER_ITERATIONS = 40
-# violation that counts as a fall of the last one
-FALL = 0.25
+# violation that counts as a fall of the last one: of limits, and of the goal
+FALL, GOAL_FALL = 0.25, 0.05
 GROWTH, LARGEST_GROWTH = 10.0, 1e6
 # inner tolerance before the limits hold, and how fast it falls
 FIRST_TOLERANCE, TIGHTEN = 1e-3, 0.1
+# smallest inner tolerance relative to that of the cost
+FINEST = 1e-4
 # iterations of the cost between two updates of the multipliers; more for long chains, whose
 # motion the penalties would fix before it is optimal
 INNER_ITERATIONS, PATIENT_ITERATIONS = 8, 60
@@ -156,7 +158,7 @@ def satisfy(
     before = np.inf * np.ones_like(tolerances.limits)
     goal_before = np.inf
     for _ in range(OUTER_ITERATIONS):
-        converged = form.iterate(min(between, most - used), max(inner, tolerance))
+        converged = form.iterate(min(between, most - used), inner)
         used = form.iterations
         excess = violation(form, tolerances)
         if excess.worst <= 1.0 and inner <= tolerance:
@@ -167,7 +169,7 @@ def satisfy(
             inner = tolerance
         _update(form)
         slow = (excess.limits > FALL * before) & (excess.limits > 1.0)
-        slow_goal = excess.goal > max(FALL * goal_before, 1.0)
+        slow_goal = excess.goal > max(GOAL_FALL * goal_before, 1.0)
         if (form.cost_terms.penalty > 0.5 * LARGEST_GROWTH * first_penalty).any():
             # no penalty brings the motion inside: there is none
             if slow.any() or slow_goal:
@@ -175,7 +177,8 @@ def satisfy(
         else:
             _grow(form, slow, slow_goal)
         before, goal_before = excess.limits, excess.goal
-        inner = max(inner * TIGHTEN, tolerance)
+        # beyond the limits, smaller decreases still move the motion
+        inner = max(inner * TIGHTEN, tolerance if excess.worst <= 1.0 else FINEST * tolerance)
         if used >= most:
             break
     last = violation(form, tolerances)

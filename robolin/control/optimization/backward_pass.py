@@ -57,11 +57,15 @@ class NotPositive(ArithmeticError):
 
 
 def stage_terms(cost: StageCost, y: Floats) -> tuple[Floats, Floats]:
-    """Gradient and diagonal Hessian of the terms by y, each (knots, 3, n)."""
+    """Gradient and diagonal Hessian of the terms by y, each (knots, 3, n).
+
+    A limit acts outside; an equation lower = upper always, also where it holds exactly.
+    """
     shifted = y + cost.multiplier
     e = shifted - np.minimum(np.maximum(shifted, cost.lower), cost.upper)
     gradient = cost.weight * (y - cost.reference) + cost.penalty * e
-    return gradient, cost.weight + np.where(e != 0.0, cost.penalty, 0.0)
+    acts = (e != 0.0) | (cost.lower == cost.upper)
+    return gradient, cost.weight + np.where(acts, cost.penalty, 0.0)
 
 
 def stage_cost(cost: StageCost, y: Floats) -> float:

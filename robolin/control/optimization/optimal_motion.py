@@ -18,7 +18,7 @@ from robolin.control.simulation.feedback_control import FeedbackControl
 from robolin.control.simulation.integration import feedback_states
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulate import simulate
-from robolin.control.simulation.torques import EffortLimits
+from robolin.control.simulation.torques import EffortLimits, InterpolatedTorque
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
@@ -238,14 +238,18 @@ def replayed(motion: OptimalMotion, problem: Problem, gains: bool) -> dict[str, 
 
 def _replayed_end(motion: OptimalMotion, gains: bool) -> Floats:
     """Positions at the end of the motion simulated with shorter steps, without effort limits."""
-    arm, law, duration = motion.arm, motion.feedback(gains=gains), float(motion.time[-1])
-    dt, start = motion.dt / REPLAY_STEPS, (motion.q[0], motion.qd[0])
-    if law.dt is not None:
+    arm, duration, start = motion.arm, float(motion.time[-1]), (motion.q[0], motion.qd[0])
+    dt = motion.dt / REPLAY_STEPS
+    if motion.method == "torque":
+        law = motion.feedback(gains=gains)
         options: dict[str, Any] = {"limits": False, "engine": "compiled", "jobs": 1}
         q = simulate(arm, *start, duration=duration, dt=dt, every=None, control=law, **options).q
     else:
         schedule, none = Schedule(duration, dt=dt, every=None), np.full(arm.n, np.inf)
         limits = EffortLimits(-none, none)
-        q = feedback_states(arm, law, start, schedule, limits, COMPILED).q
+        torques = InterpolatedTorque(motion.time, motion.tau)
+        q = feedback_states(
+            arm, motion.feedback() if gains else torques, start, schedule, limits, COMPILED
+        ).q
     end: Floats = q[-1]
     return end

@@ -48,8 +48,10 @@ def stage_term(
     clamped = b.select(b.fcmp_ordered("<", raised, upper), raised, upper)
     e, r = b.fsub(shifted, clamped), b.fsub(y, reference)
     gradient = b.fadd(b.fmul(weight, r), b.fmul(penalty, e))
-    outside = b.select(b.fcmp_unordered("!=", e, float_constant(0.0)), penalty, float_constant(0.0))
-    return weight, r, penalty, e, gradient, b.fadd(weight, outside)
+    outside = b.fcmp_unordered("!=", e, float_constant(0.0))
+    acts = b.or_(outside, b.fcmp_ordered("==", lower, upper))
+    stiffness = b.select(acts, penalty, float_constant(0.0))
+    return weight, r, penalty, e, gradient, b.fadd(weight, stiffness)
 
 
 class BackwardCode:

@@ -17,6 +17,7 @@ from robolin.codegen.mpc_files import MpcTables
 from robolin.control.optimization.acceleration_form import (
     COST_ROUNDING,
     DAMPING_RANGE,
+    SHORT_STEP,
     STEP_FRACTIONS,
     SUFFICIENT,
     AccelerationForm,
@@ -145,7 +146,7 @@ class Receding:
         return MpcTables(
             problem.N, problem.dt, self._iterations, self._observer,
             weight, lower, upper, penalty, effort, self.goal,
-            STEP_FRACTIONS, SUFFICIENT, DAMPING_RANGE, COST_ROUNDING,
+            STEP_FRACTIONS, SHORT_STEP, SUFFICIENT, DAMPING_RANGE, COST_ROUNDING,
         )  # fmt: skip
 
     def differences(self, arm: Arm) -> str:

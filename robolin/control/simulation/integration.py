@@ -21,7 +21,7 @@ from robolin.control.simulation.simulated_motion import (
     RecordedRates,
     RunningCost,
 )
-from robolin.control.simulation.torques import EffortLimits
+from robolin.control.simulation.torques import EffortLimits, InterpolatedTorque
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats, nonfinite_input_rows
 from robolin.core.quantity_table import joint_unit
@@ -141,15 +141,18 @@ class FeedbackStates(NamedTuple):
 
 def feedback_states(
     arm: Arm,
-    law: FeedbackControl,
+    law: FeedbackControl | InterpolatedTorque,
     start: tuple[Floats, Floats],
     schedule: Schedule,
     limits: EffortLimits,
     run_options: RunOptions,
 ) -> FeedbackStates:
-    """Integrate from one state under feedback with fixed steps, without energies and checks."""
-    controller, free = StateFeedback(arm, law), FreeMotion(arm, run_options)
-    drive = Drive(controller, limits)
+    """Integrate from one state under feedback with fixed steps, without energies and checks.
+
+    law: the feedback, or the torques of a table without feedback
+    """
+    controller = StateFeedback(arm, law) if isinstance(law, FeedbackControl) else law
+    drive, free = Drive(controller, limits), FreeMotion(arm, run_options)
     equations = Equations(arm, (), JointRates(free), drive, free, run_options)
     steps = Integration(equations, schedule).steps(equations.start(*start))
     return FeedbackStates(*equations.state(steps.kept), steps.recorded)

@@ -59,6 +59,7 @@ class _Rollout(FunctionBuilder):
         self.end = self.variable(stop)
         tables = ("command", "push", "reference")
         self.cursor_of = {name: self.variable(int_constant(0)) for name in tables}
+        self.reference_time = self.variable(real_constant(float("nan")))
         self.n, self.count = self.field("n"), self.field("count")
         self.memory = self.field("memory") if code.integrals else int_constant(0)
         self.width = self.add_up(self.times(2, self.n), int_constant(1), self.memory)
@@ -418,6 +419,9 @@ class _Rollout(FunctionBuilder):
             jobs.append((self.pointer(name), target, size))
             arrays[name], target = target, self.at(target, size)
         self.after_reference = target
-        rows, cursor = self.field("rows"), self.cursor_of["reference"]
-        self.interpolate(cursor, self.pointer("time"), rows, t, jobs)
+        b, cursor = self.b, self.cursor_of["reference"]
+        # two stages of a step have the same time
+        with b.if_then(b.fcmp_unordered("!=", t, b.load(self.reference_time))):
+            self.interpolate(cursor, self.pointer("time"), self.field("rows"), t, jobs)
+            b.store(t, self.reference_time)
         return arrays

@@ -28,6 +28,7 @@ class FunctionBuilder:
     add_function: Any
     advance_function: Any
     copy_function: Any
+    blend_function: Any
 
     def __init__(self, name: str) -> None:
         self.module: Any = ir.Module(name)
@@ -36,6 +37,7 @@ class FunctionBuilder:
         self.add_function = self._elementwise("add", 2, _add)
         self.advance_function = self._elementwise("advance", 3, _advance)
         self.copy_function = self._elementwise("copy", 2, _copy)
+        self.blend_function = self._elementwise("blend", 3, _blend)
 
     def begin(self, name: str, result: Any, arguments: Sequence[Any]) -> Any:
         """Begin a function; return its arguments."""
@@ -149,12 +151,9 @@ class FunctionBuilder:
             with between:
                 start, stop = self.get(time, before), self.get(time, after)
                 share = b.fdiv(b.fsub(t, start), b.fsub(stop, start))
-                rest = b.fsub(real_constant(1.0), share)
                 for values, target, size in jobs:
-                    low, high = self.at(values, b.mul(before, size)), b.mul(after, size)
-                    with self.loop(size) as i:
-                        left = b.fmul(rest, self.get(low, i))
-                        self.put(b.fadd(left, b.fmul(share, self.get(values, high, i))), target, i)
+                    low, high = (self.at(values, b.mul(row, size)) for row in (before, after))
+                    b.call(self.blend_function, [target, low, high, share, size])
 
     def _search(self, cursor: Any, time: Any, rows: Any, t: Any) -> None:
         """Move the cursor to the number of times up to t; it is near after the previous step."""
@@ -220,3 +219,11 @@ def _advance(code: FunctionBuilder, arrays: Any, factor: Any, i: Any) -> None:
 def _copy(code: FunctionBuilder, arrays: Any, factor: Any, i: Any) -> None:
     target, source = arrays
     code.put(code.get(source, i), target, i)
+
+
+def _blend(code: FunctionBuilder, arrays: Any, factor: Any, i: Any) -> None:
+    target, low, high = arrays
+    one = 1.0 if factor.type == FLOAT64 else [1.0] * LANES
+    rest = code.b.fsub(ir.Constant(factor.type, one), factor)
+    left = code.b.fmul(rest, code.get(low, i))
+    code.put(code.b.fadd(left, code.b.fmul(factor, code.get(high, i))), target, i)

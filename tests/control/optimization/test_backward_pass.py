@@ -10,6 +10,7 @@ from robolin.control.optimization.backward_pass import (
     StageCost,
     backward_pass,
     stage_cost,
+    stage_terms,
     step_of,
 )
 from robolin.control.optimization.compiled_pass import CompiledPass, aligned_zeros, stacked_cost
@@ -40,10 +41,14 @@ class Case:
         weight[N, 2] = penalty[N, 2] = 0.0
         ones = np.ones(shape)
         reference, multiplier = rng.normal(size=shape), 0.1 * rng.normal(size=shape)
-        self.cost = StageCost(weight, reference, -ones, ones, multiplier, penalty)
+        lower, upper = -ones, ones.copy()
+        # the last state is fixed, and is exactly there
+        lower[N, :2] = upper[N, :2] = self.x[N].reshape(2, n)
+        multiplier[N, :2] = 0.0
+        self.cost = StageCost(weight, reference, lower, upper, multiplier, penalty)
         square = rng.normal(size=(2 * n, 2 * n))
-        upper = np.triu(square @ square.T)
-        self.terminal = upper + np.triu(upper, 1).T, rng.normal(size=2 * n)
+        half = np.triu(square @ square.T)
+        self.terminal = half + np.triu(half, 1).T, rng.normal(size=2 * n)
 
     @property
     def y(self) -> Floats:
@@ -67,6 +72,16 @@ def test_compiled_code_has_the_bits_of_the_reference(n: int) -> None:
     np.testing.assert_array_equal(dx, step[:, :2].reshape(case.N + 1, 2 * n))
     np.testing.assert_array_equal(da, step[:-1, 2])
     assert compiled.cost(case.x, case.tau, block) == stage_cost(case.cost, case.y)
+
+
+def test_an_equation_that_holds_exactly_keeps_its_stiffness() -> None:
+    """A goal that is reached acts on every change; a limit that is touched does not."""
+    y, zero, one = np.full((1, 3, 2), 0.5), np.zeros((1, 3, 2)), np.ones((1, 3, 2))
+    fixed, touched = (StageCost(one, y, low, y, zero, 10.0 * one) for low in (y, -one))
+    for cost, hessian in ((fixed, 11.0), (touched, 1.0)):
+        gradient, diagonal = stage_terms(cost, y)
+        np.testing.assert_array_equal(gradient, zero)
+        np.testing.assert_array_equal(diagonal, hessian * one)
 
 
 def test_one_pass_solves_a_linear_problem() -> None:
