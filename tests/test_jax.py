@@ -13,6 +13,7 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError, UsageError
+from tests.cli.command import python
 from tests.robots import grouped_arm
 from tools.markdown import DOCS
 
@@ -174,6 +175,38 @@ def test_threads_share_a_batch() -> None:
             assert np.array_equal(result[:20], expected, equal_nan=True)
         good = slice(4, None)
         assert np.array_equal(results[0][good], robolin.forward(arm, *motion[:, good]))
+
+
+# a function of no memory takes the place of malloc; the stack is not used if its limit is 0
+NO_MEMORY = """
+import ctypes, sys
+import jax, llvmlite.binding as llvm, numpy as np, robolin
+from robolin.engine.compiled import xla_handler
+import robolin.jax as rj
+
+jax.config.update("jax_enable_x64", True)
+none = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(lambda size: None)
+llvm.add_symbol("test_no_memory", ctypes.cast(none, ctypes.c_void_p).value)
+xla_handler._ALLOCATE = "test_no_memory"
+if sys.argv[1] == "kernel":
+    xla_handler._STACK_BYTES = 0
+arm = robolin.load("two-link")
+motion = np.random.default_rng(5).uniform(-1.0, 1.0, (3, int(sys.argv[2]), 2))
+try:
+    result = jax.jit(rj.function(arm, "forward"))(*motion).block_until_ready()
+except Exception as error:
+    print("error:", error)
+else:
+    print("same:", np.array_equal(result, robolin.forward(arm, *motion)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", ["70", "5000"])
+def test_without_memory(rows: str) -> None:
+    """A kernel without memory is an error of XLA; without shared memory, one thread computes."""
+    assert "not enough memory for a kernel" in python(NO_MEMORY, "kernel", rows).out
+    assert python(NO_MEMORY, "task", rows).out == "same: True\n"
 
 
 def test_broadcasting_and_wrong_shapes() -> None:

@@ -23,13 +23,17 @@ _FRAME = {
     "rets": 112,
     "attrs": 160,
 }
-_API = {"version": 32, "discard": 64, "schedule": 136, "threads": 144}
+_API = {"version": 32, "error": 48, "discard": 64, "schedule": 136, "threads": 144}
 _BUFFER = {"data": 24, "rank": 32, "dims": 40}
 _EXTENSION = {"type": 8, "metadata": 24}
 _METADATA_VERSION, _METADATA_TRAITS = 24, 32
 _SCALAR_VALUE = 8
 _IS_METADATA, _EXECUTE = 1, 3
 
+# XLA's code of an error, RESOURCE_EXHAUSTED, and its text
+_NO_MEMORY, _NO_MEMORY_TEXT = 8, b"robolin: not enough memory for a kernel\0"
+# function of the system that allocates memory
+_ALLOCATE = "malloc"
 # function of the system that lets another thread run
 _YIELD = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
@@ -56,6 +60,7 @@ class _Task(NamedTuple):
     next:   first chunk that no thread has begun
     done:   number of complete chunks
     owners: threads that still use this memory; the last one frees it
+    failed: number of chunks without memory for the kernel
     """
 
     next: int = 0
@@ -65,7 +70,8 @@ class _Task(NamedTuple):
     chunk: int = 4
     rows: int = 5
     description: int = 6
-    arrays: int = 7
+    failed: int = 7
+    arrays: int = 8
 
 
 _TASK = _Task()
@@ -161,7 +167,8 @@ def handler_module(name: str, inputs: int, outputs: int) -> Any:
     rows = code.loop(rank, constant(1), lambda i, total: b.mul(total, b.load(b.gep(sizes, [i]))))
 
     def fill(task: Any, chunk: Any, chunks: Any) -> None:
-        values = {"next": constant(0), "done": constant(0), "owners": constant(1)}
+        values = {name: constant(0) for name in ("next", "done", "failed")}
+        values["owners"] = constant(1)
         values |= {"chunks": chunks, "chunk": chunk, "rows": rows, "description": description}
         for field, value in values.items():
             code.put(task, 8 * getattr(_TASK, field), value)
@@ -173,16 +180,22 @@ def handler_module(name: str, inputs: int, outputs: int) -> Any:
     with b.if_then(b.icmp_signed("<", rows, constant(2 * _CHUNK)), likely=True):
         fill(small, rows, constant(1))
         b.call(work, [small])
-        b.ret(null)
+        b.ret(_error(code, frame, small))
 
-    task = b.call(code.external("malloc", byte, int64), [constant(size)])
+    task = b.call(code.external(_ALLOCATE, byte, int64), [constant(size)])
     chunks = b.sdiv(b.add(rows, constant(_CHUNK - 1)), constant(_CHUNK))
+    with b.if_then(b.icmp_unsigned("==", task, null), likely=False):
+        # other threads may use a task longer than this call lasts
+        fill(small, constant(_CHUNK), chunks)
+        b.call(work, [small])
+        b.ret(_error(code, frame, small))
     fill(task, constant(_CHUNK), chunks)
     _schedule(code, frame, task, chunks, help_work)
     b.call(work, [task])
     _wait(code, task, chunks)
+    error = _error(code, frame, task)
     _release(code, task)
-    b.ret(null)
+    b.ret(error)
     return module
 
 
@@ -202,6 +215,32 @@ def _answer_other_requests(code: _Code, frame: Any) -> None:
     stage = code.at(frame, _FRAME["stage"], int32)
     with b.if_then(b.icmp_signed("!=", stage, code.ir.Constant(int32, _EXECUTE))):
         b.ret(null)
+
+
+def _error(code: _Code, frame: Any, task: Any) -> Any:
+    """XLA's error of a complete task; null if no chunk failed."""
+    b, byte, ir = code.b, code.byte, code.ir
+    name = "no_memory"
+    text = code.module.globals.get(name)
+    if text is None:
+        characters = ir.ArrayType(ir.IntType(8), len(_NO_MEMORY_TEXT))
+        text = ir.GlobalVariable(code.module, characters, name)
+        text.initializer = ir.Constant(characters, bytearray(_NO_MEMORY_TEXT))
+        text.linkage, text.global_constant = "internal", True
+    null, before = ir.Constant(byte, None), b.block
+    failed = b.icmp_signed("!=", code.at(task, 8 * _TASK.failed, code.int64), code.constant(0))
+    with b.if_then(failed, likely=False):
+        arguments = b.alloca(ir.IntType(8), code.constant(32))
+        number = code.constant(_NO_MEMORY)
+        for i, value in enumerate((code.constant(32), null, b.bitcast(text, byte), number)):
+            code.put(arguments, 8 * i, value)
+        api = code.at(frame, _FRAME["api"], byte)
+        create = code.at(api, _API["error"], ir.FunctionType(byte, [byte]).as_pointer())
+        made, inside = b.call(create, [arguments]), b.block
+    error = b.phi(byte)
+    error.add_incoming(null, before)
+    error.add_incoming(made, inside)
+    return error
 
 
 def _schedule(code: _Code, frame: Any, task: Any, chunks: Any, help_work: Any) -> None:
@@ -292,7 +331,7 @@ def _write_work(code: _Code, inputs: int, outputs: int) -> None:
             stack = b.alloca(code.ir.IntType(8), needed)
             small_block = b.block
         with large:
-            heap = b.call(code.external("malloc", byte, int64), [needed])
+            heap = b.call(code.external(_ALLOCATE, byte, int64), [needed])
             large_block = b.block
     start = b.phi(byte)
     start.add_incoming(stack, small_block)
@@ -300,7 +339,9 @@ def _write_work(code: _Code, inputs: int, outputs: int) -> None:
     aligned = b.and_(b.add(b.ptrtoint(start, int64), constant(63)), constant(-64))
     memset = code.module.declare_intrinsic("llvm.memset", [byte, int64])
     zero, no = code.ir.Constant(code.ir.IntType(8), 0), code.ir.Constant(code.ir.IntType(1), 0)
-    b.call(memset, [b.inttoptr(aligned, byte), zero, kernel_memory, no])
+    has_memory = b.icmp_unsigned("!=", start, code.ir.Constant(byte, None))
+    with b.if_then(has_memory, likely=True):
+        b.call(memset, [b.inttoptr(aligned, byte), zero, kernel_memory, no])
 
     table = b.alloca(int64, 8)
     after_scratch = b.add(aligned, scratch)
@@ -310,6 +351,15 @@ def _write_work(code: _Code, inputs: int, outputs: int) -> None:
         code.put(table, 8 * i, value)
     status = b.inttoptr(b.add(after_tables, staging), code.real.as_pointer())
 
+    def compute(first: Any, count: Any) -> None:
+        pairs = [(b.gep(each, [b.mul(first, joints)]), joints) for each in pointers[:inputs]]
+        targets = [
+            b.gep(each, [b.mul(first, size)])
+            for each, size in zip(pointers[inputs:], sizes, strict=True)
+        ]
+        call_kernel(b, table, pairs, targets, status, constant(0), count)
+        _mark_rows(code, count, status, targets, sizes)
+
     def evaluate(_: Any, kept: Any) -> Any:
         # at most one turn per chunk; a thread that finds none left has only empty turns
         index = code.add(task, _TASK.next, 1)
@@ -317,14 +367,11 @@ def _write_work(code: _Code, inputs: int, outputs: int) -> None:
         end = b.add(first, chunk)
         last = b.select(b.icmp_signed("<", end, rows), end, rows)
         with b.if_then(b.icmp_signed("<", index, chunks)):
-            pairs = [(b.gep(each, [b.mul(first, joints)]), joints) for each in pointers[:inputs]]
-            targets = [
-                b.gep(each, [b.mul(first, size)])
-                for each, size in zip(pointers[inputs:], sizes, strict=True)
-            ]
-            count = b.sub(last, first)
-            call_kernel(b, table, pairs, targets, status, constant(0), count)
-            _mark_rows(code, count, status, targets, sizes)
+            with b.if_else(has_memory, likely=True) as (able, unable):
+                with able:
+                    compute(first, b.sub(last, first))
+                with unable:
+                    code.add(task, _TASK.failed, 1)
             code.add(task, _TASK.done, 1)
         return kept
 
