@@ -7,7 +7,6 @@ Both sides are compiled for generic x86-64 or AArch64, like that library.
 from __future__ import annotations
 
 import subprocess
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import robolin
+from benchmarks.compiled_loops import pinocchio_headers, pinocchio_prefix
 from benchmarks.peers import installed
 from benchmarks.subjects import Subject, panda
 from benchmarks.timing import Effort, progress
@@ -22,16 +22,8 @@ from benchmarks.timing import Effort, progress
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
 _PROGRAM = Path(__file__).with_suffix(".cpp")
-_EIGEN = Path("include", "eigen3")
-# compiler definitions that Pinocchio requires
-_DEFINED = (
-    "PINOCCHIO",
-    "PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION",
-    "BOOST_MPL_LIMIT_LIST_SIZE=30",
-    "BOOST_MPL_LIMIT_VECTOR_SIZE=30",
-    "BOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
-    "BOOST_FUSION_INVOKE_MAX_ARITY=12",
-)
+# the library of the package already has the algorithms
+_INSTANTIATED = "PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION"
 
 
 def measured(effort: Effort) -> dict[str, Any]:
@@ -63,10 +55,9 @@ def _times(line: str) -> tuple[str, dict[str, float]]:
 
 def _pinocchio(subject: Subject, folder: Path) -> list[str]:
     """Compiler flags for Pinocchio, with its model written to a file; empty if it is missing."""
-    prefix, eigen = _prefix(), _eigen()
     peer = installed(subject).get("Pinocchio")
-    if peer is None or prefix is None or eigen is None:
-        progress("Pinocchio's library or its headers are not there: it is left out")
+    prefix, flags = pinocchio_prefix(), pinocchio_headers()
+    if peer is None or prefix is None or not flags:
         return []
     model = peer.model
     rows = [
@@ -82,24 +73,10 @@ def _pinocchio(subject: Subject, folder: Path) -> list[str]:
     np.savetxt(folder / "model.txt", rows, fmt="%.17g")
     library = prefix / "lib"
     return [
-        *(f"-D{each}" for each in _DEFINED),
-        *(part for each in (prefix / "include", eigen) for part in ("-isystem", str(each))),
+        *(f"-D{each}" for each in ("PINOCCHIO", _INSTANTIATED)),
+        *flags,
         *(f"-L{library}", f"-Wl,-rpath,{library}", "-lpinocchio_default"),
     ]
-
-
-def _prefix() -> Path | None:
-    """Folder of the package's library and headers."""
-    spec = find_spec("pinocchio")
-    above = Path(spec.origin).parents if spec and spec.origin else ()
-    return next((each for each in above if (each / "include" / "pinocchio").is_dir()), None)
-
-
-def _eigen() -> Path | None:
-    spec = find_spec("casadi")
-    packages = [Path(spec.origin).parent] if spec and spec.origin else []
-    candidates = [each / _EIGEN for each in (*packages, Path("/usr"), Path("/usr/local"))]
-    return next((each for each in candidates if (each / "Eigen" / "Core").is_file()), None)
 
 
 def _run(folder: Path, *command: str) -> str:

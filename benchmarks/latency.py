@@ -15,9 +15,8 @@ import numpy as np
 import robolin
 from benchmarks.machine import described
 from benchmarks.peers import installed
-from benchmarks.subjects import Subject, panda
+from benchmarks.subjects import VERBS, Subject, panda
 from benchmarks.timing import Contestant, Effort, interleaved, progress
-from benchmarks.verbs import VERBS
 from robolin.engine.compiled.call_table import fallback_reason
 
 # states that are used cyclically

@@ -1,4 +1,4 @@
-"""MuJoCo, called state by state in a Python loop, without contacts and constraints.
+"""MuJoCo: loops over states in C, without contacts and constraints.
 
 Its derivatives are finite differences; derivatives of the transition divided by the time step, here
 one second, are those of the acceleration.
@@ -6,20 +6,36 @@ one second, are those of the acceleration.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
 
 import mujoco
 import numpy as np
 
-from benchmarks.subjects import States, Subject
+from benchmarks.compiled_loops import library, pointer
+from benchmarks.subjects import VERBS, States, Subject
+from benchmarks.timing import progress
 from robolin.core.arm import Arm, Link
 from robolin.description.robot_source import bundled_path
 
 DIFFERENCE = 1e-6
 
+Answer = Callable[[States, int], dict[str, np.ndarray]]
+
+# arrays of a loop, in order, with their shapes for n joints
+RESULTS: dict[str, dict[str, Callable[[int], tuple[int, ...]]]] = {
+    "inverse": {"tau": lambda n: (n,)},
+    "forward": {"qdd": lambda n: (n,)},
+    "mass-matrix": {"mass_matrix": lambda n: (n, n)},
+    "linearize-inverse": dict.fromkeys(("mass_matrix", "dtau_dqd", "dtau_dq"), lambda n: (n, n)),
+    "linearize-forward": {"A": lambda n: (2 * n, 2 * n), "B": lambda n: (2 * n, n)},
+}
+
 
 class MuJoCo:
-    """The subject as a MuJoCo model; one method per supported verb."""
+    """The subject as a MuJoCo model."""
 
     name = "MuJoCo"
 
@@ -32,74 +48,46 @@ class MuJoCo:
         self.model = _model(text, subject.arm)
         self.data = mujoco.MjData(self.model)
 
-    def inverse(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data = self.model, self.data
-        q, qd, qdd = states["q"], states["qd"], states["qdd"]
-        tau = np.empty((rows, model.nv))
-        for i in range(rows):
-            data.qpos[:], data.qvel[:], data.qacc[:] = q[i], qd[i], qdd[i]
-            mujoco.mj_inverse(model, data)
-            tau[i] = data.qfrc_inverse
-        return {"tau": tau}
+    def loop(self, verb: str) -> Answer | None:
+        """The C loop of a verb; None if MuJoCo does not have it or the compiler is missing."""
+        loops = _loops() if verb in RESULTS else None
+        if loops is None:
+            return None
+        run, n = getattr(loops, f"mujoco_{verb.replace('-', '_')}"), self.model.nv
+        handles = [ctypes.c_void_p(each._address) for each in (self.model, self.data)]
+        step = [ctypes.c_double(DIFFERENCE)] if verb.startswith("linearize") else []
 
-    def forward(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data = self.model, self.data
-        q, qd, tau = states["q"], states["qd"], states["tau"]
-        qdd = np.empty((rows, model.nv))
-        for i in range(rows):
-            data.qpos[:], data.qvel[:], data.ctrl[:] = q[i], qd[i], tau[i]
-            mujoco.mj_forward(model, data)
-            qdd[i] = data.qacc
-        return {"qdd": qdd}
+        def answer(states: States, rows: int) -> dict[str, np.ndarray]:
+            arrays = [np.empty((rows, *shape(n))) for shape in RESULTS[verb].values()]
+            inputs = (states[name] for name in VERBS[verb][0])
+            parts = (*map(pointer, inputs), *map(pointer, arrays))
+            run(*handles, ctypes.c_long(rows), *parts, *step)
+            return _named(verb, arrays, n, self.model.opt.timestep)
 
-    def mass_matrix(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data, q = self.model, self.data, states["q"]
-        make = getattr(mujoco, "mj_makeM", mujoco.mj_crb)
-        M = np.empty((rows, model.nv, model.nv))
-        for i in range(rows):
-            data.qpos[:] = q[i]
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_comPos(model, data)
-            make(model, data)
-            _full(model, data, M[i])
-        return {"mass_matrix": M}
+        return answer
 
-    def linearize_inverse(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data = self.model, self.data
-        q, qd, qdd = states["q"], states["qd"], states["qdd"]
-        by_q, by_qd, M = np.empty((3, rows, model.nv, model.nv))
-        unwanted = (None,) * 4
-        for i in range(rows):
-            data.qpos[:], data.qvel[:], data.qacc[:] = q[i], qd[i], qdd[i]
-            mujoco.mjd_inverseFD(model, data, DIFFERENCE, False, by_q[i], by_qd[i], M[i], *unwanted)
+
+def _named(verb: str, arrays: Sequence[np.ndarray], n: int, step: float) -> dict[str, np.ndarray]:
+    """Results by name; finite differences as derivatives of torques and accelerations."""
+    if verb == "linearize-inverse":
         # rows are inputs and columns are outputs: transpose
-        return {
-            "mass_matrix": M,
-            "dtau_dqd": by_qd.transpose(0, 2, 1),
-            "dtau_dq": by_q.transpose(0, 2, 1),
-        }
-
-    def linearize_forward(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data, n = self.model, self.data, self.model.nv
-        q, qd, tau = states["q"], states["qd"], states["tau"]
-        A, B = np.empty((rows, 2 * n, 2 * n)), np.empty((rows, 2 * n, n))
-        for i in range(rows):
-            data.qpos[:], data.qvel[:], data.ctrl[:] = q[i], qd[i], tau[i]
-            mujoco.mjd_transitionFD(model, data, DIFFERENCE, True, A[i], B[i], None, None)
-        step = model.opt.timestep
-        return {
-            "dqdd_dtau": B[:, n:] / step,
-            "dqdd_dqd": (A[:, n:, n:] - np.eye(n)) / step,
-            "dqdd_dq": A[:, n:, :n] / step,
-        }
+        arrays = [each.transpose(0, 2, 1) for each in arrays]
+    if verb == "linearize-forward":
+        A, B = arrays
+        arrays = [B[:, n:] / step, (A[:, n:, n:] - np.eye(n)) / step, A[:, n:, :n] / step]
+        return dict(zip(("dqdd_dtau", "dqdd_dqd", "dqdd_dq"), arrays, strict=True))
+    return dict(zip(RESULTS[verb], arrays, strict=True))
 
 
-def _full(model: mujoco.MjModel, data: mujoco.MjData, M: np.ndarray) -> None:
-    try:
-        mujoco.mj_fullM(model, data, M)
-    except TypeError:
-        # before version 3.5 the argument is the sparse inertia instead of the data
-        mujoco.mj_fullM(model, M, data.qM)
+@cache
+def _loops() -> ctypes.CDLL | None:
+    package = Path(mujoco.__file__).parent
+    shared = sorted(package.glob("libmujoco.so*"))
+    if not shared:
+        progress("MuJoCo's shared library is missing: its loops are left out")
+        return None
+    folders = (f"-I{package / 'include'}", f"-L{package}", f"-Wl,-rpath,{package}")
+    return library("mujoco_loops.c", [*folders, f"-l:{shared[0].name}"])
 
 
 def _model(text: str, arm: Arm) -> mujoco.MjModel:

@@ -15,9 +15,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from benchmarks.subjects import panda
+from benchmarks.subjects import VERBS, panda
 from benchmarks.timing import Contestant, Effort, Spread, interleaved, progress, seconds, spread
-from benchmarks.verbs import VERBS, robolin_answer
+from benchmarks.verbs import robolin_answer
 from robolin.core.arm import Arm
 from robolin.dynamics.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.dynamics.catalogue import ALGORITHMS

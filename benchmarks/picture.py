@@ -9,9 +9,11 @@ from typing import Any
 
 from benchmarks.page import DOCS
 from benchmarks.timing import progress
+from benchmarks.verbs import LOOPS
 
 PICTURE = DOCS / "pictures" / "performance.svg"
-COLOURS = {"robolin": "#1f6f8b", "Pinocchio": "#d1743a", "MuJoCo": "#8a8a8a"}
+PINOCCHIO, MUJOCO = LOOPS["Pinocchio"], LOOPS["MuJoCo"]
+COLOURS = {"robolin": "#1f6f8b", PINOCCHIO: "#d1743a", MUJOCO: "#8a8a8a"}
 
 
 def draw(figures: Mapping[str, Any], target: Path = PICTURE) -> None:
@@ -39,8 +41,8 @@ def draw(figures: Mapping[str, Any], target: Path = PICTURE) -> None:
 
 def _ratios(axes: Any, title: str, verbs: Mapping[str, Any]) -> None:
     """Ratio of Pinocchio's and MuJoCo's time by verb; whiskers span all rounds."""
-    shown = [verb for verb, entry in verbs.items() if "Pinocchio" in entry]
-    for offset, peer in ((-0.2, "Pinocchio"), (0.2, "MuJoCo")):
+    shown = [verb for verb, entry in verbs.items() if PINOCCHIO in entry]
+    for offset, peer in ((-0.2, PINOCCHIO), (0.2, MUJOCO)):
         pairs = [
             (i, verbs[verb][peer]["ratio"]) for i, verb in enumerate(shown) if peer in verbs[verb]
         ]
@@ -54,7 +56,7 @@ def _ratios(axes: Any, title: str, verbs: Mapping[str, Any]) -> None:
             xerr=(below, above),
             color=COLOURS[peer],
             error_kw={"linewidth": 0.8},
-            label=f"{peer}, state by state",
+            label=peer,
         )
     axes.set_yticks(range(len(shown)), shown)
     axes.invert_yaxis()
@@ -69,7 +71,7 @@ def _growth(axes: Any, chains: Mapping[str, Any]) -> None:
     """µs per state of the linearization and of one perturbation, by number of joints."""
     lengths = [int(n) for n in chains]
     for verb, style in (("linearize-forward", "-o"), ("perturb-forward", "--s")):
-        for who in ("robolin", "Pinocchio"):
+        for who in ("robolin", PINOCCHIO):
             us = [chains[str(n)]["verbs"][verb].get(who, {}).get("us") for n in lengths]
             if all(us):
                 values = [entry["median"] for entry in us]

@@ -1,18 +1,31 @@
-"""Pinocchio, called state by state in a Python loop, with results copied."""
+"""Pinocchio: loops over states in C++, and its functions for Python."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
-from functools import partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.subjects import States, Subject
+from benchmarks.compiled_loops import library, pinocchio_headers, pointer
+from benchmarks.subjects import VERBS, States, Subject
 from robolin.description.robot_source import bundled_path
 from tests.dynamics.pinocchio_reference import model_from_arm, model_from_urdf
 
 Answer = Callable[[States, int], dict[str, np.ndarray]]
+
+# results of a loop, in order, with their number of joint axes
+RESULTS: dict[str, dict[str, int]] = {
+    "inverse": {"tau": 1},
+    "forward": {"qdd": 1},
+    "mass-matrix": {"mass_matrix": 2},
+    "linearize-inverse": {"mass_matrix": 2, "dtau_dqd": 2, "dtau_dq": 2},
+    "linearize-forward": {"qdd": 1, "dqdd_dtau": 2, "dqdd_dqd": 2, "dqdd_dq": 2},
+    "perturb-inverse": {"dtau": 1},
+    "perturb-forward": {"dqdd": 1},
+}
 
 
 class Pinocchio:
@@ -30,70 +43,41 @@ class Pinocchio:
         names = [name for name in self.model.names if name != "universe"]
         assert names == list(arm.joint_names), "states are handed over without reordering"
 
-    def inverse(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data = self.model, self.data
-        q, qd, qdd = states["q"], states["qd"], states["qdd"]
-        tau = np.empty((rows, model.nv))
-        for i in range(rows):
-            tau[i] = pin.rnea(model, data, q[i], qd[i], qdd[i])
-        return {"tau": tau}
+    def loop(self, verb: str) -> Answer | None:
+        """The C++ loop of a verb; None if Pinocchio does not have it or the compiler is missing."""
+        results = RESULTS.get(verb)
+        robot = self._robot if results else None
+        if results is None or robot is None:
+            return None
+        run, n = getattr(_loops(), f"pinocchio_{verb.replace('-', '_')}"), self.model.nv
 
-    def forward(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data = self.model, self.data
-        q, qd, tau = states["q"], states["qd"], states["tau"]
-        qdd = np.empty((rows, model.nv))
-        for i in range(rows):
-            qdd[i] = pin.aba(model, data, q[i], qd[i], tau[i])
-        return {"qdd": qdd}
+        def answer(states: States, rows: int) -> dict[str, np.ndarray]:
+            arrays = {name: np.empty((rows, *(n,) * axes)) for name, axes in results.items()}
+            inputs = (states[name] for name in VERBS[verb][0])
+            run(robot, ctypes.c_long(rows), *map(pointer, inputs), *map(pointer, arrays.values()))
+            return arrays
 
-    def mass_matrix(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data, q = self.model, self.data, states["q"]
-        M = np.empty((rows, model.nv, model.nv))
-        for i in range(rows):
-            M[i] = pin.crba(model, data, q[i])
-        return {"mass_matrix": M}
+        return answer
 
-    def linearize_inverse(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data = self.model, self.data
-        q, qd, qdd = states["q"], states["qd"], states["qdd"]
-        by_q, by_qd, M = np.empty((3, rows, model.nv, model.nv))
-        for i in range(rows):
-            by_q[i], by_qd[i], M[i] = pin.computeRNEADerivatives(model, data, q[i], qd[i], qdd[i])
-        return {"mass_matrix": M, "dtau_dqd": by_qd, "dtau_dq": by_q}
-
-    def linearize_forward(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        model, data = self.model, self.data
-        q, qd, tau = states["q"], states["qd"], states["tau"]
-        by_q, by_qd, inverse = np.empty((3, rows, model.nv, model.nv))
-        qdd = np.empty((rows, model.nv))
-        for i in range(rows):
-            by_q[i], by_qd[i], inverse[i] = pin.computeABADerivatives(
-                model, data, q[i], qd[i], tau[i]
-            )
-            qdd[i] = data.ddq
-        return {"qdd": qdd, "dqdd_dtau": inverse, "dqdd_dqd": by_qd, "dqdd_dq": by_q}
-
-    def perturb_inverse(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        """Derivatives times perturbations: Pinocchio has no function for the product."""
-        model, data = self.model, self.data
-        q, qd, qdd = states["q"], states["qd"], states["qdd"]
-        dq, dqd, dqdd = states["dq"], states["dqd"], states["dqdd"]
-        dtau = np.empty((rows, model.nv))
-        for i in range(rows):
-            by_q, by_qd, M = pin.computeRNEADerivatives(model, data, q[i], qd[i], qdd[i])
-            dtau[i] = by_q @ dq[i] + by_qd @ dqd[i] + M @ dqdd[i]
-        return {"dtau": dtau}
-
-    def perturb_forward(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        """Derivatives times perturbations: Pinocchio has no function for the product."""
-        model, data = self.model, self.data
-        q, qd, tau = states["q"], states["qd"], states["tau"]
-        dq, dqd, dtau = states["dq"], states["dqd"], states["dtau"]
-        dqdd = np.empty((rows, model.nv))
-        for i in range(rows):
-            by_q, by_qd, inverse = pin.computeABADerivatives(model, data, q[i], qd[i], tau[i])
-            dqdd[i] = by_q @ dq[i] + by_qd @ dqd[i] + inverse @ dtau[i]
-        return {"dqdd": dqdd}
+    @cached_property
+    def _robot(self) -> ctypes.c_void_p | None:
+        """The model in C++, with the numbers of the model in Python."""
+        loops, model = _loops(), self.model
+        if loops is None:
+            return None
+        joints = list(zip(model.joints, model.jointPlacements, model.inertias, strict=True))[1:]
+        kinds, numbers = np.empty((model.nv, 2), np.int32), np.empty((model.nv, 29))
+        for i, (joint, place, body) in enumerate(joints):
+            name = joint.shortname().removeprefix("JointModel")
+            axis = np.eye(3)["XYZ".index(name[-1])] if len(name) == 2 else joint.extract().axis
+            kinds[i] = model.parents[i + 1], name.startswith("R")
+            pose = (*place.rotation.ravel(), *place.translation)
+            inertia = (body.mass, *body.lever, *body.inertia.ravel())
+            numbers[i] = *pose, *axis, *inertia, model.armature[i]
+        gravity = np.array(model.gravity.linear)
+        make = loops.pinocchio_robot
+        make.restype = ctypes.c_void_p
+        return ctypes.c_void_p(make(model.nv, *map(pointer, (kinds, numbers, gravity))))
 
     def own_call(self, verb: str) -> Callable[..., object] | None:
         """Pinocchio's function for one state, with results left in its data; None if missing."""
@@ -121,3 +105,10 @@ class Pinocchio:
             return {gives: run(threads, pool, *columns).T}
 
         return answer
+
+
+@cache
+def _loops() -> ctypes.CDLL | None:
+    """The C++ loops, with all of Pinocchio compiled for this processor."""
+    flags = pinocchio_headers()
+    return library("pinocchio_loops.cpp", flags) if flags else None

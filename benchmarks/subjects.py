@@ -10,6 +10,18 @@ import robolin
 from robolin.core.arm import Arm
 from tests.robots import random_arm, random_states
 
+# verb -> its inputs, and the name of its result if that is a single array
+VERBS = {
+    "inverse": (("q", "qd", "qdd"), "tau"),
+    "forward": (("q", "qd", "tau"), "qdd"),
+    "mass-matrix": (("q",), "mass_matrix"),
+    "linearize-inverse": (("q", "qd", "qdd"), ""),
+    "linearize-forward": (("q", "qd", "tau"), ""),
+    "perturb-inverse": (("q", "qd", "qdd", "dq", "dqd", "dqdd"), "dtau"),
+    "perturb-forward": (("q", "qd", "tau", "dq", "dqd", "dtau"), "dqdd"),
+    "diagonalize": (("q", "qd", "tau"), ""),
+}
+
 CHAINS = (3, 6, 12, 30, 60, 120)
 TREE = 30
 SEED = 7

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.verbs import ALL_CORES, BATCH, BATCH_ALL, NUMPY, VERBS
+from benchmarks.subjects import VERBS
+from benchmarks.verbs import ALL_CORES, BATCH, BATCH_ALL, LOOPS, NUMPY
 
 Figures = Mapping[str, Any]
 Lines = Iterable[str]
 
-PEERS = ("Pinocchio", "MuJoCo", BATCH, NUMPY)
+PEERS = (*LOOPS.values(), BATCH, NUMPY)
 
 
 def rows_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -137,15 +138,15 @@ def chains(figures: Figures) -> Lines:
 def ratios(figures: Figures) -> Lines:
     """Ratio of Pinocchio's time to robolin's, by length."""
     by_length = figures["scaling"]["chains"]
-    header = ("Pinocchio / robolin", *(f"n = {n}" for n in by_length))
-    return rows_of(header, _ratio_rows(by_length, "Pinocchio"))
+    header = (f"{LOOPS['Pinocchio']} / robolin", *(f"n = {n}" for n in by_length))
+    return rows_of(header, _ratio_rows(by_length, LOOPS["Pinocchio"]))
 
 
 def mujoco(figures: Figures) -> Lines:
     """Ratio of MuJoCo's time to robolin's, by length."""
     by_length = figures["scaling"]["chains"]
-    header = ("MuJoCo / robolin", *(f"n = {n}" for n in by_length))
-    return rows_of(header, _ratio_rows(by_length, "MuJoCo"))
+    header = (f"{LOOPS['MuJoCo']} / robolin", *(f"n = {n}" for n in by_length))
+    return rows_of(header, _ratio_rows(by_length, LOOPS["MuJoCo"]))
 
 
 def _ratio_rows(by_length: Figures, peer: str) -> Iterator[tuple[str, ...]]:

@@ -11,27 +11,17 @@ import numpy as np
 import robolin
 from benchmarks.agreement import checked
 from benchmarks.peers import installed
-from benchmarks.subjects import States, Subject, panda, tree
+from benchmarks.subjects import VERBS, States, Subject, panda, tree
 from benchmarks.timing import Contestant, Effort, affordable, compared, interleaved, progress
 from robolin.core.arm import Arm
 from robolin.engine.compiled.plan import cores
-
-# verb -> its inputs, and the name of its result if that is a single array
-VERBS = {
-    "inverse": (("q", "qd", "qdd"), "tau"),
-    "forward": (("q", "qd", "tau"), "qdd"),
-    "mass-matrix": (("q",), "mass_matrix"),
-    "linearize-inverse": (("q", "qd", "qdd"), ""),
-    "linearize-forward": (("q", "qd", "tau"), ""),
-    "perturb-inverse": (("q", "qd", "qdd", "dq", "dqd", "dqdd"), "dtau"),
-    "perturb-forward": (("q", "qd", "tau", "dq", "dqd", "dtau"), "dqdd"),
-    "diagonalize": (("q", "qd", "tau"), ""),
-}
 
 # number of states compared before anything is timed
 CHECKED = 50
 
 ALL_CORES = "robolin, all cores"
+# loops over states in the language of the peer
+LOOPS = {"Pinocchio": "Pinocchio, C++ loop", "MuJoCo": "MuJoCo, C loop"}
 BATCH = "Pinocchio, batch call"
 BATCH_ALL = "Pinocchio, batch call, all cores"
 NUMPY = "same source on NumPy"
@@ -95,9 +85,9 @@ def _others(
         numpy = robolin_answer(arm, verb, states, 1, engine="python")
         yield NUMPY, numpy, min(rows, NUMPY_STATES)
     for name, peer in peers.items():
-        method = getattr(peer, verb.replace("-", "_"), None)
-        if method is not None:
-            yield name, _bound(method, states), 0
+        loop = peer.loop(verb)
+        if loop is not None:
+            yield LOOPS[name], _bound(loop, states), 0
     if "Pinocchio" in peers:
         for name, threads in ((BATCH, 1), (BATCH_ALL, cores())):
             batch = peers["Pinocchio"].batch(verb, threads)

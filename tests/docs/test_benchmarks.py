@@ -12,7 +12,8 @@ import pytest
 
 import robolin
 from benchmarks.page import PAGE, RESULTS, newest_results, refreshed
-from benchmarks.verbs import VERBS, robolin_answer
+from benchmarks.subjects import VERBS
+from benchmarks.verbs import robolin_answer
 from tests.robots import random_states
 
 
