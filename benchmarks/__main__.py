@@ -20,6 +20,7 @@ from benchmarks import (
     crossing,
     end_to_end,
     generated_code,
+    jax_libraries,
     latency,
     linkage,
     machine,
@@ -46,6 +47,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "compile": compiling.measured,
     "latency": latency.measured,
     "generated": generated_code.measured,
+    "jax": jax_libraries.measured,
     "simulation": simulation.measured,
     "control": control_design.measured,
     "motions": optimal_motions.measured,
@@ -84,7 +86,7 @@ def main(
 ) -> None:
     """Compare robolin with other programs.
 
-    PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, simulation,
+    PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, jax, simulation,
     control, motions, loops, end-to-end, models, checking, reports or all, the default.  Each part
     prints its tables.  A run writes one JSON file.  Tables and picture in the docs show each part
     from the newest file in benchmarks/results that has it.

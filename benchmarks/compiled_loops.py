@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.timing import progress
 
 _HERE = Path(__file__).parent
-_BUILT = _HERE.parent / "build" / "benchmarks"
+BUILT = _HERE.parent / "build" / "benchmarks"
 # compiler definitions that Pinocchio requires
 _DEFINITIONS = (
     "BOOST_MPL_LIMIT_LIST_SIZE=30",
@@ -35,10 +35,10 @@ def library(name: str, flags: Sequence[str]) -> ctypes.CDLL | None:
     compiler = ("g++", "-std=c++17") if source.suffix == ".cpp" else ("gcc", "-std=c11")
     command = [*compiler, *_FLAGS, str(source), *flags]
     key = hashlib.sha256("\0".join([*command, source.read_text("utf-8")]).encode()).hexdigest()
-    target = _BUILT / f"{source.stem}-{key[:16]}.so"
+    target = BUILT / f"{source.stem}-{key[:16]}.so"
     if not target.exists():
         progress(f"compiling {name}; Pinocchio takes some minutes")
-        _BUILT.mkdir(parents=True, exist_ok=True)
+        BUILT.mkdir(parents=True, exist_ok=True)
         try:
             subprocess.run([*command, "-o", str(target)], check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:

@@ -72,9 +72,8 @@ def _contestants(
         runs["compiled"] = _repeated(call, [(*row, into) for row in rows])
     if "Pinocchio" in peers and (own := peers["Pinocchio"].own_call(verb)) is not None:
         runs["Pinocchio"] = _repeated(own, rows)
-    if "MuJoCo" in peers and hasattr(peers["MuJoCo"], verb.replace("-", "_")):
-        answer = partial(getattr(peers["MuJoCo"], verb.replace("-", "_")), states, 1)
-        runs["MuJoCo"] = _repeated(answer, [()])
+    if "MuJoCo" in peers and (loop := peers["MuJoCo"].loop(verb)) is not None:
+        runs["MuJoCo"] = _repeated(partial(loop, states, 1), [()])
     return runs
 
 

@@ -12,7 +12,17 @@ from robolin import __version__
 from robolin.engine.compiled.kernels import host_width
 from robolin.engine.compiled.plan import cores
 
-PACKAGES = ("numpy", "llvmlite", "polars", "pin", "mujoco")
+PACKAGES = (
+    "numpy",
+    "llvmlite",
+    "polars",
+    "pin",
+    "mujoco",
+    "jax",
+    "frax",
+    "mujoco-mjx",
+    "adam-robotics",
+)
 
 
 def described() -> dict[str, Any]:

@@ -67,11 +67,11 @@ class Pinocchio:
             return None
         joints = list(zip(model.joints, model.jointPlacements, model.inertias, strict=True))[1:]
         kinds, numbers = np.empty((model.nv, 2), np.int32), np.empty((model.nv, 29))
-        for i, (joint, place, body) in enumerate(joints):
+        for i, (joint, placement, body) in enumerate(joints):
             name = joint.shortname().removeprefix("JointModel")
             axis = np.eye(3)["XYZ".index(name[-1])] if len(name) == 2 else joint.extract().axis
             kinds[i] = model.parents[i + 1], name.startswith("R")
-            pose = (*place.rotation.ravel(), *place.translation)
+            pose = (*placement.rotation.ravel(), *placement.translation)
             inertia = (body.mass, *body.lever, *body.inertia.ravel())
             numbers[i] = *pose, *axis, *inertia, model.armature[i]
         gravity = np.array(model.gravity.linear)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ LONG = 30
 
 def measured(effort: Effort) -> dict[str, Any]:
     lengths = CHAINS[:4] if effort.quick else CHAINS
+    # many lengths: less time for each
+    effort = replace(effort, rounds=min(effort.rounds, 5), seconds=min(effort.seconds, 0.1))
     chains = {str(n): verbs.on(chain(n), effort) for n in lengths}
     return {
         "chains": chains,

@@ -268,6 +268,23 @@ def generated(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
+def jax(figures: Figures) -> Lines:
+    """Libraries on JAX: µs per state, ratio to robolin, and the difference of their results."""
+    part = figures["jax"]
+    header = (f"{part['arm']}, {part['states']:,} states", "µs/state", "/ robolin", "difference")
+    cells = (
+        (
+            f"`{verb}`: {name}",
+            with_spread(entry["us"]),
+            with_spread(entry.get("ratio"), " ×"),
+            f"{entry['gap']:.1e}" if "gap" in entry else "–",
+        )
+        for verb, entries in part["verbs"].items()
+        for name, entry in entries.items()
+    )
+    return rows_of(header, cells)
+
+
 def _pinocchio_cells(entry: Figures) -> tuple[str, str]:
     return with_spread(entry.get("us")), with_spread(entry.get("ratio"), " ×")
 
@@ -474,6 +491,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "kernels": ("compile", kernels),
     "latency": ("latency", latency),
     "generated": ("generated", generated),
+    "jax": ("jax", jax),
     "simulation": ("simulation", simulation),
     "control": ("control", control),
     "motions": ("motions", motions),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,13 @@ def on(subject: Subject, effort: Effort, verbs: Sequence[str] = tuple(VERBS)) ->
     for verb in verbs:
         progress(f"{subject.title}: {verb}")
         ours = robolin_answer(subject.arm, verb, states, jobs=1)
-        contestants, gaps = {"robolin": Contestant(ours, rows)}, {}
+        contestants, gaps = {"robolin": Contestant(ours, rows, thread_time)}, {}
         for name, answer, count in _others(subject.arm, verb, states, peers):
             count = count or affordable(answer, rows, effort.seconds)
             few = min(CHECKED, count)
             gaps[name] = checked(name.partition(",")[0], verb, ours(few), answer(few), condition)
-            contestants[name] = Contestant(answer, count)
+            clock = perf_counter if name in (ALL_CORES, BATCH_ALL) else thread_time
+            contestants[name] = Contestant(answer, count, clock)
         report[verb] = compared(interleaved(contestants, effort.rounds))
         for name, difference in gaps.items():
             report[verb][name] |= {"gap": difference, "states": contestants[name].states}

@@ -46,7 +46,7 @@ from robolin.evaluation.methods import (
     not_with_groups,
     not_with_mimic,
 )
-from robolin.evaluation.quick_calls import QuickCall, no_fast_call, quick_call_of
+from robolin.evaluation.quick_calls import QuickCall, few_states, no_fast_call, quick_call_of
 
 Engine = Literal["auto", "python", "compiled"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -119,7 +119,7 @@ def evaluate_rows(
         name = cache.names[key] = select_algorithm(arm, *key)
     single = options.get("dtype") == "float32"
     if engine != "python" and cache.loaded_plan(name) and not single:
-        state = _one_state(arm, key, name, values)
+        state = _one_or_few_states(arm, key, name, values)
         if state is not None:
             return state
 
@@ -178,18 +178,18 @@ def is_applicable(arm: Arm, algorithm: Algorithm) -> bool:
     return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
 
 
-def _one_state(
+def _one_or_few_states(
     arm: Arm, key: tuple[str, Method], name: str, values: Mapping[str, JointValues]
 ) -> tuple[Arrays, AnyArray] | None:
-    """Results from a loaded kernel; None unless the values are plainly those of one state.
+    """Results from a loaded kernel; None unless the values are plainly those of few states.
 
-    A batch of one state also returns None if its result needs checking.
+    A batch also returns None if a result needs checking.
     """
     algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), key
     state = [values[each] for each in algorithm.needs]
     single = is_single_state(arm, state)
     if not single and not is_batch_of_one(arm, state):
-        return None
+        return few_states(arm, name, cache, state)
     call = cache.fast_call(name)
     results = call(*state)
     if results is None and not single:

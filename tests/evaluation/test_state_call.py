@@ -528,3 +528,24 @@ def test_the_fast_call_takes_batches_of_one_state() -> None:
     assert call(row, row, row).shape == (1, arm.n)
     for other in (row[0], np.ones((2, arm.n)), np.ones((1, 1, arm.n)), row.astype("f4")):
         assert call(row, other, row) is None
+
+
+def test_few_rows_have_the_bits_of_a_batch() -> None:
+    """Rows of a small batch are computed one by one: same values, shapes and errors."""
+    arm = robolin.load("two-link")
+    many = np.random.default_rng(4).standard_normal((3, 80, 2))
+    expected = robolin.forward(arm, *many), robolin.linearize_forward(arm, *many)
+    for rows in (2, 3, 8):
+        few = many[:, :rows]
+        assert np.array_equal(robolin.forward(arm, *few), expected[0][:rows])
+        model = robolin.linearize_forward(arm, *few)
+        assert np.array_equal(model.dqdd_dq, expected[1].dqdd_dq[:rows])
+        assert np.array_equal(model.q, few[0])
+        # a number is the same for all rows
+        alone = robolin.forward(arm, few[0], 0.0, few[2])
+        zero = np.zeros((80, 2))
+        assert np.array_equal(alone, robolin.forward(arm, many[0], zero, many[2])[:rows])
+    wrong = many[:, :3].copy()
+    wrong[0, 1, 0] = np.nan
+    with pytest.raises(robolin.RobolinError, match="state 1: q: must be finite"):
+        robolin.forward(arm, *wrong)

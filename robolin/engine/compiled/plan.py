@@ -138,7 +138,7 @@ class Plan:
         self._row_sizes = [prod(shape) for shape in self._shapes.values()]
         self._starts = [0, *accumulate(self._row_sizes)]
         m, width = arm.m, spec.width
-        self._row_work = (self._starts[-1] + NANOSECONDS_PER_JOINT * m) * USUAL_WIDTH // width
+        self.row_work = (self._starts[-1] + NANOSECONDS_PER_JOINT * m) * USUAL_WIDTH // width
         self._parts = [
             (name, slice(start, stop), shape)
             for (name, shape), start, stop in zip(
@@ -250,7 +250,7 @@ class Plan:
         known = self._known(inputs, buffer)
         workers = jobs or cores()
         if not chunk:
-            workers = min(workers, rows * self._row_work // MIN_NANOSECONDS_PER_THREAD)
+            workers = min(workers, rows * self.row_work // MIN_NANOSECONDS_PER_THREAD)
             if workers <= 1:
                 overlap()
                 kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
