@@ -18,8 +18,8 @@ from robolin.core.arrays import AnyArray, Arrays, JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
 
 if TYPE_CHECKING:
-    from robolin.evaluation.evaluate import ArmCache
     from robolin.engine.compiled.plan import Plan
+    from robolin.evaluation.evaluate import ArmCache
 
 QuickCall = Callable[..., Any]
 
