@@ -124,6 +124,7 @@ FIXES = {
     "urdf-left-out": "Describe the robot in YAML or MJCF; `--armature` sets a rotor inertia.",
     "wrong-count": "Write as many numbers as the message requires, separated by spaces.",
     "wrong-kind": "Write a value of the type that the message requires.",
+    "xacro-failed": "Correct the expression, macro or file name that the message reports.",
     "xacro-unexpanded": "Rename the file to `robot.xacro`, or expand it first.",
     "xacro-warning": "Correct the file as xacro's warning suggests.",
     "xml-doctype": "Delete the DOCTYPE line; URDF does not need it.",

@@ -157,6 +157,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "urdf-left-out": ("warning", "An ignored part of the file would change the dynamics."),
     "wrong-count": ("error", "A vector has too few or too many numbers."),
     "wrong-kind": ("error", "A value has the wrong type: list, mapping or single value."),
+    "xacro-failed": ("error", "The xacro package cannot expand a part of the file."),
     "xacro-unexpanded": ("error", "The file contains xacro macros or expressions."),
     "xacro-warning": ("warning", "The xacro package reported a warning when it expanded the file."),
     "xml-doctype": ("error", "The file declares a DOCTYPE, which is rejected."),

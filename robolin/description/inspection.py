@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from re import findall, search
 from typing import Any, NamedTuple
 
 from robolin.core.arm import Arm, Joint, Mimic, Vector3
@@ -15,12 +17,23 @@ from robolin.description.model import (
     JointEntry,
     LinkEntry,
     Reading,
+    SourceLocation,
     group_kind,
+    limit_findings,
     with_gravity,
 )
 from robolin.description.multi_dof_joints import with_base_joint
 from robolin.description.structure import tree_of
-from robolin.description.validate import validate
+from robolin.description.validate import (
+    by_line,
+    joint_findings,
+    link_findings,
+    link_sizes,
+    motion_findings,
+    plain_arm,
+    repeated_inertials,
+    validate,
+)
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import raise_all
 
@@ -32,11 +45,126 @@ def file_findings(reading: Reading, source: str) -> list[Finding]:
     from robolin.description.robot_source import bundled_path
     from robolin.description.urdf.urdf_reader import ignored_by_others
 
-    findings = validate(reading)
+    findings = validate(reading) if reading.partial is None else partial_findings(reading)
     urdf = source.lower().endswith((".urdf", ".xacro")) and bundled_path(source) is None
     if urdf and reading.description is not None:
         findings += ignored_by_others(reading.description)
     return findings
+
+
+# root link of the tree that is built from the valid parts of a file
+_TRIAL = "valid parts"
+# errors of these ids leave the numbers of a link or joint valid
+_STRUCTURE = frozenset(
+    (
+        *("unknown-link", "two-parents", "cycle", "several-roots", "joint-to-itself"),
+        *("mimic-unknown", "mimic-cycle", "mimic-fixed", "mimic-self"),
+    )
+)
+_OF_MASS = ("negative-mass", "inertia-without-mass", "mass-without-inertia", "radius-of-gyration")
+_OF_INERTIA = ("inertia-not-positive", "triangle-inequality", "placeholder-inertia")
+# the invalid value in an error of an XML reader, and the findings that would only repeat it
+_REPEATED: dict[str, tuple[str, ...]] = {
+    r": (mass value|<mass>)|<inertial> without <mass>": _OF_MASS,
+    r": (inertia |<i[xyz][xyz]>)": (*_OF_MASS[1:], *_OF_INERTIA),
+    r"unknown type|no type": ("limits-in-degrees", "axis-not-unit", "limits-zero-range"),
+    r": (axis2? xyz|<xyz>)|axis2 is parallel": ("axis-not-unit",),
+    r": (origin|<pose>|limit|dynamics|mimic|<(lower|upper|effort|damping|friction)>)": (),
+}
+
+
+def partial_findings(reading: Reading) -> list[Finding]:
+    """The findings of a file with errors: physical checks of everything that the errors spare."""
+    partial = reading.partial
+    assert partial is not None, "a file whose links and joints could be read"
+    if reading.description is not None:
+        return validate(reading)
+    wrong = [finding for finding in reading.findings if finding.level == "error"]
+    links = [x for x in partial.links if x.name]
+    joints = [x for x in partial.joints if x.name]
+    by_owner: dict[str, list[Finding]] = {}
+    for error in (x for x in wrong if x.id not in _STRUCTURE):
+        for owner in findall(r"(?:link|joint) '[^']*'", error.message):
+            by_owner.setdefault(owner, []).append(error)
+    owners = [*(f"link '{x.name}'" for x in links), *(f"joint '{x.name}'" for x in joints)]
+    spared = {owner: _spared(by_owner.get(owner, ())) for owner in owners}
+    sound = [x for x in links if spared[f"link '{x.name}'"] is not None]
+    found: list[Finding] = []
+    sizes, motion = _of_trial(partial, sound, joints, spared)
+    for link in sound:
+        skip = spared[f"link '{link.name}'"] or ()
+        found += [x for x in link_findings(link, sizes.get(link.name)) if x.id not in skip]
+    for joint in joints:
+        useless = spared[f"joint '{joint.name}'"]
+        if useless is not None:
+            found += [x for x in joint_findings(_with_axis(joint)) if x.id not in useless]
+    whole = [x for x in sound if not spared[f"link '{x.name}'"]]
+    found += [*repeated_inertials(whole), *motion]
+    return by_line([*reading.findings, *limit_findings(found)])
+
+
+def _spared(errors: Sequence[Finding]) -> tuple[str, ...] | None:
+    """The checks that the errors of a link or joint make useless; None if all are useless."""
+    skip: list[str] = []
+    for error in errors:
+        ids = [ids for pattern, ids in _REPEATED.items() if search(pattern, error.message)]
+        if not ids:
+            return None
+        skip += [each for several in ids for each in several]
+    return tuple(skip)
+
+
+def _with_axis(joint: JointEntry) -> JointEntry:
+    """The joint with a unit axis instead of an invalid one, which has its own error."""
+    return replace(joint, axis=(1.0, 0.0, 0.0)) if not any(joint.axis) else joint
+
+
+def _of_trial(
+    partial: Description,
+    links: Sequence[LinkEntry],
+    joints: Sequence[JointEntry],
+    spared: Mapping[str, tuple[str, ...] | None],
+) -> tuple[Mapping[str, float], list[Finding]]:
+    """Sizes of links, and findings of joints, that errors leave with all of their child links."""
+    names = dict.fromkeys(link.name for link in links)
+    by_child: dict[str, JointEntry] = {}
+    cut = {link.name for link in partial.links if spared.get(f"link '{link.name}'") != ()}
+    for joint in joints:
+        whole = spared[f"joint '{joint.name}'"] == () and joint.mimic is None
+        known = {joint.parent, joint.child} <= names.keys() and joint.child not in by_child
+        if known and any(joint.axis):
+            by_child[joint.child] = replace(joint, mimic=None)
+        if not (whole and known):
+            cut |= {joint.parent, joint.child}
+    # joints of a cycle are not reachable from a root
+    tree = [LinkEntry(_TRIAL, SourceLocation(partial.source))]
+    kept = [
+        JointEntry(f"{_TRIAL}/{x}", "fixed", _TRIAL, x, tree[0].location)
+        for x in names
+        if x not in by_child
+    ]
+    below: dict[str, list[JointEntry]] = {}
+    for joint in by_child.values():
+        below.setdefault(joint.parent, []).append(joint)
+    for joint in kept:
+        kept += below.get(joint.child, [])
+    reached = {joint.child for joint in kept}
+    tree += [link for link in links if link.name in reached]
+    trial = Description("trial", tuple(tree), tuple(kept), _TRIAL, partial.source, "")
+    arm = plain_arm(trial)
+    if arm is None:
+        return {}, []
+    bodies = {arm.frames[name].link for name in cut if name in arm.frames}
+    sizes = {
+        name: size for name, size in link_sizes(arm).items() if arm.frames[name].link not in bodies
+    }
+    for name in [*cut]:
+        while (above := by_child.get(name)) is not None and name in reached:
+            cut |= {name, above.parent}
+            name = above.parent
+    owners = {f"'{x}'" for joint in kept if joint.child in cut for x in (joint.name, joint.child)}
+    found = motion_findings(trial, arm)
+    return sizes, [x for x in found if owners.isdisjoint(findall(r"'[^']*'", x.message))]
 
 
 def inspection(reading: Reading, arm: Arm) -> Row:

@@ -264,19 +264,6 @@ class Reading:
     files: tuple[str, ...] = ()
 
 
-# errors that leave the numbers of a joint valid
-_STRUCTURE = ("unknown-link", "two-parents", "cycle", "several-roots", "mimic-unknown")
-
-
-def valid_entries(
-    partial: Description, findings: Sequence[Finding]
-) -> tuple[list[LinkEntry], list[JointEntry]]:
-    """Links and joints of a file with errors whose own numbers are valid."""
-    wrong = " ".join(x.message for x in findings if x.level == "error" and x.id not in _STRUCTURE)
-    links = [x for x in partial.links if x.name and f"link '{x.name}'" not in wrong]
-    return links, [x for x in partial.joints if x.name and f"joint '{x.name}'" not in wrong]
-
-
 def limit_findings(findings: Sequence[Finding]) -> list[Finding]:
     """The first findings of each id, and one that counts the omitted ones."""
     counts = Counter(finding.id for finding in findings)

@@ -17,9 +17,10 @@ from robolin.core.arm import (
     Vector3,
 )
 from robolin.core.arm_parts import unit, without_direction
-from robolin.core.text import did_you_mean, quote_list
+from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.description.model import (
     JOINT_TYPES,
+    MOST_OF_A_KIND,
     Description,
     EntryKind,
     Finding,
@@ -48,7 +49,7 @@ def check_structure(
         *_duplicates("joint", joints),
         *_coordinate_names(joints),
         *_misplaced_joints(links, joints),
-        *_mimic_findings(joints),
+        *mimic_findings(joints),
     ]
     root, tree_findings = _root(links, joints, location)
     return root, [*findings, *tree_findings]
@@ -127,17 +128,33 @@ def _root(
     if not links:
         hint = "add at least one link and one joint"
         return None, [Finding("no-links", "error", location, "the robot has no links", hint)]
-    sound = [
-        joint
-        for joint in joints
-        if joint.parent in names and joint.child in names and joint.parent != joint.child
-    ]
+    sound: list[JointEntry] = []
+    invalid: list[JointEntry] = []
+    for joint in joints:
+        valid = joint.parent in names and joint.child in names and joint.parent != joint.child
+        (sound if valid else invalid).append(joint)
     above, findings = _joints_above(sound)
     roots = [name for name in names if name not in above]
-    # an invalid joint also disconnects links: report one error, not two
-    if len(roots) > 1 and len(sound) == len(joints) and not findings:
-        findings.append(_several_roots(roots, links))
+    # an invalid joint also disconnects a link: report one error, not two
+    loose = _unexplained(roots, names, invalid)
+    if len(loose) - len(findings) > 1:
+        findings.append(_several_roots(loose, links))
     return (roots[0] if len(roots) == 1 else None), findings
+
+
+def _unexplained(
+    roots: Sequence[str], names: Mapping[str, None], invalid: Sequence[JointEntry]
+) -> list[str]:
+    """The roots without the links that invalid joints may have been meant to carry."""
+    children = {joint.child for joint in invalid}
+    loose = [name for name in roots if name not in children]
+    if len(invalid) > MOST_OF_A_KIND:
+        return loose[:1]
+    for joint in invalid:
+        if joint.child not in names and len(loose) > 1:
+            # an empty name, or one that resembles no root, may stand for any of them
+            loose.remove(closest_match(joint.child, loose[1:]) or loose[-1])
+    return loose
 
 
 def _joints_above(joints: Sequence[JointEntry]) -> tuple[dict[str, JointEntry], list[Finding]]:
@@ -216,7 +233,8 @@ def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
     )
 
 
-def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
+def mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
+    """Errors in the mimic rules of joints."""
     by_name = {joint.name: joint for joint in joints if joint.name}
     # mimic rules may name single coordinates of a universal or cylindrical joint
     pairs = [joint for joint in by_name.values() if JOINT_TYPES[joint.kind].parts]

@@ -23,7 +23,6 @@ from robolin.description.model import (
     SourceLocation,
     group_kind,
     limit_findings,
-    valid_entries,
 )
 from robolin.description.named_poses import pose_findings, unit_findings
 from robolin.errors import RobolinError
@@ -41,10 +40,11 @@ def validate(reading: Reading) -> list[Finding]:
     findings = list(reading.findings)
     if (description := reading.description) is not None:
         findings += limit_findings(list(physical_findings(description, plain_arm(description))))
-    elif reading.partial is not None:
-        links, joints = valid_entries(reading.partial, findings)
-        more = [each for link in links for each in link_findings(link, None)]
-        findings += limit_findings([*more, *(x for j in joints for x in joint_findings(j))])
+    return by_line(findings)
+
+
+def by_line(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings in the order of the file."""
     return sorted(findings, key=lambda finding: (finding.location.line, finding.location.column))
 
 

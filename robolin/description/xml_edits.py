@@ -40,6 +40,53 @@ def hyphens_in_comment(source: str, line: int) -> Finding:
     return Finding("comment-hyphens", "warning", SourceLocation(source, line), message, hint)
 
 
+_UNIT = re.compile(rb"<(link|joint)(?=[\s>/])")
+_NAME = re.compile(rb"\bname\s*=\s*[\"']?([\w.:/-]+)")
+
+
+def without_malformed(text: bytes) -> tuple[bytes, str] | None:
+    """The text without a malformed link or joint, and the name of this element.
+
+    A link leaves an empty element behind, so that joints can name it.  Line numbers stay.
+    None if no link or joint is malformed.
+    """
+    opened: list[tuple[str, int]] = []
+    parser = expat.ParserCreate()
+
+    def start(tag: str, _attributes: object) -> None:
+        opened.append((tag, parser.CurrentByteIndex))
+
+    def end(_tag: str) -> None:
+        opened.pop()
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(text, True)
+    except (expat.ExpatError, LookupError, ValueError):
+        stop = parser.ErrorByteIndex
+        units = [begin for tag, begin in opened if tag in ("link", "joint")]
+        before = [unit.start() for unit in _UNIT.finditer(text, 0, stop)]
+        tag_end = _TAG_END.match(text, before[-1]) if before else None
+        if before and (tag_end is None or tag_end.end() > stop):
+            # the start tag itself is malformed
+            units = before[-1:]
+        return _cut(text, units[-1]) if units else None
+    return None
+
+
+def _cut(text: bytes, begin: int) -> tuple[bytes, str]:
+    """The text without the element that begins here and ends before the next link or joint."""
+    unit = _UNIT.match(text, begin)
+    assert unit is not None, "a link or joint begins here"
+    following = _UNIT.search(text, unit.end())
+    closing = text.rfind(b"</robot", begin)
+    stop = following.start() if following else closing if closing > begin else len(text)
+    name = _NAME.search(text, begin, stop)
+    stub = b'<link name="%s"/>' % name[1] if name and unit[1] == b"link" else b""
+    shown = f"{unit[1].decode()} '{name[1].decode(errors='replace') if name else ''}'"
+    return text[:begin] + stub + b"\n" * text.count(b"\n", begin, stop) + text[stop:], shown
+
+
 @dataclass(slots=True)
 class XmlNode:
     """An element with its byte ranges.

@@ -13,6 +13,7 @@ import pytest
 from robolin.core.arm import Inertia, Limits, Mimic, Pose
 from robolin.description.building.build_arm import build
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
+from robolin.description.inspection import partial_findings
 from robolin.description.load import read
 from robolin.description.model import Finding, PoseEntry, Reading, SourceLocation
 from robolin.description.urdf.urdf_reader import read_urdf
@@ -545,6 +546,61 @@ links:
 def test_problems_after_an_error_are_reported(reader):
     """One run lists all problems, also of links and joints after one that is broken."""
     text = BEHIND_A_BROKEN_LINK if reader is read_urdf else SAME_IN_YAML
-    ids = {x.id for x in validate(reader(text.encode(), "r"))}
+    ids = {x.id for x in partial_findings(reader(text.encode(), "r"))}
     assert {"number-malformed", "unknown-link", "negative-mass"} <= ids
     assert {"limits-inverted", "axis-not-unit"} <= ids
+
+
+EVERY_PART_BROKEN = """<robot name="staged">
+<link name="base"/>
+<link name="l1"><inertial><mass value="-1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
+ izz="1"/></inertial></link>
+<link name="l2"><inertial><mass value="abc"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0"
+ izz="0.9"/></inertial></link>
+<link name="l3"/><link name="l4"/><link name="orphan"/><link name="stray"/>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/>
+<limit lower="1" upper="-1" effort="0" velocity="1"/></joint>
+<joint name="j2" type="revolut"><parent link="l1"/><child link="l2"/><axis xyz="0 0 0"/></joint>
+<joint name="j3" type="continuous"><parent link="l2"/><child link="l33"/><axis xyz="0 1 0"/>
+<dynamics damping="-2"/></joint>
+<joint name="j4" type="continuous"><parent link="l3"/><child link="l4"/><axis xyz="0 3 0"/></joint>
+</robot>"""
+
+
+def test_checks_of_motion_and_structure_run_after_errors():
+    """Errors hide only the findings that would repeat them."""
+    findings = partial_findings(read_urdf(EVERY_PART_BROKEN.encode(), "r"))
+    assert {x.id for x in findings if x.level == "error"} == {
+        *("number-malformed", "unknown-joint-type", "zero-axis", "unknown-link", "several-roots")
+    }
+    assert {x.id for x in findings if x.level != "error"} == {
+        *("negative-mass", "placeholder-inertia", "triangle-inequality", "limits-inverted"),
+        *("limits-zero-effort", "negative-damping", "axis-not-unit", "no-inertia-at-joint"),
+    }
+    (roots,) = (x for x in findings if x.id == "several-roots")
+    assert "'orphan'" in roots.message
+    assert "'l3'" not in roots.message
+
+
+MALFORMED = """<robot name="m">
+<link name="base"/>
+<link name="l1"><inertial><mass value="-1"/></inertial>
+<link name="l2><inertial><mass value="1"/></inertial></link>
+<link name="l3"><inertial><mass value="-3"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"></joint>
+<joint name="j2" type="revolut"><parent link="l1"/><child link="l2"/><axis xyz="0 0 1"/></joint>
+<joint name="j3" type="continuous"><parent link="l2"/><child link="l3"/><axis xyz="0 0 0"/></joint>
+</robot>"""
+
+
+def test_all_malformed_elements_are_reported():
+    """The rest of a file with malformed XML is checked too."""
+    findings = partial_findings(read_urdf(MALFORMED.encode(), "r"))
+    assert [(x.id, x.location.line) for x in findings if x.id == "xml-malformed"] == [
+        ("xml-malformed", 4),
+        ("xml-malformed", 6),
+        ("xml-malformed", 9),
+    ]
+    assert {x.id for x in findings} - {"xml-malformed", "mass-without-inertia"} == {
+        *("negative-mass", "unknown-joint-type", "zero-axis")
+    }

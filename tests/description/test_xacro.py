@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.description.inspection import file_findings
 from robolin.description.load import read
 from robolin.description.xacro.xacro_text import find_package, package_of
 from robolin.description.xacro.xacro_worker import Arguments
@@ -248,7 +249,7 @@ def test_a_missing_argument_is_named_with_those_of_the_file(workspace):
     path = workspace / "robot/urdf/arm.urdf.xacro"
     path.write_text(path.read_text().replace('<xacro:arg name="mass" default="2"/>', ""))
     with pytest.raises(RobolinError) as caught:
-        read(path)
+        robolin.load(path)
     assert "argument 'mass' has no value" in str(caught.value)
     hint = "add --xacro-arg mass:=VALUE; arguments of the file: 'prefix'; in macro 'bar'"
     assert caught.value.hint == hint
@@ -261,7 +262,7 @@ def test_an_argument_in_the_name_of_the_robot_is_named_with_its_default(workspac
     name = text.partition('name="')[2].partition('"')[0]
     path.write_text(text.replace(f'name="{name}"', 'name="$(arg mass)"', 1))
     with pytest.raises(RobolinError, match="argument 'mass' has no value") as caught:
-        read(path)
+        robolin.load(path)
     hint = "add --xacro-arg mass:=2; arguments of the file: 'mass', 'prefix'"
     assert caught.value.hint in (hint, hint.replace("'mass', 'prefix'", "'prefix', 'mass'"))
 
@@ -272,8 +273,38 @@ def test_a_missing_file_is_named_with_the_arguments(workspace):
     include = '<xacro:include filename="$(arg mass)/parts.xacro"/>'
     path.write_text(path.read_text().replace("</robot>", f"{include}</robot>"))
     with pytest.raises(RobolinError, match="No such file") as caught:
-        read(path)
+        robolin.load(path)
     assert "--xacro-arg NAME:=VALUE; arguments of the file: 'mass'" in caught.value.hint
+
+
+SEVERAL_ERRORS = """<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:macro name="bar" params="name mass"><link name="${name}"><inertial>
+<mass value="${mass*density}"/></inertial></link></xacro:macro>
+<xacro:bar name="base" mass="1"/>
+<xacro:bar name="upper"/>
+<xacro:bat name="lower" mass="1"/>
+<link name="tip"><inertial><mass value="${sinn(2)}"/></inertial></link>
+<xacro:if value="maybe"><link name="never"/></xacro:if>
+<joint name="j" type="revolut"><parent link="base"/><child link="tip"/><axis xyz="0 0 2"/></joint>
+</robot>
+"""
+
+
+def test_all_errors_of_an_expansion_are_reported(tmp_path):
+    """One run lists the errors of xacro, and the findings about everything that it expanded."""
+    path = tmp_path / "arm.xacro"
+    path.write_text(SEVERAL_ERRORS)
+    findings = file_findings(read(path), str(path))
+    text = "\n".join(finding.message for finding in findings)
+    assert [finding.id for finding in findings].count("xacro-failed") == 5
+    for part in ("'density'", "[mass]", "xacro:bat", "'sinn'", '"maybe"', "'revolut'"):
+        assert part in text
+    assert "unknown child link" not in text
+    # names that a missing file would define are not errors of their own
+    path.write_text(SEVERAL_ERRORS.replace("</robot>", '<xacro:include filename="gone"/></robot>'))
+    messages = [x.message for x in read(path).findings if x.id == "xacro-failed"]
+    assert len(messages) == 2
+    assert "gone" in messages[1]
 
 
 def test_packages_without_a_manifest_are_found_by_their_folders(workspace):

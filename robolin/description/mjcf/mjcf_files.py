@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import file_digest, sha256
 from math import isfinite, prod
 from pathlib import Path
@@ -318,6 +318,60 @@ def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -
     return FileError(f"'{name}' could not be read: {reason}", where=where)
 
 
+# a part of MuJoCo's message, and the correction
+_REMEDIES = {
+    r"invalid keyword|unrecognized attribute|unrecognized element|schema violation": (
+        "correct the spelling; the XML reference of MuJoCo lists the elements and their values"
+    ),
+    r"repeated name|name .* already": "rename one of the two elements",
+    r"A \+ B >= C": (
+        "correct the inertia: no principal moment may exceed the sum of the other two"
+    ),
+    r"size .* must be positive|invalid size|incomplete size|size too small": (
+        "give every size that this type of geom needs, in m"
+    ),
+    r"axis too small": 'give a non-zero axis, such as axis="0 0 1"',
+    r"mass and inertia .* too small|must be larger than mjMINVAL|moving bodies": (
+        "give the body an <inertial>, or a geom with a mass"
+    ),
+    r"mass must be|density must be|must be positive|cannot be negative|must be nonnegative": (
+        "write a positive number"
+    ),
+    r"range|lower.*upper": "write two numbers, the smaller one first",
+    r"problem reading|not enough data|too much data|size does not match|bad format|number": (
+        "write as many numbers as the attribute needs, separated by spaces"
+    ),
+    r"required attribute|missing|must be specified|must have": "add what the message names",
+    r"unknown|not found|not recognized|could not find": (
+        "correct the name, or define an element with this name"
+    ),
+    r"Error opening file|could not open|resource": (
+        "correct the path, or allow its folder with --package NAME=FOLDER"
+    ),
+    r"XML|syntax|Unexpected|parse": "correct the XML at this line",
+    r"quat": "give four numbers that are not all zero",
+}
+
+
+def _rejection_hint(reason: str) -> str:
+    """The correction for a message of MuJoCo."""
+    found = (hint for part, hint in _REMEDIES.items() if re.search(part, reason, re.IGNORECASE))
+    return next(found, "correct the element; the XML reference of MuJoCo describes it")
+
+
+_HINTS = {
+    "mjcf-left-out": "no action is needed if you want the dynamics without this effect",
+    "mjcf-warning": "correct the file as the warning of MuJoCo suggests",
+    "mjcf-unread": "no action is needed; add the files if another program needs them",
+    "mjcf-from-outside": "no action is needed: pass torques and wrenches as options",
+}
+
+
+def with_hints(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, each with the hint of its id if it has none of its own."""
+    return [x if x.hint else replace(x, hint=_HINTS.get(x.id, "")) for x in findings]
+
+
 def rejections(
     files: ModelFiles,
     errors: Iterable[tuple[str, int | None]],
@@ -336,7 +390,7 @@ def rejections(
         message = missing[0].message if missing else f"MuJoCo rejects {what}: {reason}"
         unknown = re.search(r"(?:unknown|unrecognized) .*?'([^']+)'|'([^']+)' not found", reason)
         near = closest_match(unknown[1] or unknown[2], names) if unknown else None
-        hint = f"did you mean '{near}'?" if near else ""
+        hint = f"did you mean '{near}'?" if near else _rejection_hint(reason)
         yield Finding("mjcf-rejected", "error", where, message, hint)
 
 

@@ -49,6 +49,7 @@ from robolin.description.mjcf.mjcf_files import (
     model_files,
     not_finite,
     rejections,
+    with_hints,
 )
 from robolin.description.mjcf.mjcf_unused import unused_parts
 from robolin.description.model import (
@@ -114,7 +115,8 @@ def read_mjcf(robot: RobotText, folders: Iterable[str], open_loops: bool = False
     findings += more
     wrong = any(finding.level == "error" for finding in findings)
     read = tuple(os.path.join(files.folder, name) for name in files.digests)
-    return Reading(None if wrong else description, limit_findings(findings), description, read)
+    findings = limit_findings(with_hints(findings))
+    return Reading(None if wrong else description, findings, description, read)
 
 
 def _compiled(robot: RobotText, files: ModelFiles) -> Row:

@@ -100,6 +100,10 @@ def read_joint(node: FrameNode, scope: Scope, robot: SdfParts) -> None:
     if parent is not None and child is not None:
         armature = _armature(kind, steps[0].axis, elements, owner, notes)
         _add_steps(steps, armature, (parent, node, child), robot)
+    else:
+        # the numbers of the joint are checked although its links are unknown
+        at = notes.at(element)
+        robot.joints += [_entry(x, before, after, HERE, x.axis.xyz, at) for x in steps]
 
 
 def _add_steps(
@@ -166,7 +170,7 @@ def _entry(
 
 
 def _kind(element: Element, owner: str, notes: FileNotes) -> str:
-    """The type of a joint; after an error, fixed, which avoids further findings."""
+    """The type of a joint; after an error, revolute if it has an axis to check, else fixed."""
     text = element.attributes.get("type")
     kind = (text or "").strip().lower()
     if text is None:
@@ -179,7 +183,9 @@ def _kind(element: Element, owner: str, notes: FileNotes) -> str:
     elif kind not in _KINDS:
         message = f"{owner} has an unknown type {quote_value(text)}"
         notes.error("unknown-joint-type", element, message, did_you_mean(kind, _KINDS))
-    return kind if kind in _KINDS else "fixed"
+    if kind in _KINDS:
+        return kind
+    return "revolute" if any(part.tag == "axis" for part in element.children) else "fixed"
 
 
 def _end(

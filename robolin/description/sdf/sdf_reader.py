@@ -47,7 +47,7 @@ from robolin.description.sdf.sdf_frames import (
     scope_of_robot,
 )
 from robolin.description.sdf.sdf_joints import SdfParts, read_joint
-from robolin.description.structure import check_structure
+from robolin.description.structure import check_structure, mimic_findings
 from robolin.description.xml_tree import Element, name_of
 
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -132,6 +132,8 @@ def _description(world: World, model: Model) -> Description:
     if root and not findings:
         # names of added links, and mimic rules
         _, findings = check_structure(links, robot.joints, location)
+    else:
+        findings += mimic_findings(robot.joints)
     notes.findings += [_with_loop_hint(finding) for finding in findings]
     root_pose = pose_in_world(nodes[root]) if root in nodes else HERE
     placement = ""

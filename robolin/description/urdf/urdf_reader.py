@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 
@@ -62,7 +63,7 @@ def read_urdf(text: bytes, source: str) -> Reading:
     """The description of a URDF file, None if there is any error, and all findings by line."""
     robot, broken = parse_xml(text, source)
     if robot is None:
-        return Reading(None, broken)
+        return _read_rest(text, source, broken)
     notes = Notes(source)
     notes.findings += broken
     description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
@@ -70,6 +71,32 @@ def read_urdf(text: bytes, source: str) -> Reading:
     findings = sorted(notes.findings, key=lambda finding: finding.location.line)
     wrong = any(finding.level == "error" for finding in findings)
     return Reading(None if wrong else description, limit_findings(findings), description)
+
+
+# malformed elements that are reported in one run
+_MOST_MALFORMED = 50
+_OF_CUT = ("several-roots", "mimic-unknown", "no-links")
+
+
+def _read_rest(text: bytes, source: str, broken: list[Finding]) -> Reading:
+    """Every malformed link and joint of a file, and the findings about its other elements."""
+    from robolin.description.xml_edits import without_malformed
+
+    robot = None
+    findings: list[Finding] = []
+    while robot is None and len(findings) < _MOST_MALFORMED:
+        rest = without_malformed(text) if broken[0].id == "xml-malformed" else None
+        if rest is None:
+            return Reading(None, [*findings, *broken])
+        text, name = rest
+        findings.append(replace(broken[0], message=f"{broken[0].message}, in {name}"))
+        robot, broken = parse_xml(text, source)
+    if robot is None:
+        return Reading(None, findings)
+    reading = read_urdf(text, source)
+    # a joint that is cut out leaves a link without a parent, and a mimic joint without a leader
+    more = [x for x in reading.findings if x.id not in _OF_CUT]
+    return Reading(None, [*findings, *more], reading.partial)
 
 
 _SRDF_TAGS = {"group", "group_state", "disable_collisions", "virtual_joint", "end_effector"}

@@ -19,7 +19,7 @@ from robolin.description.robot_source import RobotText, format_of_text
 from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process
 from robolin.description.xacro import xacro_worker as expand_in_own_process
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import RobolinError, UsageError, raise_all
 
 # search depth below a folder of ROS_PACKAGE_PATH
 _DEPTH = 3
@@ -193,12 +193,16 @@ class Expansion(NamedTuple):
 
 
 def expanded_xacro(
-    path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]
+    path: Path,
+    arguments: Mapping[str, str],
+    packages: Mapping[str, str],
+    errors: list[RobolinError] | None = None,
 ) -> Expansion:
     """Expand a xacro file to URDF or SRDF.
 
     arguments: values for its `<xacro:arg>`, by name
     packages:  folders of packages for `$(find NAME)`, by name
+    errors:    receives the errors of the expansion, which are raised otherwise
     """
     if find_spec("xacro") is None:
         hint = "pip install xacro, or expand it first: xacro FILE > arm.urdf"
@@ -209,8 +213,13 @@ def expanded_xacro(
         if not os.path.isdir(folder):
             raise UsageError(f"'{folder}' is not a folder", where=f"--package={name}={folder}")
     answer = _answer(path, arguments, packages)
-    if "error" in answer:
-        raise _error(path, answer)
+    if "errors" in answer:
+        found = [_error(path, {**answer, **each}) for each in answer["errors"]]
+        if errors is None:
+            raise_all(found)
+        else:
+            errors += found
+            return Expansion(answer["text"].encode(), ())
     if "unused" in answer:
         raise _unused(path, answer)
     text: str = answer["text"]
@@ -288,6 +297,30 @@ def _unused(path: Path, answer: Mapping[str, Any]) -> UnusedArgumentError:
     return error
 
 
+# findings about text or links that the expansion did not produce
+_OF_EXPANSION = ("xacro-unexpanded", "unknown-link", "several-roots", "no-links", "mimic-unknown")
+
+
+def _with_errors(errors: Sequence[RobolinError], text: bytes, shown: str) -> Reading:
+    """The errors of an expansion, and the findings about all elements that were expanded."""
+    findings = []
+    for error in errors:
+        file, _, line = error.where.rpartition(":")
+        location = SourceLocation(file, int(line)) if file and line.isdigit() else None
+        location = location or SourceLocation(error.where)
+        findings.append(Finding("xacro-failed", "error", location, error.message, error.hint))
+    if not text:
+        return Reading(None, findings)
+    reading = read_urdf(text, shown)
+    more = [finding for finding in reading.findings if finding.id not in _OF_EXPANSION]
+    if (partial := reading.partial) is not None:
+        failed = " ".join(x.message for x in reading.findings if x.id == "xacro-unexpanded")
+        links = tuple(x for x in partial.links if f"link '{x.name}'" not in failed)
+        joints = tuple(x for x in partial.joints if f"joint '{x.name}'" not in failed)
+        partial = replace(partial, links=links, joints=joints)
+    return Reading(None, [*findings, *more], partial)
+
+
 def read_xacro(
     robot: RobotText, arguments: Mapping[str, str], packages: Mapping[str, str]
 ) -> Reading:
@@ -295,7 +328,10 @@ def read_xacro(
     if robot.path is None:
         hint = "give the path of the file: it includes other files"
         raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
-    expansion = expanded_xacro(robot.path, arguments, packages)
+    errors: list[RobolinError] = []
+    expansion = expanded_xacro(robot.path, arguments, packages, errors)
+    if errors:
+        return _with_errors(errors, expansion.text, f"{robot.shown} (expanded)")
     if b"<joint" not in expansion.text:
         hint = "if this file only defines macros, use the file that includes it"
         raise RobolinError("the expanded file has no joints", where=str(robot.path), hint=hint)

@@ -27,6 +27,7 @@ from robolin.description.xacro.expressions import Evaluator
 # the largest published arms take 0.1 s
 BOUNDS = ProcessBounds(seconds=4, memory=1 << 29)
 MOST_WARNINGS = 50
+MOST_ERRORS = 50
 
 # Python audit events that no robot file needs
 _FORBIDDEN = ("os.", "socket.", "subprocess.", "shutil.", "ctypes.", "signal.", "pty.", "ftplib.")
@@ -143,6 +144,8 @@ def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> d
     give_up_rights(searched_folders(file, packages))
     xacro = _guarded(roots)
     arguments = Arguments(values)
+    errors: list[dict[str, Any]] = []
+    _continue_after_errors(xacro, errors)
     warnings: list[str] = []
     declared: dict[str, str] = {}
     xacro.warning = lambda *texts, **_: warnings.append(" ".join(map(str, texts)))
@@ -155,13 +158,85 @@ def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> d
         xacro.process_doc(document, mappings=arguments)
         text = document.toprettyxml(indent="  ")
     except Exception as error:
+        errors.append(_wrong(xacro, error))
+        text = ""
+    if errors:
         known = [*dict.fromkeys([*declared, *arguments])]
-        return {**_wrong(xacro, error), "known": known, "declared": declared}
+        text = roots.without_places(text)
+        return {"errors": _causes(errors), "text": text, "known": known, "declared": declared}
     if arguments.unused:
         return {"unused": list(arguments.unused), "known": [*arguments]}
     files = [*roots.opened]
     text = roots.without_places(text)
     return {"text": text, "warnings": warnings[:MOST_WARNINGS], "files": files}
+
+
+def _continue_after_errors(xacro: Any, errors: list[dict[str, Any]]) -> None:
+    """Let xacro record an error and continue: with the text of an expression, without an element.
+
+    A text that stays unexpanded is no number for the reader of the result.
+    """
+    plain_text, plain_boolean = xacro.eval_text, xacro.get_boolean_value
+    plain_include, plain_call = xacro.process_include, xacro.handle_macro_call
+    inside = [0]
+
+    def record(error: Exception) -> None:
+        if isinstance(error, RecursionError) or len(errors) >= MOST_ERRORS:
+            raise error
+        errors.append(_wrong(xacro, error))
+
+    def eval_text(text: str, symbols: Any) -> Any:
+        # an expression inside another one fails with it
+        inside[0] += 1
+        try:
+            return plain_text(text, symbols)
+        except Exception as error:
+            if inside[0] > 1:
+                raise
+            record(error)
+            return text
+        finally:
+            inside[0] -= 1
+
+    def element(plain: Any, node: Any, *rest: Any) -> Any:
+        files, macros, depth = [*xacro.filestack], [*xacro.macrostack], inside[0]
+        inside[0] = 0
+        try:
+            return plain(node, *rest)
+        except Exception as error:
+            record(error)
+            xacro.filestack[:], xacro.macrostack[:] = files, macros
+            if node.parentNode is not None:
+                node.parentNode.removeChild(node)
+            return True
+        finally:
+            inside[0] = depth
+
+    def boolean(value: Any, condition: Any) -> bool:
+        try:
+            return cast(bool, plain_boolean(value, condition))
+        except Exception as error:
+            if condition is None:
+                # xacro tries several types of a value
+                raise
+            record(error)
+            return False
+
+    xacro.eval_text, xacro.get_boolean_value = eval_text, boolean
+    xacro.process_include = lambda node, *rest: element(plain_include, node, *rest)
+    xacro.handle_macro_call = lambda node, *rest: element(plain_call, node, *rest)
+
+
+def _causes(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The errors without repetitions, and without names that a missing file would define."""
+    first = {(error["error"], *error["files"], error["line"]): error for error in errors[::-1]}
+    unique = [*first.values()][::-1]
+    missing = [each for each in unique if "No such file" in each["error"]]
+    missing += [each for each in unique if "package '" in each["error"]]
+    if not missing:
+        return unique
+    names = ("unknown macro name", "is not defined", "Undefined")
+    return [each for each in unique if not any(name in each["error"] for name in names)]
 
 
 def _guarded(roots: Roots) -> Any:
