@@ -242,7 +242,7 @@ def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
     """Name of the algorithm whose kernel alone computes the verb; raise if there is none."""
     if arm.loops and not independent_of_loops(verb):
         raise RobolinError(
-            f"{verb} has no kernel for robots with closed loops",
+            f"{verb} cannot be compiled for robots with closed loops",
             where=arm.source,
             hint="use robolin.forward, or add open_loops=True to ignore the loop constraints",
         )

@@ -302,7 +302,7 @@ def test_unsupported_calls_are_rejected() -> None:
     with pytest.raises(UsageError, match="arm: must be a loaded robot, got 'panda'"):
         robolin.compile("panda", "inverse")  # type: ignore[arg-type]
     with pytest.raises(
-        RobolinError, match="four-bar: forward has no kernel for robots with closed loops"
+        RobolinError, match="four-bar: forward cannot be compiled for robots with closed loops"
     ):
         robolin.compile(robolin.load("four-bar"), "forward")
     floating = robolin.load("two-link", floating_base=True)

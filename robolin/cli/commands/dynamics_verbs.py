@@ -50,14 +50,13 @@ _EXTERNAL = [
         METHOD,
         "Estimate contact torques (momentum observer)\n"
         "Returns tau_external, and contact = 1 for rows in which a joint exceeds its threshold. "
-        "Needs "
-        "velocities and measured efforts, no accelerations. Shows RMS, largest torque and contact "
-        "of each joint; rows are written only with -o.",
+        "Requires velocities and measured efforts, but no accelerations. Shows RMS, largest torque "
+        "and contact of each joint; rows are written only with -o.",
     ),
     flag(
         "--settling-time S",
         METHOD,
-        "Time until --external has 1 % error [s] (default 0.1)\n"
+        "Time until the estimated torque has 1 % error [s] (default 0.1)\n"
         "This is the settling time for a constant torque; the observer gain is 4.6 / S.",
     ),
     flag(

@@ -111,7 +111,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--settling-time S",
         METHOD,
-        "Time until momentum-observer has 1 % error [s]",
+        "Time until the estimated torque has 1 % error [s]",
         type=float,
         default=0.1,
         modifies={"dt": "add --dt, for example --dt 0.001"},

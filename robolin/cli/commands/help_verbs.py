@@ -84,7 +84,8 @@ def _command_page(root: click.Context, name: str) -> str:
     page = group.get_command(root, known)
     if page is None:
         listed = [*TOPICS, *(each for section in sections().values() for each in section)]
-        hint = did_you_mean(name, [*listed, *TWO_WORDS], "run `robolin help`")
+        topics = f"topics: {', '.join(TOPICS)}; `robolin help` lists the commands"
+        hint = did_you_mean(name, [*listed, *TWO_WORDS], topics)
         raise UsageError(f"unknown topic or command '{name}'", where="robolin help", hint=hint)
     path = VERBS[known].path if known in VERBS else ""
     with click.Context(page, parent=root, info_name=path or known) as ctx:

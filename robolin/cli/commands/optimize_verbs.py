@@ -55,10 +55,10 @@ _FLAGS = [
             "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the file, else all)",
             "--passive JOINTS": "Unactuated joints, instead of --actuated",
             "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
-            "Weights are per second. elbow/q=5 sets the weight of one joint. Repeatable. "
+            "The cost is integrated over time. elbow/q=5 sets the weight of one joint. Repeatable. "
             "With --follow, the default also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
-            "Weights are per second. elbow=0.5 sets the weight of one joint. Repeatable.",
+            "The cost is integrated over time. elbow=0.5 sets the weight of one joint. Repeatable.",
             "--final WEIGHT": "Weight of the distance to the goal (default: reach it exactly)",
             "--method": "Unknowns of the problem\n"
             "acceleration uses inverse dynamics and requires a motor at every joint. torque: RK4 "

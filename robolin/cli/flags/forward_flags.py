@@ -50,8 +50,8 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     METHOD,
     _FORWARD,
     {
-        "--dtype": "Number type of the results\n"
-        "float32 is up to twice as fast, and files are half the size. Torques have about six "
+        "--dtype": "Floating-point type of the results\n"
+        "float32 is up to twice as fast, and files are half the size. Then torques have about six "
         "correct digits, accelerations three to five; `robolin verify` measures the error.",
     },
     dtype="float64",
@@ -80,7 +80,7 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
 
 POINT_HELP = {
     "tau": "Torques [N m or N], or 'hold' for qdd = 0 (default hold)",
-    "qdd": "Accelerations at the operating point (they set the torques)",
+    "qdd": "Accelerations at the operating point, from which the torques are computed",
 }
 
 LINEAR_MODEL_FLAGS = [

@@ -82,7 +82,9 @@ def _summary(arm: Arm, result: Identification) -> str:
         ),
         KeyNumber("Error identified", _percent(last), "same rows", "within" if fallen else "over"),
         KeyNumber("Determined by the data", str(alone), f"of {len(result.names)} parameters"),
-        KeyNumber("Only in sums, or from the file", f"{sums} and {by_file}", "parameters"),
+        KeyNumber(
+            "Only sums determined, or kept from the file", f"{sums} and {by_file}", "parameters"
+        ),
     ]
     header = ("joint", *(stage.name for stage in result.stages), "all rows", "v0")
     rows = [

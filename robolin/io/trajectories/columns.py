@@ -376,7 +376,9 @@ def _with_currents(
     if typed:
         return list(names)
     if efforts := [name for name in names if name in native.values()]:
-        message = f"'{currents[0]}' and '{efforts[0]}' are in the same file"
+        message = (
+            f"'{currents[0]}' and '{efforts[0]}' are in the same file: the torques are ambiguous"
+        )
         hint = "remove --torque-constants to use the efforts"
         raise RobolinError(message, where=where, hint=hint)
     return [native.get(name, name) for name in names]
