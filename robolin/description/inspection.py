@@ -87,23 +87,23 @@ def partial_findings(reading: Reading) -> list[Finding]:
         for owner in findall(r"(?:link|joint) '[^']*'", error.message):
             by_owner.setdefault(owner, []).append(error)
     owners = [*(f"link '{x.name}'" for x in links), *(f"joint '{x.name}'" for x in joints)]
-    spared = {owner: _spared(by_owner.get(owner, ())) for owner in owners}
-    sound = [x for x in links if spared[f"link '{x.name}'"] is not None]
+    useless = {owner: _useless_checks(by_owner.get(owner, ())) for owner in owners}
+    sound = [x for x in links if useless[f"link '{x.name}'"] is not None]
     found: list[Finding] = []
-    sizes, motion = _of_trial(partial, sound, joints, spared)
+    sizes, motion = _of_trial(partial, sound, joints, useless)
     for link in sound:
-        skip = spared[f"link '{link.name}'"] or ()
+        skip = useless[f"link '{link.name}'"] or ()
         found += [x for x in link_findings(link, sizes.get(link.name)) if x.id not in skip]
     for joint in joints:
-        useless = spared[f"joint '{joint.name}'"]
-        if useless is not None:
-            found += [x for x in joint_findings(_with_axis(joint)) if x.id not in useless]
-    whole = [x for x in sound if not spared[f"link '{x.name}'"]]
+        skipped = useless[f"joint '{joint.name}'"]
+        if skipped is not None:
+            found += [x for x in joint_findings(_with_axis(joint)) if x.id not in skipped]
+    whole = [x for x in sound if not useless[f"link '{x.name}'"]]
     found += [*repeated_inertials(whole), *motion]
     return by_line([*reading.findings, *limit_findings(found)])
 
 
-def _spared(errors: Sequence[Finding]) -> tuple[str, ...] | None:
+def _useless_checks(errors: Sequence[Finding]) -> tuple[str, ...] | None:
     """The checks that the errors of a link or joint make useless; None if all are useless."""
     skip: list[str] = []
     for error in errors:
@@ -123,14 +123,14 @@ def _of_trial(
     partial: Description,
     links: Sequence[LinkEntry],
     joints: Sequence[JointEntry],
-    spared: Mapping[str, tuple[str, ...] | None],
+    useless: Mapping[str, tuple[str, ...] | None],
 ) -> tuple[Mapping[str, float], list[Finding]]:
     """Sizes of links, and findings of joints, that errors leave with all of their child links."""
     names = dict.fromkeys(link.name for link in links)
     by_child: dict[str, JointEntry] = {}
-    cut = {link.name for link in partial.links if spared.get(f"link '{link.name}'") != ()}
+    cut = {link.name for link in partial.links if useless.get(f"link '{link.name}'") != ()}
     for joint in joints:
-        whole = spared[f"joint '{joint.name}'"] == () and joint.mimic is None
+        whole = useless[f"joint '{joint.name}'"] == () and joint.mimic is None
         known = {joint.parent, joint.child} <= names.keys() and joint.child not in by_child
         if known and any(joint.axis):
             by_child[joint.child] = replace(joint, mimic=None)

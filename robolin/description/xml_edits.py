@@ -47,7 +47,7 @@ _NAME = re.compile(rb"\bname\s*=\s*[\"']?([\w.:/-]+)")
 def without_malformed(text: bytes) -> tuple[bytes, str] | None:
     """The text without a malformed link or joint, and the name of this element.
 
-    A link leaves an empty element behind, so that joints can name it.  Line numbers stay.
+    An empty element replaces a link, so that joints can name it.  Line numbers do not change.
     None if no link or joint is malformed.
     """
     opened: list[tuple[str, int]] = []

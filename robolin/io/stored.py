@@ -194,11 +194,13 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
     for block in table.blocks(request):
         seen += len(block.values)
         if one_state and seen > 1:
-            message = f"must have one row, as when it was stored, got {seen} or more"
+            message = f"must have one row, because it is a result for one state, got {seen} or more"
             raise corrupt_file_error(where, message + companion(where))
         yield {e.name: _array(e, block, indices[e.name], one_state) for e in entries}
     if one_state and not seen:
-        raise corrupt_file_error(where, "must have one row, as when it was stored, got 0")
+        raise corrupt_file_error(
+            where, "must have one row, because it is a result for one state, got 0"
+        )
 
 
 def _array(entry: ArrayMeta, block: TableBlock, indices: range, one_state: bool) -> Numbers:

@@ -54,6 +54,7 @@ class OptionSpec(NamedTuple):
     minimum:        the smallest count
     multiple:       the option may be repeated
     required:       the question is invalid without it
+    unless:         another option that replaces a required one
     optional_value: the flag may stand without a value, as True in Python
     frame:          the option names the frame of the result
     requires:       one of these options is required
@@ -66,6 +67,7 @@ class OptionSpec(NamedTuple):
     minimum: int = 1
     multiple: bool = False
     required: bool = False
+    unless: str = ""
     optional_value: bool = False
     frame: bool = False
     requires: Conditions = NO_CONDITIONS

@@ -441,4 +441,7 @@ def _per_joint(context: QueryContext, name: str) -> Floats | None:
     text = context.question.text(name)
     if text is None:
         return None
+    if not any(mark in text for mark in ",="):
+        # one value for all joints
+        text = ",".join([text] * context.arm.n)
     return np.array(parse_per_joint(FlagText(f"--{name}", text), context.arm, angular=True))

@@ -84,7 +84,7 @@ class Question:
         missing = [
             label
             for label, spec in command.own_options.items()
-            if spec.required and label not in plain
+            if spec.required and label not in plain and spec.unless not in plain
         ]
         if missing:
             raise usage_error(command, f"missing option '--{missing[0]}'")

@@ -89,7 +89,7 @@ def answer_simulate(context: QueryContext) -> Result | ResultStream:
     monitor.report()
     tau, torque_text = (0.0, stored.line) if stored else _torque(context, files)
     many = "initial" in question.options
-    schedule = _schedule(question, many)
+    schedule = _schedule(question, many, reference_motion)
     task = with_samples_met(_task(context, schedule, stored, reference_motion, prescribed))
     ends_only = many and not _selects_rows(question, schedule)
     simulated = SimulatedMotion(task, start_text, torque_text, files, ends_only)
@@ -206,10 +206,14 @@ def _number(question: Question, label: str) -> float | None:
     return parsed_option(question, label, number)
 
 
-def _schedule(question: Question, many: bool) -> Schedule:
+def _schedule(
+    question: Question, many: bool, reference: ReferenceTrajectory | None = None
+) -> Schedule:
     """Return the schedule: output at every step, for several initial states only at the end."""
     duration = _number(question, "duration")
-    assert duration is not None, "--duration is required"
+    if duration is None and reference is not None:
+        duration = float(reference.time[-1])
+    assert duration is not None, "--duration is required without --follow"
     return scheduled(
         duration,
         cast("Integrator | None", question.text("integrator")),

@@ -367,7 +367,9 @@ _MOTION = (
                 modifies=_PRESCRIBED, excludes={"prescribe-from": "keep only one of these options"}
             ),
             "prescribe-from": OptionSpec("file", modifies=_PRESCRIBED),
-            "gain": OptionSpec(modifies={"control=rate|pose": "use --kp and --kd with other laws"}),
+            "gain": OptionSpec(
+                modifies={"control=rate|pose": "use --kp and --kd with the other control laws"}
+            ),
             **dict.fromkeys(
                 ("target", "position-gain", "orientation-gain"),
                 OptionSpec(modifies={"control=pose": "add --control pose"}),
@@ -376,7 +378,7 @@ _MOTION = (
             "allow-model-mismatch": OptionSpec(
                 "switch", modifies={"feedback": "add --feedback FILE"}
             ),
-            "duration": OptionSpec(required=True),
+            "duration": OptionSpec(required=True, unless="follow"),
             **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
             "integrator": OptionSpec("choice", INTEGRATORS),
             "every": OptionSpec("count"),

@@ -256,7 +256,7 @@ def test_an_output_without_effect_is_rejected(
     monkeypatch.chdir(tmp_path)
     ran = robolin("models", *flags, "-o", "x.json")
     assert (ran.code, ran.out, list(tmp_path.iterdir())) == (2, "", [])
-    assert "it is for the list of robots" in ran.err
+    assert "which only writes the list of robots" in ran.err
 
 
 # command and options -> hint

@@ -128,7 +128,7 @@ def test_a_row_more_than_one_state(tmp_path: Path) -> None:
     path.write_text("\n".join([*lines, lines[-1]]) + "\n")
     ran = command("check", path)
     assert ran.code == 3
-    assert "must have one row, as when it was stored" in ran.err + ran.out
+    assert "must have one row, because it is a result for one state" in ran.err + ran.out
 
 
 # provenance under a right seal

@@ -27,7 +27,7 @@ from robolin.queries.request import ArmSource
 
 _ALONE = {
     "show copy schema": "use only one of --show, --copy and --schema",
-    "output": "remove -o: it is for the list of robots",
+    "output": "remove -o, which only writes the list of robots",
 }
 _FLAGS = [
     flag("--show NAME", METHOD, "Print the robot file NAME", excludes=_ALONE),

@@ -349,7 +349,7 @@ def flags(
         settings: dict[str, Any] = {
             "choices": spec.choices,
             "multiple": spec.multiple,
-            "required": spec.required,
+            "required": spec.required and not spec.unless,
         }
         if spec.kind == "count":
             settings["minimum"] = spec.minimum

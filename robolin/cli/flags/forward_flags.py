@@ -146,7 +146,7 @@ CLOCK = flags(
     TIMES,
     _SIMULATE,
     {
-        "--duration S": "Duration [s]",
+        "--duration S": "Duration [s] (default: end of the file of --follow)",
         "--dt S": "Step [s] (default 0.001)\n"
         "For rk4 and euler, this is the integration step; otherwise, the time between rows.",
         "--rtol R": "Relative tolerance; enables adaptive steps\nRequires SciPy.",

@@ -172,9 +172,9 @@ def _expanded(file: Path, values: dict[str, str], packages: dict[str, str]) -> d
 
 
 def _continue_after_errors(xacro: Any, errors: list[dict[str, Any]]) -> None:
-    """Let xacro record an error and continue: with the text of an expression, without an element.
+    """Make xacro record errors and continue.
 
-    A text that stays unexpanded is no number for the reader of the result.
+    The text of an invalid expression stays unexpanded; an invalid element is removed.
     """
     plain_text, plain_boolean = xacro.eval_text, xacro.get_boolean_value
     plain_include, plain_call = xacro.process_include, xacro.handle_macro_call

@@ -169,7 +169,9 @@ _DEEPEST, _SMALLEST_FIELD = 50, 16
 def open_arrow(location: str, part: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
     """The columns of an Arrow file."""
     if part:
-        raise RobolinError("an Arrow file has no parts", where=file, hint=f"use {location}")
+        raise RobolinError(
+            f"an Arrow file has no variable '{part}'", where=file, hint=f"use {location}"
+        )
     with open(location, "rb") as stream:
         begin = stream.read(len(_ARROW_MAGIC))
         size = stream.seek(0, os.SEEK_END)
