@@ -89,18 +89,18 @@ def partial_findings(reading: Reading) -> list[Finding]:
     owners = [*(f"link '{x.name}'" for x in links), *(f"joint '{x.name}'" for x in joints)]
     useless = {owner: _useless_checks(by_owner.get(owner, ())) for owner in owners}
     sound = [x for x in links if useless[f"link '{x.name}'"] is not None]
-    found: list[Finding] = []
+    physical: list[Finding] = []
     sizes, motion = _of_trial(partial, sound, joints, useless)
     for link in sound:
         skip = useless[f"link '{link.name}'"] or ()
-        found += [x for x in link_findings(link, sizes.get(link.name)) if x.id not in skip]
+        physical += [x for x in link_findings(link, sizes.get(link.name)) if x.id not in skip]
     for joint in joints:
         skipped = useless[f"joint '{joint.name}'"]
         if skipped is not None:
-            found += [x for x in joint_findings(_with_axis(joint)) if x.id not in skipped]
-    whole = [x for x in sound if not useless[f"link '{x.name}'"]]
-    found += [*repeated_inertials(whole), *motion]
-    return by_line([*reading.findings, *limit_findings(found)])
+            physical += [x for x in joint_findings(_with_axis(joint)) if x.id not in skipped]
+    intact = [x for x in sound if not useless[f"link '{x.name}'"]]
+    physical += [*repeated_inertials(intact), *motion]
+    return by_line([*reading.findings, *limit_findings(physical)])
 
 
 def _useless_checks(errors: Sequence[Finding]) -> tuple[str, ...] | None:
@@ -130,11 +130,11 @@ def _of_trial(
     by_child: dict[str, JointEntry] = {}
     cut = {link.name for link in partial.links if useless.get(f"link '{link.name}'") != ()}
     for joint in joints:
-        whole = useless[f"joint '{joint.name}'"] == () and joint.mimic is None
+        intact = useless[f"joint '{joint.name}'"] == () and joint.mimic is None
         known = {joint.parent, joint.child} <= names.keys() and joint.child not in by_child
         if known and any(joint.axis):
             by_child[joint.child] = replace(joint, mimic=None)
-        if not (whole and known):
+        if not (intact and known):
             cut |= {joint.parent, joint.child}
     # joints of a cycle are not reachable from a root
     tree = [LinkEntry(_TRIAL, SourceLocation(partial.source))]
@@ -163,8 +163,8 @@ def _of_trial(
             cut |= {name, above.parent}
             name = above.parent
     owners = {f"'{x}'" for joint in kept if joint.child in cut for x in (joint.name, joint.child)}
-    found = motion_findings(trial, arm)
-    return sizes, [x for x in found if owners.isdisjoint(findall(r"'[^']*'", x.message))]
+    physical = motion_findings(trial, arm)
+    return sizes, [x for x in physical if owners.isdisjoint(findall(r"'[^']*'", x.message))]
 
 
 def inspection(reading: Reading, arm: Arm) -> Row:

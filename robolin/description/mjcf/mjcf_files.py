@@ -355,8 +355,8 @@ _REMEDIES = {
 
 def _rejection_hint(reason: str) -> str:
     """The correction for a message of MuJoCo."""
-    found = (hint for part, hint in _REMEDIES.items() if re.search(part, reason, re.IGNORECASE))
-    return next(found, "correct the element; the XML reference of MuJoCo describes it")
+    hints = (hint for part, hint in _REMEDIES.items() if re.search(part, reason, re.IGNORECASE))
+    return next(hints, "correct the element; the XML reference of MuJoCo describes it")
 
 
 _HINTS = {

@@ -214,11 +214,11 @@ def expanded_xacro(
             raise UsageError(f"'{folder}' is not a folder", where=f"--package={name}={folder}")
     answer = _answer(path, arguments, packages)
     if "errors" in answer:
-        found = [_error(path, {**answer, **each}) for each in answer["errors"]]
+        failures = [_error(path, {**answer, **each}) for each in answer["errors"]]
         if errors is None:
-            raise_all(found)
+            raise_all(failures)
         else:
-            errors += found
+            errors += failures
             return Expansion(answer["text"].encode(), ())
     if "unused" in answer:
         raise _unused(path, answer)
