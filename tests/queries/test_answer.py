@@ -293,7 +293,12 @@ def test_the_table_knows_every_flag(name: str):
     # a flag says that a link is meant in words alone
     frames = {label for label, ask in known.items() if ask.frame}
     bare = {"frame": False, **dict.fromkeys(("requires", "modifies", "excludes"), NO_CONDITIONS)}
-    known = {label: ask._replace(**bare) for label, ask in known.items()}
+    # a flag that another option replaces is not required on its own
+    bare["unless"] = ""
+    known = {
+        label: ask._replace(required=ask.required and not ask.unless, **bare)
+        for label, ask in known.items()
+    }
     if "on-bad-row" in known:
         # a command takes several recordings, and runs the query on each of them
         known["trajectory"] = known["trajectory"]._replace(multiple=True)
