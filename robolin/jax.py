@@ -25,9 +25,8 @@ import ctypes
 import numpy as np
 
 from robolin.api.compiled_calls import native_kernel
+from robolin.api.linear_models import ForwardMatrices, InverseMatrices, require_differentiable
 from robolin.core.arm import Arm, cached_on_arm
-from robolin.core.arrays import require_arm, require_tree
-from robolin.core.text import quote_list
 from robolin.engine.compiled.native import NativeKernel, compile_module
 from robolin.engine.compiled.xla_handler import handler_module, kernel_description
 from robolin.errors import RobolinError, UsageError
@@ -65,31 +64,6 @@ _FUNCTIONS: Mapping[str, _Function] = {
 }
 
 
-class InverseArrays(NamedTuple):
-    """Matrices (..., n, n) of the linearized inverse dynamics."""
-
-    mass_matrix: JaxArray
-    dtau_dqd: JaxArray
-    dtau_dq: JaxArray
-
-
-class ForwardArrays(NamedTuple):
-    """Accelerations (..., n) and matrices (..., n, n) of the linearized forward dynamics."""
-
-    qdd: JaxArray
-    dqdd_dtau: JaxArray
-    dqdd_dqd: JaxArray
-    dqdd_dq: JaxArray
-
-
-# verb -> arguments of its function
-_ARGUMENTS = {
-    **{verb: each.inputs for verb, each in _FUNCTIONS.items()},
-    "mass-matrix": ("q",),
-    **{each.linear: each.inputs for each in _FUNCTIONS.values()},
-}
-
-
 def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
     """A function of the dynamics on JAX arrays, on the CPU.
 
@@ -118,21 +92,9 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
         >>> jax.grad(acceleration)(np.array([0.3, -0.7])).round(3).tolist()
         [-23.669, 70.036]
     """
-    require_arm(arm)
-    if verb not in _ARGUMENTS:
-        known = quote_list([*_ARGUMENTS])
-        raise UsageError(f"command: must be one of {known}, got {verb!r}", hint="use one of these")
-    require_tree(arm, f"robolin.jax.function(arm, '{verb}')")
-    if arm.groups:
-        raise RobolinError(
-            f"robolin.jax: joint '{arm.groups[0].name}' has several degrees of freedom, so its "
-            "gradient is with respect to twists, not coordinates",
-            where=arm.source,
-            hint="use robolin.gradient_forward, whose gradient_q is with respect to twists",
-        )
+    names = require_differentiable(arm, verb, "robolin.jax")
     _require_64_bits()
     dynamics = _differentiable(arm, verb)
-    names = _ARGUMENTS[verb]
 
     def evaluate(*arguments: JaxArray) -> JaxArray:
         _require_64_bits()
@@ -227,7 +189,7 @@ def _differentiable(arm: Arm, verb: str) -> Callable[..., Any]:
 
     if verb == source:
         return evaluate
-    result = InverseArrays if source == "inverse" else ForwardArrays
+    result = InverseMatrices if source == "inverse" else ForwardMatrices
     return lambda *state: result(**linearize(*state))
 
 

@@ -22,10 +22,15 @@ from robolin.api.gradients import (
     hessian_vector_inverse,
 )
 from robolin.api.inverse_and_forward import forward, inverse
-from robolin.api.linear_models import perturb_forward, perturb_inverse
+from robolin.api.linear_models import (
+    ForwardMatrices,
+    InverseMatrices,
+    perturb_forward,
+    perturb_inverse,
+    require_differentiable,
+)
 from robolin.core.arm import Arm
-from robolin.core.arrays import require_arm, require_tree
-from robolin.core.text import quote_list
+from robolin.core.arrays import require_arm
 from robolin.errors import RobolinError, UsageError
 
 Tensor: TypeAlias = torch.Tensor
@@ -61,31 +66,6 @@ _DYNAMICS: Mapping[str, _Dynamics] = {
 _ARMS: list[Arm] = []
 
 
-class InverseTensors(NamedTuple):
-    """Matrices (..., n, n) of the linearized inverse dynamics."""
-
-    mass_matrix: Tensor
-    dtau_dqd: Tensor
-    dtau_dq: Tensor
-
-
-class ForwardTensors(NamedTuple):
-    """Accelerations (..., n) and matrices (..., n, n) of the linearized forward dynamics."""
-
-    qdd: Tensor
-    dqdd_dtau: Tensor
-    dqdd_dqd: Tensor
-    dqdd_dq: Tensor
-
-
-# verb -> arguments of its function
-_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    **{verb: each.inputs for verb, each in _DYNAMICS.items()},
-    "mass-matrix": ("q",),
-    **{f"linearize-{verb}": each.inputs for verb, each in _DYNAMICS.items()},
-}
-
-
 def function(arm: Arm, verb: str) -> Callable[..., Any]:
     """A function of the dynamics on tensors.
 
@@ -99,8 +79,8 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
             "linearize-inverse" or "linearize-forward" for a tuple of matrices with names
 
     Returns:
-        a function of tensors (..., n) on the CPU, which broadcast; results for float32 tensors
-        are computed in float64 and rounded
+        a function of tensors (..., n) on the CPU, which broadcast; float32 tensors use
+        kernels of single precision, as `dtype="float32"` of the NumPy functions does
 
     Raises:
         UsageError: not an arm, or another verb
@@ -116,19 +96,8 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
         >>> q.grad.numpy().round(3)
         array([-23.669,  70.036])
     """
-    require_arm(arm)
-    if verb not in _ARGUMENTS:
-        known = quote_list([*_ARGUMENTS])
-        raise UsageError(f"command: must be one of {known}, got {verb!r}", hint="use one of these")
-    require_tree(arm, f"robolin.torch.function(arm, '{verb}')")
-    if arm.groups:
-        raise RobolinError(
-            f"robolin.torch: joint '{arm.groups[0].name}' has several degrees of freedom, so its "
-            "gradient is with respect to twists, not coordinates",
-            where=arm.source,
-            hint="use robolin.gradient_forward, whose gradient_q is with respect to twists",
-        )
-    index, names = _index_of(arm), _ARGUMENTS[verb]
+    names = require_differentiable(arm, verb, "robolin.torch")
+    index = _index_of(arm)
 
     def evaluate(*arguments: Tensor) -> Any:
         if len(arguments) != len(names):
@@ -159,8 +128,8 @@ def _matrices(arm: int, verb: str, *state: Tensor) -> Any:
     if verb == "mass-matrix":
         return z
     if source == "inverse":
-        return InverseTensors(z, y, x)
-    return ForwardTensors(_Value.apply(arm, source, *state), z, y, x)
+        return InverseMatrices(z, y, x)
+    return ForwardMatrices(_Value.apply(arm, source, *state), z, y, x)
 
 
 def _index_of(arm: Arm) -> int:
@@ -196,7 +165,12 @@ def _checked(arm: Arm, values: Mapping[str, Any]) -> list[Tensor]:
 
 
 def _numpy(tensors: Sequence[Tensor]) -> list[Any]:
-    return [tensor.detach().to(torch.float64).contiguous().numpy() for tensor in tensors]
+    return [tensor.detach().contiguous().numpy() for tensor in tensors]
+
+
+def _precision(tensor: Tensor) -> dict[str, Any]:
+    """Options of the NumPy functions for tensors of this type."""
+    return {"dtype": "float32"} if tensor.dtype == torch.float32 else {}
 
 
 def _tensor(array: Any, like: Tensor) -> Tensor:
@@ -208,7 +182,7 @@ def _tensor(array: Any, like: Tensor) -> Tensor:
 
 @torch.library.custom_op("robolin::value", mutates_args=())
 def _value_op(arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    return _tensor(_DYNAMICS[verb].value(_ARMS[arm], *_numpy((x, y, z))), x)
+    return _tensor(_DYNAMICS[verb].value(_ARMS[arm], *_numpy((x, y, z)), **_precision(x)), x)
 
 
 @torch.library.custom_op("robolin::pull", mutates_args=())
@@ -216,14 +190,15 @@ def _pull_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     *state, w = _numpy((x, y, z, weights))
-    return _fields(verb, _DYNAMICS[verb].pull(_ARMS[arm], *state, weights=w), x)
+    return _fields(verb, _DYNAMICS[verb].pull(_ARMS[arm], *state, weights=w, **_precision(x)), x)
 
 
 @torch.library.custom_op("robolin::push", mutates_args=())
 def _push_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, dx: Tensor, dy: Tensor, dz: Tensor
 ) -> Tensor:
-    return _tensor(_DYNAMICS[verb].push(_ARMS[arm], *_numpy((x, y, z, dx, dy, dz))), x)
+    arrays = _numpy((x, y, z, dx, dy, dz))
+    return _tensor(_DYNAMICS[verb].push(_ARMS[arm], *arrays, **_precision(x)), x)
 
 
 @torch.library.custom_op("robolin::bend", mutates_args=())
@@ -241,7 +216,7 @@ def _bend_op(
     *state, w = _numpy((x, y, z, weights))
     entry = _DYNAMICS[verb]
     along = dict(zip((f"d{name}" for name in entry.inputs), _numpy((dx, dy, dz)), strict=True))
-    return _fields(verb, entry.bend(_ARMS[arm], *state, weights=w, **along), x)
+    return _fields(verb, entry.bend(_ARMS[arm], *state, weights=w, **along, **_precision(x)), x)
 
 
 def _fields(verb: str, gradient: Any, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:

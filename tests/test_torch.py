@@ -110,12 +110,22 @@ def test_compiled_functions_have_no_graph_break() -> None:
         assert torch.equal(a.grad, b.grad)
 
 
-def test_float32_is_rounded_from_float64() -> None:
+def test_float32_is_computed_in_single_precision() -> None:
+    """Values and gradients have the bits of `dtype="float32"`, and the digits of float32."""
     arm = robolin.load("two-link")
     function, motion = rt.function(arm, "inverse"), _motion(arm)
-    single = [tensor.float() for tensor in motion]
-    true = function(*(tensor.double() for tensor in single)).float()
-    assert torch.equal(function(*single), true)
+    single = [tensor.float().requires_grad_() for tensor in motion]
+    arrays = [tensor.detach().numpy() for tensor in single]
+    torques = function(*single)
+    assert torques.dtype == torch.float32
+    expected = robolin.inverse(arm, *arrays, dtype="float32")
+    assert np.array_equal(torques.detach().numpy(), expected)
+    torques.sum().backward()
+    gradient = robolin.gradient_inverse(arm, *arrays, weights=np.ones(2), dtype="float32")
+    assert np.array_equal(single[0].grad.numpy(), gradient.gradient_q)
+    exact = robolin.gradient_inverse(arm, *arrays, weights=np.ones(2)).gradient_q
+    # a few units in the last place of the largest entry
+    assert np.abs(gradient.gradient_q - exact).max() < 3e-6 * np.abs(exact).max()
     # numbers broadcast
     assert function(motion[0], 0.0, 0.0).shape == (3, 2)
 

@@ -27,9 +27,12 @@ from robolin.engine.parameters import Parameters, with_frame_at_lightest_end
 from robolin.errors import RobolinError
 
 if TYPE_CHECKING:
-    from robolin.evaluation.evaluate import Engine, RunOptions
+    from robolin.evaluation.evaluate import RunOptions
 
 HINT = "use float64"
+
+# calls for a few states after which a kernel is compiled: one takes 60 ms without it
+FEW_CALLS = 5
 
 
 class Float32Cache:
@@ -41,6 +44,16 @@ class Float32Cache:
         self.parameters: Parameters = with_frame_at_lightest_end(parameters_of(arm))
         self._plans: dict[str, Any] = {}
         self._tables: Any = None
+        self._calls: dict[str, int] = {}
+
+    def worth_a_kernel(self, name: str, states: int) -> bool:
+        """True if the kernel is in memory, or for many states or calls."""
+        from robolin.engine.compiled.kernels import can_compile
+        from robolin.evaluation.evaluate import FEW_STATES
+
+        self._calls[name] = calls = self._calls.get(name, 0) + 1
+        much = states >= FEW_STATES or calls > FEW_CALLS
+        return name in self._plans or (much and can_compile())
 
     def plan(self, name: str) -> Any:
         """The kernel of an algorithm, compiled if necessary."""
@@ -63,23 +76,12 @@ def evaluate_float32(
     """Results of an algorithm in single precision, and a status per row: 0 if it is valid."""
     with np.errstate(over="ignore"):
         rounded = {key: array.astype(np.float32) for key, array in arrays.items()}
-    if not _with_kernel(prod(batch), options.get("engine", "auto")):
+    engine, cache = options.get("engine", "auto"), float32_cache(arm)
+    if engine == "python" or (engine == "auto" and not cache.worth_a_kernel(name, prod(batch))):
         return _run_directly(arm, name, rounded, batch)
     inputs = [kernel_rows(array, batch) for array in rounded.values()]
-    rows: tuple[Arrays, AnyArray] = (
-        float32_cache(arm).plan(name).call_batch(inputs, batch, options.get("jobs"))
-    )
+    rows: tuple[Arrays, AnyArray] = cache.plan(name).call_batch(inputs, batch, options.get("jobs"))
     return rows
-
-
-def _with_kernel(states: int, engine: Engine) -> bool:
-    from robolin.evaluation.evaluate import FEW_STATES
-
-    if engine == "auto" and states >= FEW_STATES:
-        from robolin.engine.compiled.kernels import can_compile
-
-        return can_compile()
-    return engine == "compiled"
 
 
 def _run_directly(
