@@ -180,6 +180,18 @@ def test_the_command_writes_the_motion(tmp_path: Path) -> None:
     assert rank.numbers[0][0] == 9.0
 
 
+def test_one_limit_can_apply_to_all_joints() -> None:
+    """`--max-velocity 2` is `--max-velocity 2,2`."""
+    both = [
+        run_ok("excite", "two-link", "--duration", "2", "--iterations", "2", *flags).out
+        for flags in (
+            ("--max-velocity", "2", "--max-acceleration", "9"),
+            ("--max-velocity", "2,2", "--max-acceleration", "9,9"),
+        )
+    ]
+    assert both[0] == both[1]
+
+
 def test_nothing_is_written_without_a_motion(tmp_path: Path) -> None:
     """Missing limits: exit code 3, a hint, and no file."""
     target = tmp_path / "motion.csv"

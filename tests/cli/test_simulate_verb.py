@@ -70,6 +70,16 @@ def test_short_file_is_noted(tmp_path: Path) -> None:
     assert columns(ran.out)["elbow/effort"].tolist() == [2.0, 2.0]
 
 
+def test_duration_of_a_followed_motion_is_that_of_its_file(tmp_path: Path) -> None:
+    """Without --duration, a simulation with --follow ends with the file."""
+    file = tmp_path / "motion.csv"
+    file.write_text("time,shoulder/position,elbow/position\n0,0,0\n0.05,0.1,0\n0.1,0.1,0.1\n")
+    following = ("simulate", "two-link", "--follow", file, "--control", "pd", "--dt", "0.01")
+    ran = run_ok(*following)
+    assert columns(ran.out)["time"][-1] == 0.1
+    assert ran.out == run_ok(*following, "--duration", "0.1").out
+
+
 @pytest.mark.slow
 def test_rate_control_from_the_command_line() -> None:
     """--control rate brings the energy down as exp(-2 c t), in any velocities."""

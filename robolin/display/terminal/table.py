@@ -225,7 +225,9 @@ class ArrayTables:
 
 
 def _is_rounded(grid: Grid) -> bool:
-    return any(ROUNDED_ZERO in cell for row in grid.cells for cell in row)
+    # the note of a table of poles explains its own zeros
+    explained = ROUNDED_ZERO in grid.note
+    return not explained and any(ROUNDED_ZERO in cell for row in grid.cells for cell in row)
 
 
 def _print_grid(grid: Grid, console: Console) -> None:

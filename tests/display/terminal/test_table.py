@@ -493,6 +493,7 @@ def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
     text = render_table(result, 80, False, height=24)
     assert text.startswith("ur5: 1 of 12 poles unstable, fastest grows at 5.201 1/s; 10 marginal")
     assert "~0 1/s: below 0.0001 1/s, where the sign is round-off" in text
+    assert "~0: below" not in text
     # the note of a pipe has the same numbers and the rule
     note = next(text for text in notes if "poles" in text)
     assert note.startswith("1 of 12 poles is unstable; 10 marginal, ")
