@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import robolin
 from benchmarks.agreement import Disagreement
+from benchmarks.generated_code import run_program
 from benchmarks.subjects import panda
 from benchmarks.timing import Contestant, Effort, compared, interleaved, progress
 
@@ -83,4 +89,43 @@ def _samples(arm: Any, samples: int) -> dict[str, Contestant]:
         for _ in range(count):
             control.step(home, still)
 
-    return {"robolin": Contestant(run, samples)}
+    contestants = {"robolin": Contestant(run, samples)}
+    if which("gcc") is None:
+        progress("The generated controller is left out: gcc is not installed")
+        return contestants
+    step, expected = _compiled(arm, control), control.replay(np.array([[home, still]] * 5))
+    first = np.array([step(home, still) for _ in range(5)])
+    if not np.array_equal(first, expected):
+        raise Disagreement("the generated controller has other torques")
+
+    def run_compiled(count: int) -> None:
+        for _ in range(count):
+            step(home, still)
+
+    return {**contestants, "robolin, generated C, gcc -O2": Contestant(run_compiled, samples)}
+
+
+def _compiled(arm: Any, control: Any) -> Callable[[Any, Any], Any]:
+    """A step of the generated controller, called through ctypes."""
+    with TemporaryDirectory() as folder:
+        verbs = ["inverse", "linearize-inverse"]
+        robolin.generate(arm, verbs, folder, prefix="arm", extras=["mpc"], mpc=control)
+        (Path(folder) / "size.c").write_text(
+            '#include "arm_mpc.h"\nint arm_mpc_size(void) { return sizeof(arm_mpc); }\n'
+        )
+        run_program(
+            Path(folder), "gcc", "-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC",
+            "arm.c", "arm_mpc.c", "size.c", "-o", "arm.so",
+        )  # fmt: skip
+        library = ctypes.CDLL(str(Path(folder) / "arm.so"))
+    memory, tau = np.zeros(library.arm_mpc_size() // 8 + 1), np.zeros(arm.n)
+    goal = np.ascontiguousarray(control.goal)
+    library.arm_mpc_start(*(ctypes.c_void_p(each.ctypes.data) for each in (memory, goal)))
+
+    def step(q: Any, qd: Any) -> Any:
+        arrays = memory, q, qd, tau
+        status = library.arm_mpc_step(*(ctypes.c_void_p(each.ctypes.data) for each in arrays))
+        assert status == 0, "the sample is valid"
+        return tau.copy()
+
+    return step

@@ -38,10 +38,10 @@ def measured(effort: Effort) -> dict[str, Any]:
         flags = [] if effort.quick else _pinocchio(subject, folder)
         progress(f"{subject.title}: compiling generated C{' and Pinocchio' if flags else ''}")
         c = ("-std=c99", "-O2", "-ffp-contract=off", "-c", "made/panda.c", "-o", "panda.o")
-        _run(folder, "gcc", *c)
+        run_program(folder, "gcc", *c)
         own = ("-std=c++17", "-O2", "-DNDEBUG", "-Imade", str(_PROGRAM), "panda.o", "-o", "turns")
-        _run(folder, "g++", *own, *flags)
-        output = _run(folder, "./turns", "model.txt")
+        run_program(folder, "g++", *own, *flags)
+        output = run_program(folder, "./turns", "model.txt")
     return {"arm": subject.title, "verbs": dict(map(_times, output.splitlines()))}
 
 
@@ -79,7 +79,8 @@ def _pinocchio(subject: Subject, folder: Path) -> list[str]:
     ]
 
 
-def _run(folder: Path, *command: str) -> str:
+def run_program(folder: Path, *command: str) -> str:
+    """Run a program in a folder; return its output, or end if it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command[:2])} … failed:\n{done.stderr[-2000:]}")
