@@ -148,6 +148,67 @@ def test_steps_of_friction_are_kept(noise: float) -> None:
 
 
 @pytest.mark.slow
+def test_damaged_rows_at_the_beginning_are_ignored() -> None:
+    """Rows of a garbled stream: huge numbers, zeros, and columns in other places."""
+    sound = recorded(TRUE, 12.0, coulomb=3.0, noise=0.02)
+    rng = np.random.default_rng(5)
+    tables = {name: getattr(sound, name).copy() for name in ("q", "qd", "tau")}
+    for row in range(20):
+        for values in tables.values():
+            values[row] = (
+                np.roll(values[row], 2) if row % 4 == 0 else rng.choice([0.0, 253.0, 1e150], 6)
+            )
+    damaged = replace(sound, **tables)
+
+    fit = robolin.identify(ARM, damaged, what="links")
+
+    least = robolin.identify(ARM, sound, what="links").stages[-1].score.mean
+    assert fit.stages[-1].score.mean <= 1.1 * least
+    ignored = [note for note in fit.notes if note.endswith("damaged rows ignored")]
+    assert len(ignored) == 1
+    assert 20 <= int(ignored[0].split()[2]) <= 34
+
+
+def test_frequent_spikes_are_replaced_without_loss_of_rows() -> None:
+    recording = recorded(TRUE, 5.0, noise=0.02)
+    rng = np.random.default_rng(0)
+    recording.tau[rng.random(recording.tau.shape) < 0.02] *= 10.0
+    store = recordings_module.RowStore(1 + 4 * ARM.n)
+
+    clean = conditioning.clean(recording, "stamps", store)
+
+    assert clean.cleaned > 20
+    assert clean.left_out == 0
+
+
+@pytest.mark.parametrize(("noise", "width"), [(0.0, 0.1), (5e-3, 0.2)])
+@pytest.mark.parametrize("lag", [0.0, 0.02])
+def test_noise_of_the_velocities_widens_the_filter(noise: float, width: float, lag: float) -> None:
+    recording = recorded(TRUE, 7.0, coulomb=3.0, noise=0.05, lag=lag)
+    assert recording.qd is not None
+    recording.qd[...] += noise * np.random.default_rng(0).normal(size=recording.qd.shape)
+    store = recordings_module.RowStore(1 + 4 * ARM.n)
+    trials = conditioning.trials([conditioning.clean(recording, "stamps", store)], None)
+
+    estimate = conditioning.find_lag(ARM, trials, conditioning.fitting_widths(trials)[-1])
+
+    assert estimate == pytest.approx(lag, abs=0.002)
+    assert conditioning.find_width(ARM, trials, estimate) == width
+
+
+def test_joints_that_move_faster_in_held_out_rows_are_named() -> None:
+    slow = np.tile([[0.5], [-0.4]], (50, 6))
+    fast = slow.copy()
+    fast[:20, 2] = 0.8
+
+    notes = [*data_checks.faster_joints(ARM, slow, fast)]
+
+    assert len(notes) == 1
+    assert "'elbow_joint' moves faster in 20 % of the held-out rows" in notes[0]
+    assert "(0.50 rad/s)" in notes[0]
+
+
+@pytest.mark.slow
 def test_glitches_of_five_rows_leave_the_fit_as_it_is() -> None:
     """200 N·m on five rows each second do not change the error on held-out rows."""
     clean = recorded(TRUE, coulomb=3.0, noise=0.01)

@@ -1,7 +1,9 @@
 """From recordings to smoothed rows: what is not given is found from the data.
 
-width  of the filter: the one whose model predicts the unfiltered torques best
-lag    of the torques behind the motion: the one that leaves the smallest residual
+lag    of the torques behind the motion: the one that leaves the smallest residual behind the
+       widest filter, which leaves the least noise
+width  of the filter: the one whose model predicts the unfiltered torques best, with this lag and
+       for the same rows
 
 Rows pass in parts, so that memory does not grow with a recording.  Both trials use rows that are
 spread over the recordings, at most `_TRIAL_ROWS`.
@@ -17,6 +19,8 @@ import numpy as np
 
 from robolin.analysis.identify.design_rows import DesignRows, parameter_list
 from robolin.analysis.identify.recording import (
+    LARGEST,
+    MEDIAN_ROWS,
     PART_ROWS,
     Recording,
     RowStore,
@@ -110,8 +114,8 @@ def clean(
     for number, (part, own) in enumerate(recording_parts(source, _EDGE, rows)):
         advanced(min(1.0, number * PART_ROWS / rows))
         sound, spikes = _without_spikes(part)
-        sound, spikes = sound.rows_of(own), spikes[own]
-        valid = np.isfinite(sound.time)
+        valid = np.isfinite(sound.time) & ~_damaged(part, spikes)
+        sound, spikes, valid = sound.rows_of(own), spikes[own], valid[own]
         for name in names:
             valid &= np.isfinite(getattr(sound, name)).all(axis=1)
         if not valid.all():
@@ -154,6 +158,28 @@ def _without_spikes(part: Recording) -> tuple[Recording, Mask]:
         repaired[name], wrong = without_spikes(getattr(part, name))
         spikes |= wrong
     return replace(part, **repaired), spikes
+
+
+def _damaged(part: Recording, spikes: Mask) -> Mask:
+    """Rows (rows,) of windows in which half of the rows or more hold numbers out of all range.
+
+    The running median fails there, and rows with shifted columns look like sound ones.
+
+    spikes: rows in which numbers were replaced
+    """
+    if not spikes.any() or len(spikes) < MEDIAN_ROWS:
+        return np.zeros(len(spikes), dtype=bool)
+    broken = np.zeros(len(spikes), dtype=bool)
+    for name in recording_columns(part):
+        values = getattr(part, name)
+        values = np.where(np.abs(values) < LARGEST, values, np.nan)
+        low, high = np.nanpercentile(values, [1.0, 99.0], axis=0)
+        swing = high - low
+        inside = (values >= low - swing) & (values <= high + swing)
+        broken |= spikes & ~inside.all(axis=1)
+    windows = np.lib.stride_tricks.sliding_window_view(broken, MEDIAN_ROWS)
+    starts = 2 * np.count_nonzero(windows, axis=1) >= MEDIAN_ROWS
+    return np.convolve(starts, np.ones(MEDIAN_ROWS)) > 0.5
 
 
 def _joined(parts: Sequence[Recording]) -> Recording:
@@ -312,23 +338,33 @@ def no_rows() -> RobolinError:
     )
 
 
-def find_width(arm: Arm, trials: Sequence[Trial]) -> float:
-    """The width whose fit predicts the unfiltered torques best."""
+def fitting_widths(trials: Sequence[Trial]) -> tuple[float, ...]:
+    """The widths that hold enough rows, the widest last."""
     period = float(np.median([each.period for each in trials]))
-    fitting = [width for width in WIDTHS if width >= _FEWEST_PER_WIDTH * period]
-    if len(fitting) <= 1:
-        return max(DEFAULT_WIDTH, 2.0 * _FEWEST_PER_WIDTH * period)
-    costs = []
-    for width in fitting:
-        parts, raw = [], []
-        for each in trials:
-            at = each.rows(width)
-            rows, keep = _smoothed(each.recording, each.recording.time[at], width, 0.0)
-            parts.append(rows)
-            raw.append(each.recording.tau[at][keep])
-        rows = stacked(parts)
-        fitted = _projected(arm, rows, rows.tau)
-        costs.append(np.mean((np.concatenate(raw) - fitted) ** 2, axis=0))
+    fitting = tuple(width for width in WIDTHS if width >= _FEWEST_PER_WIDTH * period)
+    return fitting if len(fitting) > 1 else (max(DEFAULT_WIDTH, 2.0 * _FEWEST_PER_WIDTH * period),)
+
+
+def find_width(arm: Arm, trials: Sequence[Trial], lag: float) -> float:
+    """The width whose fit predicts the unfiltered torques best."""
+    fitting = fitting_widths(trials)
+    if len(fitting) == 1:
+        return fitting[0]
+    raw: list[Floats] = []
+    parts: list[list[SmoothRows]] = [[] for _ in fitting]
+    for each in trials:
+        at = each.rows(fitting[0])
+        times = each.recording.time[at] - lag
+        smoothed = [_smoothed(each.recording, times, width, lag) for width in fitting]
+        # all widths are compared on the same rows
+        common = np.logical_and.reduce([keep for _, keep in smoothed])
+        raw.append(each.recording.tau[at][common])
+        for part, (rows, keep) in zip(parts, smoothed, strict=True):
+            part.append(rows.part(common[keep]))
+    measured, costs = np.concatenate(raw), []
+    for part in parts:
+        rows = stacked(part)
+        costs.append(np.mean((measured - _projected(arm, rows, rows.tau)) ** 2, axis=0))
     relative = np.array(costs) / np.maximum(np.min(costs, axis=0), 1e-300)
     return fitting[int(np.argmin(relative.sum(axis=1)))]
 

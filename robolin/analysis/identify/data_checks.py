@@ -10,6 +10,7 @@ import numpy as np
 from robolin.analysis.identification import RANK_BELOW, identifiable, random_motions
 from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.design_rows import (
+    MOVING_SPEED,
     PAYLOAD,
     DesignRows,
     ParameterList,
@@ -33,6 +34,8 @@ from robolin.errors import RobolinError
 _WRONG_UNIT = 6.0
 # relative error of a robot file below which the efforts are computed with it, not measured
 _EXACT_ERROR = 1e-6
+# part of the moving held-out rows above which faster motions are reported
+_FASTER = 0.1
 
 
 def require_torques(arm: Arm, recording: Recording | StoredRecording) -> None:
@@ -132,6 +135,20 @@ def excitation_notes(fit: DesignRows, both_ways: Mask) -> Iterator[str]:
             f"the motion excites {rank} of {possible} identifiable combinations; the robot file "
             "determines the other combinations"
         )
+
+
+def faster_joints(arm: Arm, fitted: Floats, tested: Floats) -> Iterator[str]:
+    """Notes about joints whose friction is extrapolated, from velocities (rows, n) of both."""
+    fastest = np.abs(fitted).max(axis=0, initial=0.0)
+    moves = np.abs(tested) > MOVING_SPEED
+    faster = np.sum(np.abs(tested) > fastest, axis=0) / np.maximum(np.sum(moves, axis=0), 1)
+    for joint, limit, part in zip(arm.joints, fastest, faster, strict=True):
+        if limit > MOVING_SPEED and part > _FASTER:
+            unit = "rad/s" if joint.turns else "m/s"
+            yield (
+                f"joint '{joint.name}' moves faster in {100.0 * part:.0f} % of the held-out rows "
+                f"than in all fitted rows ({limit:.2f} {unit}): its friction is extrapolated"
+            )
 
 
 def carrier_of_loads(arm: Arm) -> str:

@@ -15,6 +15,7 @@ from robolin.analysis.identify.conditioning import (
     clean,
     find_lag,
     find_width,
+    fitting_widths,
     held_out_parts,
     no_rows,
     smooth_parts,
@@ -24,6 +25,7 @@ from robolin.analysis.identify.consistent_fit import ball_parameters
 from robolin.analysis.identify.data_checks import (
     carrier_of_loads,
     excitation_notes,
+    faster_joints,
     load_text,
     payload_change,
     require_measured_efforts,
@@ -252,7 +254,8 @@ class _Identifier:
         weights = find_weights(sample, velocities, listed.values)
         sums = BlockSums(len(listed.names))
         factor = fit.compressed(weights.v0, weights.weigh, sums)
-        rows = FitRows(factor, sums, moves_both_ways(fit.spread(MOST_SHOWN).qd))
+        speeds = fit.spread(MOST_SHOWN).qd
+        rows = FitRows(factor, sums, moves_both_ways(speeds))
         self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
@@ -271,6 +274,7 @@ class _Identifier:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
         self.notes += [*excitation_notes(fit, rows.both_ways), *known.notes(listed.names)]
+        self.notes += faster_joints(self.arm, speeds, after.rows.qd)
         self._state_settings(fit, sample, test, after, weights.v0)
         return Identification(
             arm=corrected_arm(self.arm, listed, x, weights.v0),
@@ -341,12 +345,11 @@ class _Identifier:
         """Width and lag in s, and whether accelerations are given."""
         options, exact = self.options, all(each.exact for each in recordings)
         rows = [] if exact else trials(recordings, options.width)
-        self.report("width of the filter")
-        width = options.width or (DEFAULT_WIDTH if exact else find_width(self.arm, rows))
-        self.report("lag of the torques")
-        lag = options.lag
+        self.report("lag and width of the filter")
+        width, lag = options.width, options.lag
         if lag is None:
-            lag = 0.0 if exact else find_lag(self.arm, rows, width)
+            lag = 0.0 if exact else find_lag(self.arm, rows, width or fitting_widths(rows)[-1])
+        width = width or (DEFAULT_WIDTH if exact else find_width(self.arm, rows, lag))
         self.settings["width"] = "none, accelerations are given" if exact else f"{width:g} s"
         self.settings["lag"] = f"{1e3 * lag:.1f} ms"
         return width, lag, exact
@@ -419,7 +422,7 @@ class _Identifier:
         rows = sum(each.rows for each in recordings)
         for each in recordings:
             if each.left_out:
-                rows_left = pluralize(each.left_out, "incomplete row")
+                rows_left = pluralize(each.left_out, "incomplete or damaged row")
                 self.notes.append(f"{each.name}: {rows_left} ignored")
         self.settings["recordings"] = f"{len(recordings)}, {rows} rows"
         self.settings["clock"] = "; ".join(dict.fromkeys(each.words for each in recordings))

@@ -34,7 +34,7 @@ ROBUST = 1.4826
 PART_ROWS = 1 << 16
 IN_MEMORY = 1 << 24
 # numbers above this cannot be measured values, and their squares would overflow
-_LARGEST = 1e100
+LARGEST = 1e100
 # speeds in rad/s or m/s below which a motion shows nothing about the clock
 _SLOW = 0.05
 _ORDER = 3
@@ -262,7 +262,7 @@ def without_spikes(values: Floats) -> tuple[Floats, Mask]:
 
 
 def _column_without_spikes(values: Floats) -> tuple[Floats, Mask]:
-    finite = np.where(np.abs(values) < _LARGEST, values, np.nan)
+    finite = np.where(np.abs(values) < LARGEST, values, np.nan)
     middle = running_median(finite)
     distance = np.abs(finite - middle)
     scale = ROBUST * np.nanmedian(distance, axis=0)
