@@ -20,6 +20,7 @@ from benchmarks import (
     crossing,
     end_to_end,
     generated_code,
+    identifying,
     jax_libraries,
     latency,
     linkage,
@@ -51,6 +52,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "simulation": simulation.measured,
     "control": control_design.measured,
     "motions": optimal_motions.measured,
+    "identify": identifying.measured,
     "loops": linkage.measured,
     "end-to-end": end_to_end.measured,
     "models": motion_models.measured,
@@ -86,10 +88,11 @@ def main(
 ) -> None:
     """Compare robolin with other programs.
 
-    PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, jax, simulation,
-    control, motions, loops, end-to-end, models, checking, reports or all, the default.  Each part
-    prints its tables.  A run writes one JSON file.  Tables and picture in the docs show each part
-    from the newest file in benchmarks/results that has it.
+    PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, jax,
+    simulation, control, motions, identify, loops, end-to-end, models, checking, reports or all,
+    the default.
+    Each part prints its tables.  A run writes one JSON file.  Tables and picture in the docs show
+    each part from the newest file in benchmarks/results that has it.
 
     \b
     Example:

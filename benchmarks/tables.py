@@ -460,6 +460,42 @@ def models(figures: Figures) -> Lines:
     return rows_of(("stored arrays", "rows", *times, "peak memory"), cells)
 
 
+def identify(figures: Figures) -> Lines:
+    """Identification and the commands that read the same recording."""
+    part = figures["identify"]
+    header = (f"{part['rows']:,} rows of a Panda", "time", "`identify` / this", "peak memory")
+    cells = [
+        (
+            f"`{name}`" if name in ("identify", "regressor") else name,
+            with_spread(entry["seconds"], " s"),
+            with_spread(entry["ratio"], " ×"),
+            megabytes(entry["peak bytes"]),
+        )
+        for name, entry in part["commands"].items()
+    ]
+    longer = part["longer"]
+    cells.append(
+        (
+            f"`identify`, {longer['rows']:,} rows",
+            f"{number(longer['seconds'])} s",
+            "–",
+            megabytes(longer["peak bytes"]),
+        )
+    )
+    return rows_of(header, cells)
+
+
+def programme(figures: Figures) -> Lines:
+    """The convex programme of the last stage."""
+    entries = figures["identify"]["programme"].items()
+    cells = (
+        (name, with_spread({k: v / 1e3 for k, v in entry["us"].items()}, " ms"),
+         with_spread(entry.get("ratio"), " ×"))
+        for name, entry in entries
+    )  # fmt: skip
+    return rows_of(("convex programme of all links", "time", "this / robolin"), cells)
+
+
 def reports(figures: Figures) -> Lines:
     """A report about a long motion: time to write, size and time to open."""
     part = figures["reports"]
@@ -495,6 +531,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "simulation": ("simulation", simulation),
     "control": ("control", control),
     "motions": ("motions", motions),
+    "identify": ("identify", identify),
+    "programme": ("identify", programme),
     "loops": ("loops", loops),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),

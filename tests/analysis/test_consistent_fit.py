@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.identifying import clarabel_minimum, cost
 from robolin.analysis.identify.consistent_fit import (
-    BASIS,
     ConvexFit,
     is_possible,
     linear_from_pseudo,
@@ -42,50 +42,14 @@ def random_fit(seed: int, bodies: int = 3) -> ConvexFit:
     )
 
 
-def cost(fit: ConvexFit, x: np.ndarray) -> float:
-    residual, change = fit.factor @ x - fit.target, x - fit.start
-    return float(0.5 * residual @ residual + 0.5 * change @ prior_weight(fit) @ change)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_minimum_is_that_of_clarabel(seed: int) -> None:
     """An interior-point solver for cones finds the same values."""
-    clarabel = pytest.importorskip("clarabel")
-    sparse = pytest.importorskip("scipy.sparse")
+    pytest.importorskip("clarabel")
+    pytest.importorskip("scipy.sparse")
     fit = random_fit(seed)
-    size = len(fit.start)
-    prior = prior_weight(fit)
-    H = fit.factor.T @ fit.factor + prior
-    g = fit.factor.T @ fit.target + prior @ fit.start
-    rows, cones = [], []
-    positive = np.zeros((len(fit.positive), size))
-    positive[np.arange(len(fit.positive)), fit.positive] = -1.0
-    rows.append(positive)
-    cones.append(clarabel.NonnegativeConeT(len(fit.positive)))
-    # its cone has the upper triangle by columns, off-diagonals times √2
-    b, a = np.tril_indices(4)
-    weight = np.where(a == b, 1.0, np.sqrt(2.0))
-    for first in fit.bodies:
-        block = np.zeros((10, size))
-        block[:, first : first + 10] = -(BASIS[:, a, b] * weight).T
-        rows.append(block)
-        cones.append(clarabel.PSDTriangleConeT(4))
-    # in units in which every parameter has the same curvature, else Clarabel stops early
-    scale = np.sqrt(np.diag(H))
-    A = np.concatenate(rows) / scale
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.triu(H / np.outer(scale, scale))),
-        -g / scale,
-        sparse.csc_matrix(A),
-        np.zeros(len(A)),
-        cones,
-        settings,
-    )
-    solution = solver.solve()
-    expected = np.array(solution.x) / scale
+    scale = np.sqrt(np.diag(fit.factor.T @ fit.factor + prior_weight(fit)))
+    expected = clarabel_minimum(fit)
 
     x = solve_consistent(fit)
 
