@@ -487,13 +487,17 @@ def identify(figures: Figures) -> Lines:
 
 def programme(figures: Figures) -> Lines:
     """The convex programme of the last stage."""
-    entries = figures["identify"]["programme"].items()
     cells = (
-        (name, with_spread({k: v / 1e3 for k, v in entry["us"].items()}, " ms"),
-         with_spread(entry.get("ratio"), " ×"))
-        for name, entry in entries
-    )  # fmt: skip
-    return rows_of(("convex programme of all links", "time", "this / robolin"), cells)
+        (
+            name,
+            with_spread({k: v / 1e3 for k, v in entry["us"].items()}, " ms"),
+            with_spread(entry.get("ratio"), " ×"),
+            f"{entry['excess']:.0e}" if "excess" in entry else "–",
+        )
+        for name, entry in figures["identify"]["programme"].items()
+    )
+    header = ("convex programme of all links", "time", "this / robolin", "cost / robolin - 1")
+    return rows_of(header, cells)
 
 
 def reports(figures: Figures) -> Lines:
