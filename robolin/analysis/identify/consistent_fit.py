@@ -215,7 +215,8 @@ def _centre(fit: ConvexFit, L: Floats, best: Floats, x: Floats, t: float) -> Flo
         ones = np.tile(np.eye(4).ravel(), len(places))
         targets = np.concatenate([-root * image, ones, np.ones(len(rates))])
         size = np.linalg.norm(rows, axis=0)
-        factor = np.linalg.qr(np.column_stack([rows / size, targets]), mode="r")
+        joined = np.column_stack([rows / size, targets])
+        factor = np.asarray(np.linalg.qr(joined, mode="r"))
         step = np.linalg.solve(factor[: len(x), : len(x)], factor[: len(x), -1]) / size
         slope = -rows.T @ targets
         decrement = float(-slope @ step)
