@@ -255,11 +255,6 @@ def test_included_urdf_on_the_world(tmp_path: Path) -> None:
             "joint 'j' of type 'floating' is not supported",
         ),
         ('<robot name="r"><link name="a"/><joint/></robot>', "a joint has no name"),
-        (
-            '<robot name="r"><link name="a"><inertial><mass value="1"/></inertial><inertial>'
-            '<mass value="2"/></inertial></link></robot>',
-            "a second, different <inertial>",
-        ),
     ],
 )
 def test_included_files_that_are_not_read(tmp_path: Path, text: str, message: str) -> None:
@@ -269,3 +264,15 @@ def test_included_files_that_are_not_read(tmp_path: Path, text: str, message: st
     errors = [each for each in read(tmp_path / "m.sdf").findings if each.level == "error"]
     assert any(message in each.message for each in errors), errors
     assert errors[0].location.file == "other.urdf"
+
+
+def test_a_second_inertial_of_an_included_link_is_a_warning(tmp_path: Path) -> None:
+    """An included URDF file gets the warning of a URDF file that is read alone."""
+    (tmp_path / "other.urdf").write_text(
+        '<robot name="r"><link name="a"><inertial><mass value="1"/></inertial><inertial>'
+        '<mass value="2"/></inertial></link></robot>'
+    )
+    (tmp_path / "m.sdf").write_text(model("<include><uri>other.urdf</uri></include>"))
+    findings = read(tmp_path / "m.sdf").findings
+    (finding,) = [each for each in findings if "a second, different <inertial>" in each.message]
+    assert (finding.level, finding.location.file) == ("warning", "other.urdf")
