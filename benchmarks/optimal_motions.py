@@ -21,8 +21,7 @@ from benchmarks.agreement import Disagreement
 from benchmarks.timing import Effort, in_turns, progress, spread
 from robolin.control.optimization.acceleration_form import AccelerationForm
 from robolin.control.optimization.augmented_lagrangian import satisfy
-from robolin.control.optimization.first_guess import guesses
-from robolin.control.optimization.optimal_motion import cost_parts
+from robolin.control.optimization.optimal_motion import cost_parts, guesses
 from robolin.control.optimization.optimize import motion_problem
 from robolin.description.robot_source import bundled_path
 from tests.robots import random_states

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.arm import ORIGIN, Arm
-from robolin.core.arrays import require_arm, require_regressor_kernel
+from robolin.core.arrays import require_arm
 from robolin.errors import UsageError
 from robolin.evaluation.constant_inputs import PRESCRIBED_VARIANT, JointsNamed, prescribed_joints
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method
+from robolin.evaluation.methods import Method, require_regressor_kernel
 from robolin.evaluation.state_call import (
     compiled_call,
     kernel_of,

@@ -155,7 +155,8 @@ def run_and_write(
     if inquiry.states.trajectory is not None:
         tune_malloc()
     progress = _progress(inquiry, out)
-    settings = replace(out.settings(), watch=watch, progress=progress)
+    printed = write is None and watch is None and out.prints_numbers()
+    settings = replace(out.settings(), watch=watch, progress=progress, printed=printed)
     run = run_request(inquiry, settings, arm)
     with out.messages_last(), run as answer, progress or nullcontext():
         (write or out.write)(answer)

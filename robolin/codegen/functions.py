@@ -12,7 +12,6 @@ from robolin.core.arrays import (
     Floats,
     require_arm,
     require_loops,
-    require_regressor_kernel,
     require_tree,
 )
 from robolin.dynamics.algebra.comparison import if_less
@@ -32,7 +31,7 @@ from robolin.evaluation.constant_inputs import (
 )
 from robolin.evaluation.evaluate import algorithm_for, arm_cache, independent_of_loops
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.methods import Method
+from robolin.evaluation.methods import Method, require_regressor_kernel
 from robolin.evaluation.state_call import reject_unused_options, resolve_verb
 
 # algorithms that divide by every body's own inertia are omitted: forward covers them, also for

@@ -21,9 +21,9 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.dynamics.algebra.trigonometry import DOUBLE, FLOAT, Precision
 from robolin.engine.parameters import Parameters, with_frame_at_lightest_end
-from robolin.engine.run import run_on_float32
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate_rows, explain_failure
+from robolin.evaluation.float32 import run_on_float32
 from robolin.evaluation.methods import Method
 
 # states at which the loss is measured

@@ -2,54 +2,92 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from numbers import Real
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING, Any, cast
 
 from robolin.core.arm import Arm
 from robolin.core.labelled_values import in_joint_order, labelled
 from robolin.core.labelled_values import require_same_rows as require_same_rows
+from robolin.core.state_array import StateArray
 from robolin.core.text import pluralize
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.errors import RobolinError, UsageError
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-# of float64, complex128 or int64
-Numbers = npt.NDArray[Any]
-Complexes = npt.NDArray[np.complex128]
-# indices into other arrays
-Indices = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
-Texts = npt.NDArray[np.str_]
+if TYPE_CHECKING:
+    import numpy
+    import numpy.typing as npt
+    from numpy.typing import ArrayLike
+
+    np = numpy
+
+    Floats = npt.NDArray[np.float64]
+    Integers = npt.NDArray[np.int64]
+    # of float64, complex128 or int64
+    Numbers = npt.NDArray[Any]
+    Complexes = npt.NDArray[np.complex128]
+    # indices into other arrays
+    Indices = npt.NDArray[np.intp]
+    Mask = npt.NDArray[np.bool_]
+    Texts = npt.NDArray[np.str_]
+    # arrays by name
+    Arrays = dict[str, np.ndarray]
+else:
+
+    class _ImportOnUse:
+        """NumPy, imported when one of its names is used first."""
+
+        def __getattr__(self, name: str) -> Any:
+            import numpy
+
+            value = getattr(numpy, name)
+            # the next use finds it without this function
+            self.__dict__[name] = value
+            return value
+
+    np = _ImportOnUse()
+
+    # these types would import NumPy
+    ArrayLike = Floats = Integers = Numbers = Complexes = Indices = Mask = Texts = Any
+    Arrays = dict[str, Any]
 # an array or a scalar of any number type, exact and dual numbers included
 AnyArray = Any
-# arrays by name
-Arrays = dict[str, np.ndarray]
 
 # a value per joint: numbers in joint order, or by joint name
-JointValues = npt.ArrayLike | Mapping[str, npt.ArrayLike] | Sequence[Mapping[str, npt.ArrayLike]]
+JointValues = ArrayLike | Mapping[str, ArrayLike] | Sequence[Mapping[str, ArrayLike]]
 
-# types without labels
-_PLAIN = (int, float, np.number, str)
 # float64 represents all integers up to this one exactly
 _EXACT = 1 << 53
 
-# 2026-05-01T12:30:00.125, also with a space instead of the T, and with or without Z
-_DATE, _CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?"
-_DATETIME = re.compile(rf"^\s*{_DATE}[T ]{_CLOCK}(Z|\+00:00)?\s*$")
-_LIKE_A_DATE = re.compile(rf"^\s*{_DATE}")
-
 # units of time stamps -> decimals of a second
 DECIMALS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-# first and last full year that 64-bit nanoseconds since 1970 represent
-_YEARS = {"ns": (1678, 2261)}
+
+
+def on_floats(arrays: Mapping[str, Any]) -> bool:
+    """True if all arrays are of one state without NumPy."""
+    return all(isinstance(array, StateArray) for array in arrays.values())
+
+
+def as_array(values: Any) -> Any:
+    """A `StateArray` unchanged, other values as a NumPy array."""
+    return values if isinstance(values, StateArray) else np.asarray(values)
+
+
+def all_finite(values: Any) -> bool:
+    """True if an array has neither NaN nor infinity."""
+    if isinstance(values, StateArray):
+        return all(map(isfinite, values.ravel().tolist()))
+    return bool(np.isfinite(values).all())
+
+
+def side_by_side(arrays: Sequence[Any]) -> Any:
+    """Tables with the same number of rows as one table."""
+    if all(isinstance(array, StateArray) and len(array) == 1 for array in arrays):
+        flat = [number for array in arrays for number in array.ravel().tolist()]
+        return StateArray(flat, (1, len(flat)))
+    return np.concatenate(arrays, axis=1)
 
 
 def read_only(values: Sequence[float]) -> Floats:
@@ -76,24 +114,6 @@ def require_tree(arm: Arm, question: str) -> None:
             where=arm.source,
             hint="add --open-loops (open_loops=True) to ignore the loop constraints; forward, "
             "linearize-forward and simulate support loops",
-        )
-
-
-def require_regressor_kernel(arm: Arm) -> None:
-    """Reject arms whose regressor has columns that its kernel lacks, so that Y π is not τ."""
-    if arm.has_one_sided_friction and arm.friction_velocity is not None:
-        raise RobolinError(
-            "regressor: its kernel does not support one-sided friction, which needs two "
-            "columns per joint",
-            where=arm.source,
-            hint="use robolin.regressor, or omit friction_velocity (--friction-velocity)",
-        )
-    if arm.has_springs:
-        names = ", ".join(f"'{link.joint.name}'" for link in arm.links if link.joint.stiffness)
-        raise RobolinError(
-            f"regressor: its kernel does not support joint springs: {names}",
-            where=arm.source,
-            hint="use robolin.regressor, or remove the springs (--no-springs, springs=False)",
         )
 
 
@@ -124,9 +144,16 @@ def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
 
 def joint_arrays(arm: Arm, values: Mapping[str, JointValues]) -> dict[str, Floats]:
     """Convert named joint values to floats (..., n); their row labels must be equal."""
+    if on_floats(values):
+        return cast("dict[str, Floats]", values)
     if not all(isinstance(value, np.ndarray) for value in values.values()):
         require_same_rows(values)
     return {name: as_joint_array(arm, name, value) for name, value in values.items()}
+
+
+def _is_plain(value: object) -> bool:
+    """True for one number or text, which has no labels."""
+    return isinstance(value, (int, float, np.number, str))
 
 
 def _by_joint(arm: Arm, name: str, value: Any) -> Any:
@@ -135,10 +162,10 @@ def _by_joint(arm: Arm, name: str, value: Any) -> Any:
         if value.dtype.names is None:
             return value
     elif isinstance(value, (list, tuple)):
-        if all(isinstance(each, _PLAIN) for each in value):
+        if all(map(_is_plain, value)):
             return value
         return [_by_joint(arm, name, each) for each in value]
-    elif isinstance(value, _PLAIN):
+    elif _is_plain(value):
         return value
     reject_tensor(name, value)
     by_label = labelled(name, value)
@@ -262,11 +289,19 @@ def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
         raise RobolinError(f"the shapes cannot be broadcast together: {shapes_text}") from error
 
 
+def row_of(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], row: int) -> Arrays:
+    """Values (n,) of one row."""
+    return {
+        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
+        for name, array in arrays.items()
+    }
+
+
 def kernel_rows(array: AnyArray, batch: tuple[int, ...]) -> AnyArray:
     """A contiguous array with the rows of the batch; a single shared row stays one row."""
     shape = array.shape[:-1]
     if shape == batch or not shape:
-        return array
+        return array.to_numpy() if isinstance(array, StateArray) else array
     return np.ascontiguousarray(np.broadcast_to(array, (*batch, array.shape[-1])))
 
 
@@ -284,6 +319,14 @@ def nonfinite_input_rows(
             suspect |= np.abs(array) > largest_angle / _largest_ratio(arm)
         invalid |= suspect.any(axis=-1)
     return invalid.ravel()
+
+
+def is_sound(arm: Arm, state: Mapping[str, AnyArray], results: Mapping[str, AnyArray]) -> bool:
+    """False if one state or its result is not finite, or its angles may be too large."""
+    if not all(map(all_finite, (*state.values(), *results.values()))):
+        return False
+    most = LARGEST_ANGLE / _largest_ratio(arm)
+    return "q" not in state or all(abs(angle) <= most for angle in state["q"].tolist())
 
 
 def nonfinite_result_rows(results: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
@@ -335,15 +378,6 @@ def require_finite_results(results: Mapping[str, AnyArray]) -> None:
             )
 
 
-def quaternion_angles(quaternion: Sequence[float]) -> tuple[float, list[float]]:
-    """Return the length of a quaternion (x, y, z, w), and roll, pitch and yaw of its direction."""
-    from robolin.core.configuration import rpy_from_quaternion
-
-    array = np.array(quaternion)
-    length = float(np.linalg.norm(array))
-    return length, rpy_from_quaternion(array / length).tolist() if length else [0.0] * 3
-
-
 @dataclass(frozen=True)
 class NumberKind:
     """A number type and its storage.
@@ -377,9 +411,14 @@ def kind_of(values: Numbers) -> NumberKind:
     """Number type of an array; real by default."""
     if values.dtype.kind == "M":
         return DATETIMES[np.datetime_data(values.dtype)[0]]
-    if values.dtype == np.float32:
+    if is_single_precision(values):
         return SINGLE
     return {"c": COMPLEX, "i": INTEGER}.get(values.dtype.kind, REAL)
+
+
+def is_single_precision(values: Numbers) -> bool:
+    """True for an array of float32."""
+    return values.dtype.kind == "f" and values.dtype.itemsize == 4
 
 
 def stored_values(values: Numbers) -> Numbers:
@@ -391,50 +430,10 @@ def stored_values(values: Numbers) -> Numbers:
 
 def with_shortest_digits(values: Numbers) -> Numbers:
     """Numbers of single precision as the doubles that are written with the same few digits."""
-    if values.dtype != np.float32:
+    if not is_single_precision(values):
         return values
     shortest: Numbers = values.astype("U").astype(np.float64)
     return shortest
-
-
-def decimals_of(text: str) -> int | None:
-    """Number of decimals in the seconds of a time stamp; None for other text."""
-    match = _DATETIME.match(text)
-    return None if match is None else len(match[1] or "")
-
-
-def is_in_utc(text: str) -> bool:
-    """True for a time stamp marked as UTC."""
-    match = _DATETIME.match(text)
-    return match is not None and match[2] is not None
-
-
-def datetime_hint(text: str) -> str:
-    """Hint for a text that is not a valid time stamp; '' if it does not start with a date."""
-    if not _LIKE_A_DATE.match(text):
-        return ""
-    return "write dates as 2026-05-01T12:30:00.125; either all or none end in Z"
-
-
-def unit_for(decimals: int) -> str:
-    """The coarsest unit that represents this number of decimals."""
-    return next(unit for unit, most in DECIMALS.items() if decimals <= most)
-
-
-def parse_datetimes(texts: Sequence[str], unit: str) -> Integers | None:
-    """Parse time stamps to integers in the unit; None if a text is not one."""
-    first, last = _YEARS.get(unit, (0, 9999))
-    plain = [text.strip() for text in texts]
-    for text in plain:
-        decimals = decimals_of(text)
-        if decimals is None or decimals > DECIMALS[unit] or not first <= int(text[:4]) <= last:
-            return None
-    plain = [text.removesuffix("Z").removesuffix("+00:00") for text in plain]
-    try:
-        return np.array(plain, dtype=f"M8[{unit}]").view(np.int64)
-    except ValueError:
-        # for example month 13
-        return None
 
 
 def format_datetimes(values: Numbers) -> list[str]:

@@ -11,7 +11,7 @@ the axis and have the angle as length.  All functions work on any leading axes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -331,6 +331,13 @@ def rpy_from_quaternion(quaternion: AnyArray) -> AnyArray:
     )
     # adding 0.0 converts -0.0 to 0.0
     return np.stack([roll, pitch, yaw], axis=-1) + 0.0
+
+
+def quaternion_angles(quaternion: Sequence[float]) -> tuple[float, list[float]]:
+    """Return the length of a quaternion (x, y, z, w), and roll, pitch and yaw of its direction."""
+    array = np.array(quaternion)
+    length = float(np.linalg.norm(array))
+    return length, rpy_from_quaternion(array / length).tolist() if length else [0.0] * 3
 
 
 def quaternion_from_turn(turn: AnyArray) -> AnyArray:

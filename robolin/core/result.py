@@ -8,9 +8,7 @@ from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from robolin.core.arrays import Numbers, kind_of
+from robolin.core.arrays import Numbers, all_finite, as_array, kind_of, np
 from robolin.core.notebook import DisplayMixin, equal_values
 from robolin.errors import RobolinError, UsageError
 
@@ -52,7 +50,7 @@ class Array(DisplayMixin):
     axes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", np.asarray(self.values))
+        object.__setattr__(self, "values", as_array(self.values))
         if self.axes and len(self.axes) != len(self.labels):
             message = (
                 f"array '{self.name}' has {len(self.labels)} axes, but {len(self.axes)} axis names"
@@ -432,10 +430,9 @@ def _require_sound_array(array: Array) -> None:
 def require_finite(result: Result) -> None:
     """Reject a result with NaN or infinity; the error names the entry."""
     for array in result.arrays:
-        finite = np.isfinite(array.values)
-        if finite.all():
+        if all_finite(array.values):
             continue
-        index = tuple(int(i) for i in np.argwhere(~finite)[0])
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array.values))[0])
         where = [array.name]
         if array.batch is not None:
             where.append(f"row {index[0] + 1}")

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from robolin.core.arrays import COMPLEX, Numbers, kind_of
+from robolin.core.arrays import COMPLEX, Numbers, kind_of, np, side_by_side
 from robolin.core.choices import is_swept
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.errors import RobolinError, UsageError
@@ -179,7 +177,7 @@ def _real(values: Numbers) -> Numbers:
 
 def _side_by_side(group: list[Columns]) -> Columns:
     names = [name for columns in group for name in columns.names]
-    return Columns(names, np.concatenate([columns.values for columns in group], axis=1))
+    return Columns(names, side_by_side([columns.values for columns in group]))
 
 
 def dict_of(result: Result) -> dict[str, Any]:

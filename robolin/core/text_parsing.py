@@ -271,8 +271,7 @@ def _without_quaternions(
 
 
 def _rpy(typed: FlagText, joint: str, parsed: Sequence[ParsedNumber]) -> list[ParsedNumber]:
-    from robolin.core.arrays import quaternion_angles
-    from robolin.core.configuration import LENGTH_TOLERANCE
+    from robolin.core.configuration import LENGTH_TOLERANCE, quaternion_angles
 
     if any(angle for _, angle in parsed):
         raise typed.wrong(

@@ -5,17 +5,16 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from robolin.core.arrays import Arrays
+from robolin.core.arrays import Arrays, np, on_floats
+from robolin.core.state_array import state_array
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in, tanh_in
 from robolin.engine.direct import DirectChain, SingularPivot
 from robolin.engine.direct_storage import Entries, Reduce
 from robolin.engine.parameters import Parameters
@@ -53,10 +52,14 @@ def run_on(
     Leading axes are broadcast.  Values are floats, complex numbers or objects of a number type;
     `number` converts the arm's parameters to that type.
     """
+    together = partial(_run_together, parameters, algorithm, gives, number=number)
+    if number is float and on_floats(inputs):
+        # without NumPy; division by zero is left to its arrays
+        with suppress(ArithmeticError):
+            return together(inputs)
     arrays = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
     first = next(iter(arrays.values()))
     batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
-    together = partial(_run_together, parameters, algorithm, gives, number=number)
     if kind.hasobject or not 0 < prod(batch) <= MAX_SCALAR_STATES:
         return _in_blocks(together, arrays, batch)
     rows = [
@@ -79,68 +82,21 @@ def _run_together(
     number: Callable[[float], Scalar],
 ) -> AlgorithmRun:
     """Run one state on floats, or a batch on arrays with one element per state."""
-    first = next(iter(arrays.values()))
-    batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
     columns = {name: _columns(array, len(parameters.order)) for name, array in arrays.items()}
-
     chain = DirectChain(parameters, columns, number, gives)
+    if on_floats(arrays):
+        algorithm(chain)
+        state = {
+            name: state_array(chain.results.get(name, {}), parameters.sizes(shape))
+            for name, shape in gives.items()
+        }
+        return AlgorithmRun(state, chain.shortfalls, chain.divides)
     with np.errstate(all="ignore"):
         algorithm(chain)
-    entries = chain.results
+    first, entries = next(iter(arrays.values())), chain.results
+    batch, kind = first.shape[:-1], np.result_type(float, *arrays.values())
     results = {
         name: gathered_array(entries.get(name, {}), batch, parameters.sizes(shape), kind)
-        for name, shape in gives.items()
-    }
-    return AlgorithmRun(results, chain.shortfalls, chain.divides)
-
-
-class SinglePrecisionNumbers(np.ndarray):
-    """Single-precision numbers, one per state or for all, with a program's own functions."""
-
-    @classmethod
-    def of(cls, values: Any) -> SinglePrecisionNumbers:
-        made: SinglePrecisionNumbers = np.asarray(values, dtype=np.float32).view(cls)
-        return made
-
-    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> SinglePrecisionNumbers:
-        return SinglePrecisionNumbers.of(np.where(a < b, yes, no))
-
-    def sin_cos(self) -> tuple[Any, Any]:
-        return sin_cos_in(FLOAT)(self)
-
-    def tanh(self) -> Any:
-        return tanh_in(FLOAT, self)
-
-
-class FloatChain(DirectChain):
-    """Links of one arm in many states, with round-off thresholds of single precision."""
-
-    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        return super().guard_inertia(k, value, lambda: size() * FLOAT.less_inertia)
-
-    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        return super().guard_rank(name, value, least * FLOAT.less_rank)
-
-
-def run_on_float32(
-    parameters: Parameters,
-    algorithm: Callable[[Any], None],
-    gives: Mapping[str, Shape],
-    inputs: Mapping[str, np.ndarray],
-) -> AlgorithmRun:
-    """Run an algorithm in single precision on values (B, n); results are float32."""
-    columns: dict[str, Any] = {
-        name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
-        for name, values in inputs.items()
-    }
-    chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, gives)
-    with np.errstate(all="ignore"):
-        algorithm(chain)
-    batch = next(iter(inputs.values())).shape[:1]
-    results = {
-        name: gathered_array(
-            chain.results.get(name, {}), batch, parameters.sizes(shape), np.float32
-        )
         for name, shape in gives.items()
     }
     return AlgorithmRun(results, chain.shortfalls, chain.divides)

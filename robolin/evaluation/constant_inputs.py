@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import exp, isfinite, log
 
-import numpy as np
-
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array, require_real
+from robolin.core.arrays import Floats, JointValues, as_joint_array, np, require_real
 from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.core.text_parsing import parse_names
 from robolin.dynamics.catalogue import ALGORITHMS

@@ -11,8 +11,6 @@ from functools import partial
 from math import prod
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
-import numpy as np
-
 from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import (
     AnyArray,
@@ -22,17 +20,22 @@ from robolin.core.arrays import (
     batch_of,
     is_batch_of_one,
     is_single_state,
+    is_sound,
     joint_arrays,
     kernel_rows,
     nonfinite_input_rows,
     nonfinite_result_rows,
+    np,
+    on_floats,
     require_arm,
     require_finite_results,
     require_loops,
     require_sound,
     require_tree,
+    row_of,
 )
 from robolin.core.choices import DTYPES, DType, LoopMethod
+from robolin.core.state_array import StateArray
 from robolin.core.text import join_and
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
@@ -263,6 +266,9 @@ def run_directly(
     results, shortfalls, _ = run_on(
         arm_cache(arm).parameters, algorithm.run, algorithm.gives, arrays
     )
+    if on_floats(arrays) and on_floats(results):
+        sound = not shortfalls and is_sound(arm, arrays, results)
+        return results, StateArray([0.0 if sound else 1.0])
     unanswered = nonfinite_input_rows(arm, arrays, batch) | nonfinite_result_rows(results, batch)
     for shortfall in shortfalls:
         unanswered[... if shortfall.rows is None else shortfall.rows] = True
@@ -385,14 +391,6 @@ def require_answers(unanswered: AnyArray, why: Callable[[int], RobolinError | No
             error = why(int(row))
             if error is not None:
                 raise error
-
-
-def row_of(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], row: int) -> Arrays:
-    """Values (n,) of one row."""
-    return {
-        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
-        for name, array in arrays.items()
-    }
 
 
 def error_in(row: int, batch: tuple[int, ...], require: Callable[[], None]) -> RobolinError | None:

@@ -6,7 +6,7 @@ and the run without a compiler have the same bits, and so has C code with `--rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,13 @@ from robolin.core.arrays import (
     nonfinite_input_rows,
     nonfinite_result_rows,
 )
-from robolin.dynamics.algebra.trigonometry import FLOAT
+from robolin.dynamics.algebra.comparison import Shape
+from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in, tanh_in
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters, with_frame_at_lightest_end
+from robolin.engine.run import AlgorithmRun, gathered_array
 from robolin.errors import RobolinError
 
 if TYPE_CHECKING:
@@ -70,6 +74,58 @@ def float32_cache(arm: Arm) -> Float32Cache:
     return cached_on_arm(arm, "float32", Float32Cache)
 
 
+class SinglePrecisionNumbers(np.ndarray):
+    """Single-precision numbers, one per state or for all, with a program's own functions."""
+
+    @classmethod
+    def of(cls, values: Any) -> SinglePrecisionNumbers:
+        made: SinglePrecisionNumbers = np.asarray(values, dtype=np.float32).view(cls)
+        return made
+
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> SinglePrecisionNumbers:
+        return SinglePrecisionNumbers.of(np.where(a < b, yes, no))
+
+    def sin_cos(self) -> tuple[Any, Any]:
+        return sin_cos_in(FLOAT)(self)
+
+    def tanh(self) -> Any:
+        return tanh_in(FLOAT, self)
+
+
+class FloatChain(DirectChain):
+    """Links of one arm in many states, with round-off thresholds of single precision."""
+
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return super().guard_inertia(k, value, lambda: size() * FLOAT.less_inertia)
+
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return super().guard_rank(name, value, least * FLOAT.less_rank)
+
+
+def run_on_float32(
+    parameters: Parameters,
+    algorithm: Callable[[Any], None],
+    gives: Mapping[str, Shape],
+    inputs: Mapping[str, np.ndarray],
+) -> AlgorithmRun:
+    """Run an algorithm in single precision on values (B, n); results are float32."""
+    columns: dict[str, Any] = {
+        name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
+        for name, values in inputs.items()
+    }
+    chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, gives)
+    with np.errstate(all="ignore"):
+        algorithm(chain)
+    batch = next(iter(inputs.values())).shape[:1]
+    results = {
+        name: gathered_array(
+            chain.results.get(name, {}), batch, parameters.sizes(shape), np.float32
+        )
+        for name, shape in gives.items()
+    }
+    return AlgorithmRun(results, chain.shortfalls, chain.divides)
+
+
 def evaluate_float32(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], options: RunOptions
 ) -> tuple[Arrays, AnyArray]:
@@ -88,8 +144,6 @@ def _run_directly(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> tuple[Arrays, AnyArray]:
     """Run on NumPy arrays."""
-    from robolin.engine.run import run_on_float32
-
     algorithm, rows = ALGORITHMS[name], prod(batch)
     flat = {
         key: np.broadcast_to(array, (*batch, arm.n)).reshape(rows, arm.n)

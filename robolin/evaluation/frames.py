@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 
-import numpy as np
-
 from robolin.core.arm import ORIGIN, Arm, Frame, Pose, Vector3, cached_on_arm, with_load_options
 from robolin.core.arm_parts import compose
-from robolin.core.arrays import AnyArray, require_arm
+from robolin.core.arrays import AnyArray, np, require_arm
 from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.catalogue import ALGORITHMS

@@ -18,6 +18,7 @@ from robolin.core.arrays import (
     nonfinite_result_rows,
     require_sound,
     require_tree,
+    row_of,
 )
 from robolin.core.quantity_table import joint_unit
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -28,7 +29,6 @@ from robolin.evaluation.evaluate import (
     evaluate,
     evaluate_rows,
     require_known,
-    row_of,
 )
 from robolin.evaluation.loop_dynamics import (
     LoopSolution,

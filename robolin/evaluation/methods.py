@@ -104,3 +104,21 @@ def not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
         where=arm.source,
         hint=f"{other}lock the mimicked joint: --lock {mimic.leader}=0",
     )
+
+
+def require_regressor_kernel(arm: Arm) -> None:
+    """Reject arms whose regressor has columns that its kernel lacks, so that Y π is not τ."""
+    if arm.has_one_sided_friction and arm.friction_velocity is not None:
+        raise RobolinError(
+            "regressor: its kernel does not support one-sided friction, which needs two "
+            "columns per joint",
+            where=arm.source,
+            hint="use robolin.regressor, or omit friction_velocity (--friction-velocity)",
+        )
+    if arm.has_springs:
+        names = ", ".join(f"'{link.joint.name}'" for link in arm.links if link.joint.stiffness)
+        raise RobolinError(
+            f"regressor: its kernel does not support joint springs: {names}",
+            where=arm.source,
+            hint="use robolin.regressor, or remove the springs (--no-springs, springs=False)",
+        )

@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-import numpy as np
-
 from robolin.core.arm import Arm
-from robolin.core.arrays import Arrays, Floats
+from robolin.core.arrays import Arrays, Floats, np
 from robolin.core.choices import DType
 from robolin.core.result import Array, Result, ResultStream
 from robolin.dynamics.algebra.chain import TORQUE_INPUTS
 from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import RobolinError
 from robolin.evaluation.constant_inputs import (
     prescribed_joints,
     prescribed_line,
@@ -62,6 +60,8 @@ from robolin.queries.values import (
 def answer_inverse(context: QueryContext) -> Result | ResultStream:
     """Compute inverse dynamics: torques for a motion."""
     if context.question.flag("residual"):
+        from robolin.queries.measured_torques import ResidualQuery
+
         return answer_by_algorithms(context, ResidualQuery(("inverse",)))
     if context.question.flag("external"):
         from robolin.queries.measured_torques import external_query
@@ -127,6 +127,19 @@ def answer_linearize_forward(context: QueryContext) -> Result | ResultStream:
     method = _method(context.question)
     algorithms = AlgorithmQuery((name,), method, torque="hold", divides=True, prescribed=prescribed)
     return answer_by_algorithms(context, algorithms)
+
+
+def answer_diagonalize(context: QueryContext) -> Result | ResultStream:
+    """Transform states to diagonalizing velocities or back; or compute the curvature."""
+    is_set = context.question.flag
+    if is_set("curvature"):
+        from robolin.queries.matrix_answers import answer_curvature
+
+        return answer_curvature(context)
+    name = "undiagonalize" if is_set("inverse-transform") else "diagonalize"
+    if is_set("unnormalized"):
+        name = f"{name}-unnormalized"
+    return answer_by_algorithms(context, AlgorithmQuery((name,), divides=True))
 
 
 def _derivative(question: Question) -> str:
@@ -307,7 +320,14 @@ def answer_by_algorithms(
         algorithms = replace(algorithms, loops=loop_options(context.question))
         algorithms.loops.require_useful(context.arm)
     dtype = cast(DType, context.question.text("dtype") or "float64")
-    return run_function(context, replace(algorithms, dtype=dtype))
+    numpy = (
+        not context.settings.printed
+        or dtype != "float64"
+        or algorithms.named is not None
+        or algorithms.prescribed is not None
+        or bool(context.arm.loops)
+    )
+    return run_function(context, replace(algorithms, dtype=dtype), numpy)
 
 
 @dataclass(frozen=True)
@@ -412,39 +432,3 @@ def _by_array(texts: Mapping[str, str], algorithms: int) -> str:
     if algorithms == 1:
         return next(iter(texts.values()))
     return "; ".join(f"{arrays}: {text}" for arrays, text in texts.items())
-
-
-# what the sign of a residual means, in the model assumptions
-RESIDUAL_LINE = "measured in the recording; tau_residual = tau_measured - tau"
-NOT_UNIQUE = "with closed loops, joint torques are not unique, so a residual is not defined"
-
-
-@dataclass
-class ResidualQuery(AlgorithmQuery):
-    """Inverse dynamics of every row, with the measured torques and the residual."""
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return (*super().needs, "tau")
-
-    def rows(
-        self, context: QueryContext, inputs: StateInputs, chunk: Chunk, jobs: int | None
-    ) -> tuple[tuple[Array, ...], int]:
-        """Add measured torques and residuals to the torques of the model."""
-        if context.arm.loops:
-            raise UsageError(NOT_UNIQUE, where="--residual", hint="add --open-loops")
-        arrays, failed = super().rows(context, inputs, chunk, jobs)
-        (model,) = arrays
-        # rows without a result have no residual
-        measured = np.where(np.isfinite(model.values), chunk.columns["tau"], np.nan)
-        named = (("measured", measured), ("residual", measured - model.values))
-        return (
-            model,
-            *(
-                replace(model, name=f"tau_{word}", values=values, column=f"{word}_effort")
-                for word, values in named
-            ),
-        ), failed
-
-    def lines(self, context: QueryContext, inputs: StateInputs, rows: int | None) -> dict[str, Any]:
-        return {**super().lines(context, inputs, rows), "torque": RESIDUAL_LINE}

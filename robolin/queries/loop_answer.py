@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, np
 from robolin.core.quantity_table import CLOSURE, COLUMN_WORDS, joint_unit, unit_of
 from robolin.core.result import Array
 from robolin.core.text_parsing import numbers, parse_names

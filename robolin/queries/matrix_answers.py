@@ -102,17 +102,6 @@ def answer_momentum(context: QueryContext) -> Result | ResultStream:
     return answer_by_algorithms(context, AlgorithmQuery(("momentum",)))
 
 
-def answer_diagonalize(context: QueryContext) -> Result | ResultStream:
-    """Transform states to diagonalizing velocities or back; or compute the curvature."""
-    question = context.question
-    if question.flag("curvature"):
-        return answer_curvature(context)
-    name = "undiagonalize" if question.flag("inverse-transform") else "diagonalize"
-    if question.flag("unnormalized"):
-        name = f"{name}-unnormalized"
-    return answer_by_algorithms(context, AlgorithmQuery((name,), divides=True))
-
-
 def answer_curvature(context: QueryContext) -> Result:
     """Compute the Riemann curvature at every configuration."""
     context.emit_arm_notes()

@@ -183,3 +183,39 @@ def recording_readers(
 ) -> list[Callable[[], StoredRecording]]:
     """Functions that read one recording each, all with the same options."""
     return [partial(read_recording, arm, path, flags, scale, notify) for path in paths]
+
+
+# what the sign of a residual means, in the model assumptions
+RESIDUAL_LINE = "measured in the recording; tau_residual = tau_measured - tau"
+NOT_UNIQUE = "with closed loops, joint torques are not unique, so a residual is not defined"
+
+
+@dataclass
+class ResidualQuery(AlgorithmQuery):
+    """Inverse dynamics of every row, with the measured torques and the residual."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (*super().needs, "tau")
+
+    def rows(
+        self, context: QueryContext, inputs: StateInputs, chunk: Chunk, jobs: int | None
+    ) -> tuple[tuple[Array, ...], int]:
+        """Add measured torques and residuals to the torques of the model."""
+        if context.arm.loops:
+            raise UsageError(NOT_UNIQUE, where="--residual", hint="add --open-loops")
+        arrays, failed = super().rows(context, inputs, chunk, jobs)
+        (model,) = arrays
+        # rows without a result have no residual
+        measured = np.where(np.isfinite(model.values), chunk.columns["tau"], np.nan)
+        named = (("measured", measured), ("residual", measured - model.values))
+        return (
+            model,
+            *(
+                replace(model, name=f"tau_{word}", values=values, column=f"{word}_effort")
+                for word, values in named
+            ),
+        ), failed
+
+    def lines(self, context: QueryContext, inputs: StateInputs, rows: int | None) -> dict[str, Any]:
+        return {**super().lines(context, inputs, rows), "torque": RESIDUAL_LINE}

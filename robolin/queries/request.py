@@ -205,11 +205,8 @@ def validate_options(request: Request) -> None:
     require_only(states, verb.states)
     for label in present:
         if label not in (*verb.states, *verb.states_from, STATES_OPTION):
-            raise UsageError(
-                "has no effect here",
-                where=f"--{label}",
-                hint="set one state with --q, --qd, …",
-            )
+            hint = "set one state with --q, --qd, …"
+            raise UsageError("has no effect here", where=f"--{label}", hint=hint)
     if states.arrays and "trajectory" not in verb.states_from:
         message = f"{verb.name} requires one state, got arrays of states"
         raise UsageError(message, hint="pass one number per joint")
@@ -282,6 +279,7 @@ class Settings:
     table:      rows of the trajectory that are already in memory
     former:     use the algorithms of `FORMER_ALGORITHMS`
     arrays:     names of the arrays that are needed; some of them are not computed by default
+    printed:    the result is only printed, so one state needs no NumPy
     """
 
     jobs: int | None = None
@@ -295,6 +293,7 @@ class Settings:
     table: TableFile | None = None
     former: bool = False
     arrays: tuple[str, ...] = ()
+    printed: bool = False
 
     def __post_init__(self) -> None:
         require_counts(jobs=self.jobs, chunk_rows=self.chunk_rows)

@@ -9,10 +9,8 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import numpy as np
-
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats
+from robolin.core.arrays import Floats, np
 from robolin.core.quantity_table import COLUMN_WORDS
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import pluralize
@@ -97,14 +95,19 @@ class StateFunction(Protocol):
         """Return the rows to evaluate together; `numbers` per row, 0 if unknown."""
 
 
-def run_function(context: QueryContext, function: StateFunction) -> Result | ResultStream:
-    """Evaluate one state, or return a stream that evaluates rows on demand."""
+def run_function(
+    context: QueryContext, function: StateFunction, numpy: bool = True
+) -> Result | ResultStream:
+    """Evaluate one state, or return a stream that evaluates rows on demand.
+
+    numpy: False to evaluate one state without importing NumPy
+    """
     if context.states.trajectory is not None or context.states.arrays:
         return Runner(context, function).stream()
-    inputs, typed = resolve_single(context, function.needs, function.torque)
+    inputs, typed = resolve_single(context, function.needs, function.torque, numpy)
     values = function.start(context, typed)
     monitor = StateMonitor(context, function.divides)
-    monitor.update(values.get("q", np.zeros(context.arm.n)))
+    monitor.update(values.get("q", inputs.zero_of(context.arm)))
     monitor.report()
     arrays = with_derived(context, function.state(context, inputs, values))
     result = context.result(arrays, _contract_lines(context, function, inputs))

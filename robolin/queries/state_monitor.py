@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import degrees, hypot, inf, isfinite, log10, pi, radians
 
-import numpy as np
-
 from robolin.core.arm import Arm, Inertia, Joint, Mimic
-from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm
+from robolin.core.arrays import Floats, JointValues, as_joint_array, np, on_floats, require_arm
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize, quote_list
 from robolin.core.threads import threads_for
@@ -109,8 +107,10 @@ class ConditionMonitor:
 
     def update(self, q: Floats, location: Callable[[int], str]) -> None:
         """Check one state (n,) or rows (rows, n); `location` returns the text for a row."""
+        if self._arm.loops or (on_floats({"q": q}) and self._is_safe_state(q)):
+            return
         rows = np.atleast_2d(q)
-        if self._arm.loops or self._is_safe(rows):
+        if self._is_safe(rows):
             return
         conditions = self._conditions(rows)
         bad = np.flatnonzero(conditions > MAX_CONDITION)
@@ -127,6 +127,16 @@ class ConditionMonitor:
         ):
             self._safe_travel = stroke
         return stroke <= self._safe_travel
+
+    def _is_safe_state(self, q: Floats) -> bool:
+        """True if bounds without NumPy, which are wider, exclude a near-singular matrix."""
+        stroke = max_prismatic_travel(self._arm, q)
+        if condition_number_bound(self._arm, stroke, inertia_bounds) <= MAX_CONDITION:
+            return True
+        names = ("mass-matrix", "mass-matrix-inverse")
+        matrices = [self._matrices(name, name.replace("-", "_"), {"q": q}) for name in names]
+        norm, norm_of_inverse = (hypot(*matrix.ravel().tolist()) for matrix in matrices)
+        return norm * norm_of_inverse < 0.99 * MAX_CONDITION
 
     def warnings(self) -> Iterator[str]:
         """Yield one warning if any state was near-singular."""
@@ -166,19 +176,53 @@ def _frobenius_norm(matrices: Floats) -> Floats:
 
 
 def max_prismatic_travel(arm: Arm, q: Floats) -> float:
-    """Largest absolute displacement of a prismatic joint in these rows, in m."""
+    """Largest absolute displacement of a prismatic joint in one state or in rows, in m."""
     if not arm.slides:
         return 0.0
-    largest, stroke = column_max(np.abs(q)), 0.0
+    one_state = q.ndim == 1
+    largest = [abs(value) for value in q.tolist()] if one_state else column_max(np.abs(q)).tolist()
+    stroke = 0.0
     for link, coordinate in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         if not link.joint.turns:
             mimic = link.joint.mimic or Mimic("")
-            slide = abs(mimic.ratio) * float(largest[coordinate]) + abs(mimic.offset)
+            slide = abs(mimic.ratio) * largest[coordinate] + abs(mimic.offset)
             stroke = max(stroke, slide if isfinite(slide) else inf)
     return stroke
 
 
-def condition_number_bound(arm: Arm, stroke: float) -> float:
+# smallest and largest principal moment of inertia of a body, or bounds of both
+ExtremeInertias = Callable[[Inertia], tuple[float, float]]
+
+
+def exact_inertias(body: Inertia) -> tuple[float, float]:
+    """Smallest and largest principal moment of inertia about the centre of mass."""
+    xx, xy, xz, yy, yz, zz = body.rotary
+    eigenvalues = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return float(eigenvalues[0]), float(eigenvalues[2])
+
+
+def inertia_bounds(body: Inertia) -> tuple[float, float]:
+    """A lower bound of the smallest and an upper bound of the largest principal moment.
+
+    The largest is at most the trace t of a positive semidefinite matrix, and the product of the
+    other two is at most (t/2)², so the smallest is at least the determinant over (t/2)².
+    """
+    xx, xy, xz, yy, yz, zz = body.rotary
+    trace = xx + yy + zz
+    minors = (xx, xx * yy - xy * xy, xx * zz - xz * xz, yy * zz - yz * yz)
+    determinant = xx * minors[3] - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
+    # beyond the round-off of the determinant
+    safe_determinant = determinant - 1e-14 * trace**3
+    return (
+        (4.0 * safe_determinant / trace**2, trace)
+        if min(*minors, safe_determinant) > 0.0
+        else (0.0, inf)
+    )
+
+
+def condition_number_bound(
+    arm: Arm, stroke: float, inertias: ExtremeInertias = exact_inertias
+) -> float:
     """Upper bound of cond(𝓜) over all poses with prismatic displacements up to `stroke`.
 
     𝓜 is at most its trace, to which joint k contributes the inertia about it of all links outboard.
@@ -190,10 +234,11 @@ def condition_number_bound(arm: Arm, stroke: float) -> float:
         return inf
     # the velocity of a leader also moves its mimic joints
     followers = float_sum(link.joint.mimic.ratio**2 for link in arm.links if link.joint.mimic)
-    return _trace_bound(arm, stroke) * (1.0 + followers) * _inverse_eigenvalue_bound(arm, stroke)
+    trace, inverse = _trace_bound(arm, stroke, inertias), _inverse_bound(arm, stroke, inertias)
+    return trace * (1.0 + followers) * inverse
 
 
-def _trace_bound(arm: Arm, stroke: float) -> float:
+def _trace_bound(arm: Arm, stroke: float, inertias: ExtremeInertias) -> float:
     """Upper bound of the trace of the mass matrix, with mimic joints as independent ones."""
     count = len(arm.links) + 1
     mass, rotary, reach = [0.0] * (count + 1), [0.0] * (count + 1), [0.0] * (count + 1)
@@ -201,7 +246,7 @@ def _trace_bound(arm: Arm, stroke: float) -> float:
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         body, joint = link.inertia, link.joint
         mass[k] += body.mass
-        rotary[k] += _principal(body)[1]
+        rotary[k] += inertias(body)[1]
         reach[k] = max(reach[k], hypot(*body.com))
         total += joint.armature + mass[k] * (reach[k] ** 2 if joint.turns else 1.0)
         total += rotary[k] if joint.turns else 0.0
@@ -213,7 +258,7 @@ def _trace_bound(arm: Arm, stroke: float) -> float:
     return total
 
 
-def _inverse_eigenvalue_bound(arm: Arm, stroke: float) -> float:
+def _inverse_bound(arm: Arm, stroke: float, inertias: ExtremeInertias) -> float:
     """Upper bound of 1/λ for the smallest eigenvalue λ of the mass matrix."""
     count = len(arm.links) + 1
     turning, moving, weights = [0.0] * (count + 1), [0.0] * (count + 1), [0.0]
@@ -231,20 +276,13 @@ def _inverse_eigenvalue_bound(arm: Arm, stroke: float) -> float:
             apart = inboard + hypot(*joint.pose.translation) + stroke + hypot(*link.inertia.com)
             turning[parent] += 3.0 * apart**2
     for k, link in enumerate(arm.links_tip_to_base, start=1):
-        weights.append(_over(turning[k], _principal(link.inertia)[0]))
+        weights.append(_over(turning[k], inertias(link.inertia)[0]))
         weights.append(_over(moving[k], link.inertia.mass))
     return max(weights)
 
 
 def _over(weight: float, inertia: float) -> float:
     return 0.0 if not weight else weight / inertia if inertia > 0.0 else inf
-
-
-def _principal(body: Inertia) -> tuple[float, float]:
-    """Smallest and largest principal moment of inertia about the centre of mass."""
-    xx, xy, xz, yy, yz, zz = body.rotary
-    eigenvalues = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return float(eigenvalues[0]), float(eigenvalues[2])
 
 
 _REVOLUTION = 2.0 * pi
@@ -258,22 +296,27 @@ class JointRangeMonitor:
 
     def __init__(self, arm: Arm) -> None:
         self._joints = arm.joints
-        self._lowest, self._highest = np.full(arm.n, inf), np.full(arm.n, -inf)
-        self._nearest = np.full(arm.n, inf)
+        self._lowest, self._highest = [inf] * arm.n, [-inf] * arm.n
+        self._nearest = [inf] * arm.n
         self._rows = 0
 
     def update(self, q: Floats) -> None:
         """Update the ranges with one state (n,) or rows (rows, n)."""
-        rows = np.atleast_2d(q)
-        # ignore NaN here: it is reported elsewhere
-        self._lowest = np.fmin(self._lowest, column_min(rows))
-        self._highest = np.fmax(self._highest, column_max(rows))
-        self._nearest = np.fmin(self._nearest, column_min(np.abs(rows)))
-        self._rows += len(rows)
+        if q.ndim == 1:
+            low = high = q.tolist()
+            distances = [abs(value) for value in low]
+        else:
+            distances = column_min(np.abs(q)).tolist()
+            low, high = column_min(q).tolist(), column_max(q).tolist()
+        # NaN, which is reported elsewhere, is neither below nor above
+        self._lowest = [b if b < a else a for a, b in zip(self._lowest, low, strict=True)]
+        self._highest = [b if b > a else a for a, b in zip(self._highest, high, strict=True)]
+        self._nearest = [b if b < a else a for a, b in zip(self._nearest, distances, strict=True)]
+        self._rows += 1 if q.ndim == 1 else len(q)
 
     def warnings(self) -> Iterator[str]:
         """Yield one warning per kind of implausible position."""
-        spans = [*zip(self._joints, self._lowest.tolist(), self._highest.tolist(), strict=True)]
+        spans = [*zip(self._joints, self._lowest, self._highest, strict=True)]
         far = [(joint, low, high) for joint, low, high in spans if _is_far(joint, low, high)]
         in_degrees = [each for each in far if self._rows > 1 and _fits_in_degrees(*each)]
         if in_degrees:
@@ -283,7 +326,7 @@ class JointRangeMonitor:
                 f"range of '{joint.name}': {low:.6g} to {high:.6g} rad, limits {_limits(joint)}; "
                 "--degrees reads them in degrees"
             )
-        nearest = zip(spans, self._nearest.tolist(), strict=True)
+        nearest = zip(spans, self._nearest, strict=True)
         away = [each for each, near in nearest if self._rows > 1 and _is_away(*each, near)]
         if away:
             joint, low, high = away[0]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, cast
-
-import numpy as np
+from typing import Any, Literal, NamedTuple, cast
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, Numbers
+from robolin.core.arrays import Floats, Numbers, np
 from robolin.core.choices import DType
 from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES, unit_of
 from robolin.core.result import RESERVED_NAMES, Array
+from robolin.core.state_array import StateArray
 from robolin.core.text import join_and, pluralize
 from robolin.core.text_parsing import (
     HOLD_TORQUE,
@@ -55,6 +54,7 @@ class StateInputs:
     from_quaternion: joints whose rotation was given as a quaternion
     derived: given quantities that are derivatives of others
     time_unit: unit of the file's time, if known
+    zero:    zeros (n,) of one state
     """
 
     needs: tuple[str, ...]
@@ -65,6 +65,7 @@ class StateInputs:
     from_quaternion: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
     time_unit: str | None = None
+    zero: Floats | None = None
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -74,12 +75,16 @@ class StateInputs:
 
     def values(self, arm: Arm, state: Values, run: Run) -> dict[str, Floats]:
         """Return all needed quantities: given, computed or zero."""
-        zero = np.zeros(arm.n)
+        zero = self.zero_of(arm)
         values = {name: state.get(name, zero) for name in self.needs}
         if self.hold and "tau" not in state:
             motion = {name: state.get(name, zero) for name in ("q", "qd", "qdd")}
             values["tau"] = run("hold" if arm.loops else "inverse", motion)["tau"]
         return {**values, **self.changes}
+
+    def zero_of(self, arm: Arm) -> Floats:
+        """The value (n,) of a quantity that is not given."""
+        return np.zeros(arm.n) if self.zero is None else self.zero
 
     def missing_columns(self) -> list[str]:
         """Return a warning for every quantity that a trajectory lacks."""
@@ -144,23 +149,29 @@ def possible_quantities(needs: Sequence[str], torque: TorqueDefault) -> tuple[st
 
 
 def resolve_single(
-    context: QueryContext, needs: Sequence[str], torque: TorqueDefault
+    context: QueryContext, needs: Sequence[str], torque: TorqueDefault, numpy: bool = True
 ) -> tuple[StateInputs, dict[str, Floats]]:
-    """Resolve one state; return its inputs and the given values, each of shape (n,)."""
+    """Resolve one state; return its inputs and the given values, each of shape (n,).
+
+    numpy: False for arrays that do not import NumPy
+    """
+    array: Any = np.array if numpy else StateArray
     arm, states = context.arm, context.states
     require_useful(states, possible_quantities(needs, torque), both={"qdd", "tau"} <= set(needs))
     typed = states.typed
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
     # a torque to be computed does not count as given
     names = tuple(name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE))
-    values = {name: np.array(_parsed(arm, name, typed[name])) for name in names}
+    values = {name: array(_parsed(arm, name, typed[name])) for name in names}
     # joints whose rotation was typed as a quaternion
     quaternions = tuple(
         joint
         for joint, parts in quaternion_names(arm).items()
         if f"{parts[3]}=" in typed.get("q", "")
     )
-    inputs = StateInputs(tuple(needs), names, hold, _changes(context), from_quaternion=quaternions)
+    changes = {name: array(change) for name, change in _changes(context).items()}
+    zero = array([0.0] * arm.n)
+    inputs = StateInputs(tuple(needs), names, hold, changes, from_quaternion=quaternions, zero=zero)
     return inputs, values
 
 
@@ -182,17 +193,18 @@ def resolve_batch(
     present = tuple(name for name in columns if name != "qdd" or not decided)
     hold = "tau" in needs and torque == "hold"
     derivatives = tuple(name for name in derived if name in present)
-    return StateInputs(tuple(needs), present, hold, _changes(context), file, derived=derivatives)
+    changes = {name: np.array(change) for name, change in _changes(context).items()}
+    return StateInputs(tuple(needs), present, hold, changes, file, derived=derivatives)
 
 
-def _changes(context: QueryContext) -> dict[str, Floats]:
+def _changes(context: QueryContext) -> dict[str, list[float]]:
     """Perturbations, and the weights of a gradient."""
     texts, weights = context.question.texts("perturb"), context.question.text("weights")
     changes = perturbations(context.arm, texts, context.verb.perturb) if texts else {}
     if weights is not None:
         typed = FlagText("--weights", weights)
         changes[WEIGHTS[context.verb.name]] = parse_per_joint(typed, context.arm, False)
-    return {name: np.array(change) for name, change in changes.items()}
+    return changes
 
 
 def complete_operating_point(values: Values, run: Run, dtype: DType = "float64") -> Values:

@@ -177,7 +177,7 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
         states_from={**TRAJECTORY, **samples_with("curvature")},
         own_options={**DIAGONALIZE_OPTIONS, "dtype": DTYPE_OPTION},
-        answers="robolin.queries.matrix_answers:answer_diagonalize",
+        answers="robolin.queries.algorithm_answer:answer_diagonalize",
         needs_all_rows=("curvature",),
         uses_lapack=lambda options: "curvature" in options,
     ),

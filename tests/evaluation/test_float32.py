@@ -13,9 +13,8 @@ import robolin
 from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.plan import Plan, arm_tables, kernel_spec
-from robolin.engine.run import SinglePrecisionNumbers
 from robolin.evaluation.evaluate import algorithm_for
-from robolin.evaluation.float32 import float32_cache
+from robolin.evaluation.float32 import SinglePrecisionNumbers, float32_cache
 from tests.cases import for_each
 
 FUNCTIONS = ("inverse", "forward", "linearize_inverse", "linearize_forward")

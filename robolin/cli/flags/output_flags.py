@@ -72,6 +72,11 @@ class Output:
             return format_of(self.path, self.form)
         return self.form or (TABLE if standard_output().isatty() else PIPED)
 
+    def prints_numbers(self) -> bool:
+        """True if standard output gets the numbers as a table or CSV, and no file is written."""
+        in_part = self.path is not None or self.summary or self.plot
+        return not in_part and self.resolved_format() in (TABLE, PIPED)
+
     def streams_to_terminal(self) -> bool:
         """True if rows stream to the terminal, so that no progress bar may be drawn."""
         on_terminal = self.path is None and standard_output().isatty()

@@ -118,7 +118,7 @@ def _pose(problem: Problem, program: Program, q: Any) -> None:
 
 def _accelerations(problem: Problem, cs: Any, iterations: int, initial: Any) -> tuple[Any, ...]:
     from robolin.codegen.casadi_functions import casadi_function
-    from robolin.control.optimization.first_guess import guesses
+    from robolin.control.optimization.optimal_motion import guesses
 
     n, N, dt, cost = problem.n, problem.N, problem.dt, problem.stage_cost()
     a0 = guesses(problem, 1, 0, initial)[0]
@@ -148,7 +148,7 @@ def _accelerations(problem: Problem, cs: Any, iterations: int, initial: Any) -> 
 
 def _torques(problem: Problem, cs: Any, iterations: int, initial: Any) -> tuple[Any, ...]:
     from robolin.codegen.casadi_functions import casadi_function
-    from robolin.control.optimization.first_guess import torque_guesses
+    from robolin.control.optimization.optimal_motion import torque_guesses
 
     n, N, dt, cost = problem.n, problem.N, problem.dt, problem.stage_cost()
     act = list(problem.actuated)

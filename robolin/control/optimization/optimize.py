@@ -15,16 +15,17 @@ from robolin.control.optimization.augmented_lagrangian import (
     satisfy,
     violation,
 )
-from robolin.control.optimization.first_guess import guesses, torque_guesses
 from robolin.control.optimization.inverse_kinematics import PoseGoal, ik
 from robolin.control.optimization.optimal_motion import (
     OptimalMotion,
     cost_parts,
     goal_error,
+    guesses,
     independent_defect,
     polish_accelerations,
     polish_torques,
     replayed,
+    torque_guesses,
 )
 from robolin.control.optimization.problem import (
     Problem,

@@ -31,9 +31,9 @@ from robolin.display.report.reported_motion import (
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.loop_dynamics import without_closures
 from robolin.evaluation.loop_linear_algebra import DEPENDENT_WITHIN
-from robolin.queries.algorithm_answer import NOT_UNIQUE
 from robolin.queries.answer import answer_stream
 from robolin.queries.loop_answer import LoopOptions
+from robolin.queries.measured_torques import NOT_UNIQUE
 from robolin.queries.question import Question
 from robolin.queries.request import MessageCallback
 from robolin.queries.states import HOME, States, home_or_zero

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
+from robolin.core.arrays import np
 from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import PER

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import repeat
-from math import copysign, isfinite
+from math import copysign, hypot, isfinite
 from typing import Any
 
-import numpy as np
-
-from robolin.core.arrays import Floats
 from robolin.core.notebook import ROUNDED_ZERO
 
 OF_THE_TABLE = 1e-14
@@ -38,27 +35,28 @@ def matrix_texts(values: Any, precision: int, floor: float = 0.0) -> tuple[tuple
 
     floor: round-off of the robot; tables whose entries are all smaller are round-off
     """
-    noise = _noise(values, floor).ravel().tolist()
-    texts = iter(texts_of(values.ravel().tolist(), precision, noise))
-    return tuple(tuple(next(texts).strip() for _ in row) for row in values)
+    texts = iter(texts_of(values.ravel().tolist(), precision, _noise(values, floor)))
+    return tuple(tuple(next(texts).strip() for _ in row) for row in values.tolist())
 
 
 def vector_texts(values: Any, precision: int, floor: float = 0.0) -> list[str]:
     """The entries of a vector in one format; `floor` as in `matrix_texts`."""
-    return texts_of(values.tolist(), precision, _noise(values, floor).tolist())
+    return texts_of(values.tolist(), precision, _noise(values, floor))
 
 
-def _noise(values: Any, floor: float) -> Floats:
-    """The size below which each entry is negligible."""
-    sizes = np.abs(values)
-    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
-    largest = sizes.max(initial=0.0)
+def _noise(values: Any, floor: float) -> list[float]:
+    """The size below which each entry is negligible, last axis fastest."""
+    magnitudes = [hypot(value.real, value.imag) for value in values.ravel().tolist()]
+    sizes = [size if isfinite(size) else 0.0 for size in magnitudes]
+    largest = max(sizes, default=0.0)
     round_off = max(OF_THE_TABLE * largest, min(floor, OF_ROW_AND_COLUMN * largest))
-    noise = np.full(sizes.shape, floor if largest < floor else round_off)
-    if sizes.ndim == 2 and min(sizes.shape) > 1:
-        both = np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0)[None, :])
-        noise = np.maximum(noise, np.maximum(OF_ROW_AND_COLUMN * both, OF_THE_MATRIX * largest))
-    return noise
+    noise = floor if largest < floor else round_off
+    if values.ndim != 2 or min(values.shape) < 2:
+        return [noise] * len(sizes)
+    noise, width = max(noise, OF_THE_MATRIX * largest), values.shape[1]
+    rows = [max(sizes[i : i + width]) for i in range(0, len(sizes), width)]
+    columns = [max(sizes[j::width]) for j in range(width)]
+    return [max(noise, OF_ROW_AND_COLUMN * min(row, column)) for row in rows for column in columns]
 
 
 def texts_of(

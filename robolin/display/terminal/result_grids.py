@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Any
 
-import numpy as np
-
-from robolin.core.arrays import format_datetimes
+from robolin.core.arrays import format_datetimes, np
 from robolin.core.choices import is_swept
 from robolin.core.natural_scales import (
     UNDECIDED_RATE,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 
-import numpy as np
-
+from robolin.core.arrays import np
 from robolin.core.choices import base_verb, is_swept
 from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import OR, PER
@@ -386,9 +385,9 @@ def is_plain(array: Array) -> bool:
 
 def is_identity(array: Array) -> bool:
     """True for a square matrix, or for one in each shown row, with ones only on its diagonal."""
-    values = array.values
-    return (
-        array.rank == 2
-        and values.shape[-2] == values.shape[-1]
-        and bool((values == np.eye(values.shape[-1])).all())
-    )
+    values, n = array.values, array.values.shape[-1] if array.rank == 2 else 0
+    if array.rank != 2 or values.shape[-2] != n:
+        return False
+    identity = [[float(i == j) for j in range(n)] for i in range(n)]
+    matrices = values.reshape(-1, n, n).tolist() if n else []
+    return all(matrix == identity for matrix in matrices)

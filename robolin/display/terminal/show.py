@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any, TextIO
 
-import numpy as np
-
+from robolin.core.arrays import np
 from robolin.core.choices import base_verb
 from robolin.core.result import Result, ResultStream, checked_stream
 from robolin.io.format_table import FORMATS, PIPED, TABLE

@@ -16,15 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.core.arrays import (
-    Floats,
-    Integers,
-    datetime_hint,
-    decimals_of,
-    is_in_utc,
-    parse_datetimes,
-    unit_for,
-)
+from robolin.core.arrays import DECIMALS, Floats, Integers
 from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.errors import RobolinError
 from robolin.io.formats.line_reader import Lines, begin_with_integers, count_bytes
@@ -37,6 +29,14 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 _LARGEST = (1 << 63) - 1
 _SAME_KIND_HINT = "write only 64-bit integers in the column, or only numbers with a decimal point"
+
+# 2026-05-01T12:30:00.125, also with a space instead of the T, and with or without Z
+_DATE, _CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?"
+_DATETIME = re.compile(rf"^\s*{_DATE}[T ]{_CLOCK}(Z|\+00:00)?\s*$")
+_LIKE_A_DATE = re.compile(rf"^\s*{_DATE}")
+
+# first and last full year that 64-bit nanoseconds since 1970 represent
+_YEARS = {"ns": (1678, 2261)}
 
 MOST_COLUMNS = 500_000
 # float64 represents every integer up to here exactly
@@ -389,3 +389,43 @@ def _rounds(values: Floats) -> bool:
     """Return whether some of these may be integers that were rounded."""
     with np.errstate(invalid="ignore"):
         return bool((np.abs(values) > EXACT_INTEGERS).any())
+
+
+def decimals_of(text: str) -> int | None:
+    """Number of decimals in the seconds of a time stamp; None for other text."""
+    match = _DATETIME.match(text)
+    return None if match is None else len(match[1] or "")
+
+
+def is_in_utc(text: str) -> bool:
+    """True for a time stamp marked as UTC."""
+    match = _DATETIME.match(text)
+    return match is not None and match[2] is not None
+
+
+def datetime_hint(text: str) -> str:
+    """Hint for a text that is not a valid time stamp; '' if it does not start with a date."""
+    if not _LIKE_A_DATE.match(text):
+        return ""
+    return "write dates as 2026-05-01T12:30:00.125; either all or none end in Z"
+
+
+def unit_for(decimals: int) -> str:
+    """The coarsest unit that represents this number of decimals."""
+    return next(unit for unit, most in DECIMALS.items() if decimals <= most)
+
+
+def parse_datetimes(texts: Sequence[str], unit: str) -> Integers | None:
+    """Parse time stamps to integers in the unit; None if a text is not one."""
+    first, last = _YEARS.get(unit, (0, 9999))
+    plain = [text.strip() for text in texts]
+    for text in plain:
+        decimals = decimals_of(text)
+        if decimals is None or decimals > DECIMALS[unit] or not first <= int(text[:4]) <= last:
+            return None
+    plain = [text.removesuffix("Z").removesuffix("+00:00") for text in plain]
+    try:
+        return np.array(plain, dtype=f"M8[{unit}]").view(np.int64)
+    except ValueError:
+        # for example month 13
+        return None

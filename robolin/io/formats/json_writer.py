@@ -21,7 +21,6 @@ from robolin.core.arrays import (
     Numbers,
     format_datetimes,
     kind_of,
-    parse_datetimes,
     stored_values,
     with_shortest_digits,
 )
@@ -220,6 +219,9 @@ def _array(document: Mapping[str, Any], entry: ArrayMeta, where: str) -> Numbers
 
 
 def _datetimes(data: Any, entry: ArrayMeta, unit: str, where: str) -> Numbers:
+    # import here: few results have dates
+    from robolin.io.formats.csv_records import parse_datetimes
+
     texts = data if isinstance(data, list) else []
     values = parse_datetimes(texts, unit) if all(isinstance(each, str) for each in texts) else None
     if values is None or values.shape != entry.shape:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from robolin.core.arrays import Floats, Mask, Numbers
+from robolin.core.arrays import Floats, Mask, Numbers, np
 from robolin.errors import RobolinError
 from robolin.io.trajectories.column_layouts import Orientation
 

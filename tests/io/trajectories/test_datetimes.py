@@ -11,10 +11,11 @@ import polars
 import pytest
 
 from robolin import load
-from robolin.core.arrays import DECIMALS, format_datetimes, parse_datetimes
+from robolin.core.arrays import DECIMALS, format_datetimes
 from robolin.errors import RobolinError
 from robolin.io.format_table import FORMATS, trajectory_formats
 from robolin.io.formats import csv_reader
+from robolin.io.formats.csv_records import parse_datetimes
 from robolin.io.stored import read_result
 from robolin.io.trajectories.read import open_trajectory, read_trajectory
 from tests.cli.command import CommandRun, robolin, run_ok
