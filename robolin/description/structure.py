@@ -146,12 +146,13 @@ def _unexplained(
     roots: Sequence[str], names: Mapping[str, None], invalid: Sequence[JointEntry]
 ) -> list[str]:
     """The roots without the links that invalid joints may have been meant to carry."""
-    children = {joint.child for joint in invalid}
+    children = {joint.child for joint in invalid if joint.child != joint.parent}
     loose = [name for name in roots if name not in children]
     if len(invalid) > MOST_OF_A_KIND:
         return loose[:1]
     for joint in invalid:
-        if joint.child not in names and len(loose) > 1:
+        wrong = joint.child not in names or joint.child == joint.parent
+        if wrong and len(loose) > 1:
             # an empty name, or one that resembles no root, may stand for any of them
             loose.remove(closest_match(joint.child, loose[1:]) or loose[-1])
     return loose

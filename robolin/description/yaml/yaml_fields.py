@@ -213,6 +213,9 @@ class Fields:
         self.findings.append(Finding(rule, level, location, message, hint))
 
 
+_NO_ROBOT = "give XML, or YAML with joints and links, instead of a plain text"
+
+
 def fields_of(
     node: Node, what: str, known: Sequence[str], findings: list[Finding], prefix: str = ""
 ) -> Fields | None:
@@ -221,7 +224,8 @@ def fields_of(
     if node.kind != "mapping":
         if node.kind != "refused":
             message = f"{what} must be a mapping, got {_KINDS[node.kind]}"
-            fields.error("wrong-kind", node.location, message, _kind_hint("mapping"))
+            hint = _NO_ROBOT if node.kind == "scalar" and what == "the arm" else ""
+            fields.error("wrong-kind", node.location, message, hint or _kind_hint("mapping"))
         return None
     for key, _ in node.pairs:
         if key.kind == "scalar" and key.text not in known:
