@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from robolin.core.arm import CACHE_SLOT, Arm
-from robolin.core.arrays import AnyArray, Arrays, JointValues
+from robolin.core.arrays import AnyArray, Arrays, JointValues, np
 from robolin.dynamics.catalogue import ALGORITHMS
 
 if TYPE_CHECKING:
