@@ -20,9 +20,8 @@ WORDS = ("position", "velocity", "effort")
 QUICK = ("inverse", "linearize-forward", "state-space")
 TIP = "panda_hand_tcp"
 
-# number of rows, and of rows for queries that solve equations for each of them
-ROWS, FEW_ROWS = 500, 100
-SOLVING = (("poles",), ("lqr",), ("retime",))
+# number of rows; fewer for queries that solve equations for each, or compute 40 states between two
+ROWS, FEW_ROWS = 500, {("poles",): 100, ("lqr",): 100, ("retime",): 20}
 
 # every command that takes a trajectory, with the options that give most arrays
 WIDEST = (
@@ -98,7 +97,7 @@ def test_short_trajectories_start_two_threads_at_most(
 ) -> None:
     """Few rows are read, computed and written by the main thread and two others at most."""
     write = straight_path if words[0] == "retime" else trajectory
-    path = write(tmp_path, FEW_ROWS if words in SOLVING else ROWS)
+    path = write(tmp_path, FEW_ROWS.get(words, ROWS))
     verb, *options = words
     run_ok(verb, "panda", "--trajectory", path, *options, "-o", tmp_path / f"out.{extension}")
 
