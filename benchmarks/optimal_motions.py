@@ -249,7 +249,7 @@ def _against_ipopt(arm: Any, rounds: int, *, quick: bool) -> dict[str, Any]:
     most = np.array([joint.limits.effort for joint in arm.joints])
     answers = {}
     for scale in SCALES[-1:] if quick else SCALES:
-        options = {"q": home, "duration": LIMITED_KNOTS * STEP, "dt": STEP, "max_speed": 100.0}
+        options = {"q": home, "duration": LIMITED_KNOTS * STEP, "dt": STEP, "max_velocity": 100.0}
         options |= {"goal": home + LIMITED_WAY, "max_effort": scale * most}
         [times] = in_turns({"robolin": _call(arm, options)}, rounds).values()
         own = robolin.optimize(arm, **options)

@@ -389,7 +389,7 @@ FOREIGN_OPTIONS = {
         ("link body ee end-effector tcp", "frame tip"),
         ("mass load tool", "payload"),
         ("g", "gravity"),
-        ("max-velocity max-velocities velocity-limit", "max-velocity max-speed"),
+        ("max-velocities velocity-limit max-speed", "max-velocity"),
         ("max-torque torque-limit effort-limit", "max-effort"),
         ("timestep time-step step-size", "dt"),
         ("sample-time", "sample-time dt"),

@@ -165,7 +165,7 @@ class PathLimits:
     ) -> PathLimits:
         if not 0.0 < scale < np.inf:
             raise UsageError(f"must be > 0, got {scale}", where="limit_scale", hint="try 0.9")
-        ranges = scaled_ranges(arm, True, scale, effort, velocity, "max_velocity")
+        ranges = scaled_ranges(arm, True, scale, effort, velocity)
         most = np.full(arm.n, np.inf)
         if acceleration is not None:
             most = require_positive(arm, "max_acceleration", acceleration)

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 # options without leading dashes
-FORMER_OPTIONS = {"other-figures": "allow-model-mismatch", "cost-slopes": "cost-gradient"}
+FORMER_OPTIONS = {
+    "other-figures": "allow-model-mismatch",
+    "cost-slopes": "cost-gradient",
+    "max-speed": "max-velocity",
+}
 
 # phrases of model assumptions; some contain numbers or names
 _PHRASES = {

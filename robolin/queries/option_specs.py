@@ -309,7 +309,7 @@ OPTIMIZE_OPTIONS: Mapping[str, OptionSpec] = {
     **dict.fromkeys(("weight", "effort"), TEXTS),
     "final": TEXT,
     "ignore-limits": SWITCH,
-    **dict.fromkeys(("limit-scale", "max-effort", "max-speed"), TEXT),
+    **dict.fromkeys(("limit-scale", "max-effort", "max-velocity"), TEXT),
     "method": OptionSpec("choice", OPTIMIZE_METHODS),
     "starts": OptionSpec("count"),
     "seed": OptionSpec("count", minimum=0),

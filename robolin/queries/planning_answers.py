@@ -153,7 +153,7 @@ def _limit_options(question: Question, arm: Arm) -> dict[str, Any]:
     """Keywords of the limits."""
     own = {
         label.replace("-", "_"): parse_one_or_per_joint(FlagText(f"--{label}", text), arm)
-        for label in ("max-effort", "max-speed")
+        for label in ("max-effort", "max-velocity")
         if (text := question.text(label)) is not None
     }
     scale = parsed_option(question, "limit-scale", number)
@@ -297,7 +297,7 @@ def _replay_over(motion: OptimalMotion, ranges: Mapping[str, Any]) -> str:
 
 def used_limits(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str, Floats]:
     """Used fraction of the effort, velocity and position limits, for every row and joint."""
-    limits = scaled_ranges(motion.arm, **{"max_effort": None, "max_speed": None, **ranges})
+    limits = scaled_ranges(motion.arm, **{"max_effort": None, "max_velocity": None, **ranges})
     bounded = np.isfinite(limits.q_upper) & np.isfinite(limits.q_lower)
     low, high = (np.where(bounded, end, 0.0) for end in (limits.q_lower, limits.q_upper))
     centre, half = 0.5 * (high + low), 0.5 * (high - low)

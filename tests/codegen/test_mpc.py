@@ -31,7 +31,7 @@ def test_the_controller_has_the_bits_of_python(tmp_path: Path) -> None:
     """Disturbed samples near limits give the torques of `receding`, also with the observer."""
     arm = robolin.load("two-link")
     control = robolin.receding(
-        arm, [0.6, -0.4], horizon=0.1, max_effort=4.0, max_speed=0.5, iterations=3
+        arm, [0.6, -0.4], horizon=0.1, max_effort=4.0, max_velocity=0.5, iterations=3
     )
     robolin.generate(arm, VERBS, tmp_path / "made", extras=["mpc"], mpc=control)
     assert samples(tmp_path / "made", "two_link") == "two_link_mpc: 12 samples, 0 differences"

@@ -45,7 +45,7 @@ _FLAGS = [
             "--ignore-limits": "Ignore the limits in the file",
             "--limit-scale S": "Factor for the velocity and effort limits (default 1)",
             "--max-effort VALUES": "Effort limits, instead of the limits in the file [N m or N]",
-            "--max-speed VALUES": "Velocity limits, instead of the limits in the file",
+            "--max-velocity VALUES": "Velocity limits, instead of the limits in the file",
         },
     ),
     *flags(

@@ -58,8 +58,7 @@ def scaled_ranges(
     limits: bool,
     limit_scale: float,
     max_effort: JointValues | None,
-    max_speed: JointValues | None,
-    name_of_speed: str = "max_speed",
+    max_velocity: JointValues | None,
 ) -> JointRanges:
     """Limits of the file, scaled (positions are not), or those that replace them."""
     require_real(limit_scale=limit_scale)
@@ -69,8 +68,8 @@ def scaled_ranges(
         none = np.full(n, np.inf)
         ranges = JointRanges(-none, none, none, -none, none)
     speed, low, high = scale * ranges.qd_upper, scale * ranges.tau_lower, scale * ranges.tau_upper
-    if max_speed is not None:
-        speed = require_positive(arm, name_of_speed, max_speed)
+    if max_velocity is not None:
+        speed = require_positive(arm, "max_velocity", max_velocity)
     if max_effort is not None:
         high = require_positive(arm, "max_effort", max_effort)
         low = -high

@@ -71,7 +71,7 @@ def optimize(
     limits: bool = True,
     limit_scale: float = 1.0,
     max_effort: JointValues | None = None,
-    max_speed: JointValues | None = None,
+    max_velocity: JointValues | None = None,
     method: OptimizeMethod = "auto",
     starts: int | None = None,
     seed: int = 0,
@@ -102,7 +102,7 @@ def optimize(
         limits: respect the position, velocity and effort limits in the robot file
         limit_scale: factor of the velocity and effort limits
         max_effort: effort limits (n,) instead of the limits in the file, in N·m or N
-        max_speed: velocity limits (n,) instead of the limits in the file, in rad/s or m/s
+        max_velocity: velocity limits (n,) instead of the limits in the file, in rad/s or m/s
         method: "acceleration" for fully actuated arms, "torque" for other arms; "auto" selects one
         starts: number of starts; None for 1, for 4 with a pose, and for 24 with passive joints
         seed: random seed of the other starts
@@ -130,7 +130,7 @@ def optimize(
     problem = motion_problem(
         arm, goal, q=q, qd=qd, duration=duration, dt=dt, follow=follow, Q=Q, R=R, final=final,
         actuated=actuated, passive=passive, limits=limits, limit_scale=limit_scale,
-        max_effort=max_effort, max_speed=max_speed,
+        max_effort=max_effort, max_velocity=max_velocity,
     )  # fmt: skip
     search = Search(starts, seed, iterations, tolerance, initial)
     _require_choices(method, solver, search)

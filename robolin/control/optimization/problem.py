@@ -184,10 +184,10 @@ def motion_problem(
     limits: bool = True,
     limit_scale: float = 1.0,
     max_effort: JointValues | None = None,
-    max_speed: JointValues | None = None,
+    max_velocity: JointValues | None = None,
 ) -> Problem:
     """The problem of these arguments of `optimize`, which are checked here."""
-    ranges = scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_speed)
+    ranges = scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_velocity)
     if goal is None and follow is None:
         raise UsageError("a goal or a motion to follow is required", where="goal")
     require_motion("follow", follow)

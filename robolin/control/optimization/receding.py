@@ -220,7 +220,7 @@ def receding(
     limits: bool = True,
     limit_scale: float = 1.0,
     max_effort: JointValues | None = None,
-    max_speed: JointValues | None = None,
+    max_velocity: JointValues | None = None,
     iterations: int = 1,
     observer: float = 0.2,
 ) -> Receding:
@@ -242,7 +242,7 @@ def receding(
         limits: respect the limits in the robot file along the horizon
         limit_scale: factor of the velocity and effort limits
         max_effort: effort limits (n,) instead of the limits in the file, in N·m or N
-        max_speed: velocity limits (n,) instead of the limits in the file, in rad/s or m/s
+        max_velocity: velocity limits (n,) instead of the limits in the file, in rad/s or m/s
         iterations: iterations per sample
         observer: gain of the torque-bias observer between 0 (none) and 1
 
@@ -279,7 +279,7 @@ def receding(
     if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
         raise UsageError(f"must be an integer ≥ 1, got {iterations!r}", where="iterations")
     start = require_one("q", as_joint_array(arm, "q", q))
-    ranges = scaled_ranges(arm, limits, limit_scale, max_effort, max_speed)
+    ranges = scaled_ranges(arm, limits, limit_scale, max_effort, max_velocity)
     if isinstance(goal, PoseGoal):
         target = ik(arm, goal, q=np.clip(start, ranges.q_lower, ranges.q_upper), limits=limits).q
     else:

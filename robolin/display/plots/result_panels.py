@@ -206,7 +206,7 @@ def _bounds_of_options(
     A replacement that names single joints is not drawn.
     """
     none = (NO_BOUNDS,) * len(bounds)
-    text = options.get({"qd": "max-speed", "tau": "max-effort"}.get(quantity, ""))
+    text = options.get({"qd": "max-velocity", "tau": "max-effort"}.get(quantity, ""))
     if text is not None:
         try:
             sizes = [float(each) for each in str(text).split(",")]

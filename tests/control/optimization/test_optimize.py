@@ -52,7 +52,7 @@ def test_an_effort_limit_of_a_mass_switches_once() -> None:
         robolin.optimize(arm, [1.0], duration=1.0, Q=0.0, max_effort=0.9 * least)
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_effort": [20.0, 6.0]}, {"max_speed": [1.3, 3.0]}])
+@pytest.mark.parametrize("limits", [{}, {"max_effort": [20.0, 6.0]}, {"max_velocity": [1.3, 3.0]}])
 def test_two_link_is_as_good_as_ipopt(limits: dict[str, list[float]]) -> None:
     """The cost is IPOPT's to 1e-5, with and without active limits, which hold to 1e-6."""
     pytest.importorskip("casadi")
@@ -77,7 +77,7 @@ def test_box_ddp_keeps_torques_within_their_limits(
     home = np.array(arm.poses["home"])
     goal = home + np.array([1.0, 0.6, -0.5, 0.8, 0.5, 0.6, 0.8])
     most = scale * np.array([joint.limits.effort for joint in arm.joints])
-    options = {"q": home, "duration": 0.6, "dt": 0.01, "max_speed": 100.0, "max_effort": most}
+    options = {"q": home, "duration": 0.6, "dt": 0.01, "max_velocity": 100.0, "max_effort": most}
     polished = robolin.optimize(arm, goal, **options)
     assert (np.abs(polished.tau[:-1]) <= most).all()
     assert (np.abs(polished.tau[:-1]) >= most * (1.0 - 1e-9)).sum() >= 9
@@ -99,7 +99,7 @@ def test_torques_at_their_limits_satisfy_the_optimality_conditions(scale: float)
     home = np.array(arm.poses["home"])
     goal = home + np.array([1.0, 0.6, -0.5, 0.8, 0.5, 0.6, 0.8])
     most = scale * np.array([joint.limits.effort for joint in arm.joints])
-    options = {"q": home, "duration": 0.6, "dt": 0.01, "max_speed": 100.0, "max_effort": most}
+    options = {"q": home, "duration": 0.6, "dt": 0.01, "max_velocity": 100.0, "max_effort": most}
     optimum, cost = (
         robolin.optimize(arm, goal, **options),
         motion_problem(arm, goal, **options).stage_cost(),
