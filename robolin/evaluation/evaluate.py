@@ -59,6 +59,8 @@ KINEMATIC = frozenset(name for name, each in ALGORITHMS.items() if each.kinemati
 
 # from this many states on, a kernel is loaded or compiled
 FEW_STATES = 64
+# rows up to which calls of one state may be faster than a batch
+FEW_ROWS = 8
 # calls after which a kernel is compiled even for small batches
 FEW_CALLS = 200
 
@@ -192,7 +194,8 @@ def _one_or_few_states(
     state = [values[each] for each in algorithm.needs]
     single = is_single_state(arm, state)
     if not single and not is_batch_of_one(arm, state):
-        return few_states(arm, name, cache, state)
+        few = type(state[0]) is np.ndarray and state[0].size <= FEW_ROWS * arm.n
+        return few_states(arm, name, cache, state) if few else None
     call = cache.fast_call(name)
     results = call(*state)
     if results is None and not single:
@@ -242,10 +245,8 @@ def require_known(options: RunOptions) -> None:
             raise UsageError(f"unknown {word} '{chosen}'", hint=f"{word}s are {join_and(known)}")
     jobs = options.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-        raise UsageError(
-            f"jobs: must be a number of threads ≥ 1 or None, got {jobs!r}",
-            hint="give 1, 2, … or None",
-        )
+        message = f"jobs: must be a number of threads ≥ 1 or None, got {jobs!r}"
+        raise UsageError(message, hint="give 1, 2, … or None")
 
 
 def _require_nothing_of_loops(arm: Arm, options: RunOptions) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 QuickCall = Callable[..., Any]
 
-# rows, and nanoseconds of their work in a batch, up to which calls of one state are faster: a
-# batch has 30 µs of overhead, but its states share the lanes
-FEW_ROWS, FEW_ROWS_WORK = 8, 900
+# nanoseconds of work in a batch up to which calls of one state are faster: a batch has 30 µs of
+# overhead, but its states share the lanes
+FEW_ROWS_WORK = 900
 
 
 def no_fast_call(*_: object, **__: object) -> None:
@@ -70,7 +70,7 @@ def _count_few_rows(n: int, state: Sequence[JointValues], row_work: int) -> int:
                 return 0
         elif type(value) is not float:
             return 0
-    return rows if 1 < rows <= FEW_ROWS and rows * row_work <= FEW_ROWS_WORK else 0
+    return rows if rows > 1 and rows * row_work <= FEW_ROWS_WORK else 0
 
 
 def few_states(
