@@ -80,7 +80,7 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
 
     Returns:
         a function of tensors (..., n) on the CPU, which broadcast; float32 tensors use
-        kernels of single precision, as `dtype="float32"` of the NumPy functions does
+        single-precision kernels, as `dtype="float32"` of the NumPy functions does
 
     Raises:
         UsageError: not an arm, or another verb

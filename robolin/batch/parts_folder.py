@@ -423,7 +423,7 @@ def plan_in(folder: FileLocation) -> PartsPlan:
     there = isinstance(folder, StorePath) or folder.is_dir()
     plan = read_plan(folder) if there else None
     if plan is None:
-        message = "the folder has no plan" if there else "no such folder"
+        message = "not a folder of parts: _plan.json is missing" if there else "no such folder"
         hint = "compute parts: robolin COMMAND ARM --trajectory FILES -o FOLDER/"
         raise FileError(message, where=str(folder), hint=hint)
     return plan

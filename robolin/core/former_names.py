@@ -86,6 +86,7 @@ _PHRASES = {
     r"^Tables 1 and 2 backwards\b": "inverse of Tables 1 and 2",
     r"^(elimination in the mass matrix) backwards\b": r"inverse transformation by \1",
     r"^braking by (elimination in the mass matrix)": r"rate control by \1",
+    r"\belimination in the mass matrix": "factorization of the mass matrix",
     r"^one half by recursions outward": "one triangle by recursions outward",
     r"\b(with|without) roots\b": r"\1 square roots",
     r"\bedge\b(?=$|, )": "marginal",

@@ -650,38 +650,38 @@ _OPERATIONAL_SPACE = "frames.operational_space"
 _BY_ELIMINATION: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
     "mass-matrix-factor": (
         "forward.conventional:factors_conventional",
-        "elimination in the mass matrix, O(n³)",
+        "factorization of the mass matrix, O(n³)",
         "factors by elimination",
     ),
     "diagonalize": (
         f"{_DIAGONAL}:diagonalize_conventional",
-        "elimination in the mass matrix, C by ∂𝓜/∂q, O(n³)",
+        "factorization of the mass matrix, C by ∂𝓜/∂q, O(n³)",
         "elimination and ∂𝓜/∂q",
     ),
     "diagonalize-unnormalized": (
         f"{_DIAGONAL}:diagonalize_unnormalized_conventional",
-        "elimination in the mass matrix without square roots, C by ∂𝓜/∂q, O(n³)",
+        "factorization of the mass matrix without square roots, C by ∂𝓜/∂q, O(n³)",
     ),
     "undiagonalize": (
         f"{_DIAGONAL}:undiagonalize_conventional",
-        "inverse transformation by elimination in the mass matrix, O(n³)",
+        "inverse transformation by factorization of the mass matrix, O(n³)",
         "inverse transformation by elimination",
     ),
     "undiagonalize-unnormalized": (
         f"{_DIAGONAL}:undiagonalize_unnormalized_conventional",
-        "inverse transformation by elimination in the mass matrix without square roots, O(n³)",
+        "inverse transformation by factorization of the mass matrix without square roots, O(n³)",
     ),
     "forward-diagonalized": (
         f"{_FORWARD}:forward_diagonalized_conventional",
-        "elimination in the mass matrix, C by ∂𝓜/∂q, with square roots, O(n³)",
+        "factorization of the mass matrix, C by ∂𝓜/∂q, with square roots, O(n³)",
     ),
     "forward-diagonalized-unnormalized": (
         f"{_FORWARD}:forward_diagonalized_unnormalized_conventional",
-        "elimination in the mass matrix, C by ∂𝓜/∂q, without square roots, O(n³)",
+        "factorization of the mass matrix, C by ∂𝓜/∂q, without square roots, O(n³)",
     ),
     "rate-control": (
         f"{_FORWARD}:rate_control_conventional",
-        "rate control by elimination in the mass matrix, O(n³)",
+        "rate control by factorization of the mass matrix, O(n³)",
     ),
     "forward-prescribed": (
         f"{_PRESCRIBED}:forward_prescribed_conventional",

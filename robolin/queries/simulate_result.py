@@ -161,7 +161,7 @@ def _among_rows(task: SimulationTask) -> str:
 def _method_text(task: SimulationTask) -> str:
     """Name the forward-dynamics method of an arm without loops."""
     if task.arm.has_mimic:
-        return "elimination in the mass matrix"
+        return "factorization of the mass matrix"
     return "articulated bodies" if task.form == "rates" else "algorithm 8.1"
 
 

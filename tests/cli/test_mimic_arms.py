@@ -18,12 +18,12 @@ ARM = "panda-fingers"
 STATE = ("--q", "0,-0.8,0,-2.4,0,1.6,0.8,0.02", "--qd", "1,-0.5,0.3,0.2,-0.1,0.4,0.6,0.01")
 
 ANSWERED = [
-    ("mass-matrix --factor", "factor, D, factor_inverse: elimination in the mass matrix"),
+    ("mass-matrix --factor", "factor, D, factor_inverse: factorization of the mass matrix"),
     ("mass-matrix --inverse", "mass_matrix_inverse: elimination"),
     ("forward", "mass matrix and elimination"),
     ("linearize-forward", "Algorithm 4"),
-    ("diagonalize", "elimination in the mass matrix"),
-    ("diagonalize --unnormalized", "elimination in the mass matrix without square roots"),
+    ("diagonalize", "factorization of the mass matrix"),
+    ("diagonalize --unnormalized", "factorization of the mass matrix without square roots"),
     ("jacobian --frame panda_hand --operational-space", "J 𝓜⁻¹ J* by elimination"),
 ]
 
@@ -69,7 +69,9 @@ def test_the_contract_of_a_simulation_names_the_method(form: str) -> None:
     """Articulated bodies had no part in it."""
     flags = ("--state", form, "--duration", "0.01", "--dt", "0.01", "--format", "json")
     document = json.loads(run_ok("simulate", ARM, *STATE, *flags).out)
-    assert document["meta"]["contract"]["velocities"].endswith("by elimination in the mass matrix")
+    assert document["meta"]["contract"]["velocities"].endswith(
+        "by factorization of the mass matrix"
+    )
 
 
 @pytest.mark.parametrize("verb", ["diagonalize", "mass-matrix", "jacobian", "forward"])

@@ -129,10 +129,10 @@ PHRASES = {
         "inverse of Tables 1 and 2 without square roots, O(n)"
     ),
     "elimination in the mass matrix backwards, O(n³)": (
-        "inverse transformation by elimination in the mass matrix, O(n³)"
+        "inverse transformation by factorization of the mass matrix, O(n³)"
     ),
     "braking by elimination in the mass matrix, O(n³)": (
-        "rate control by elimination in the mass matrix, O(n³)"
+        "rate control by factorization of the mass matrix, O(n³)"
     ),
     "one half by recursions outward, O(n²)": "one triangle by recursions outward, O(n²)",
     "of 4 poles 2 stable, 2 edge": "4 poles: 2 stable, 2 marginal",

@@ -37,7 +37,7 @@ from robolin.analysis.identify.deviations import (
 )
 from robolin.analysis.identify.recording import ROBUST, SmoothRows
 from robolin.core.arrays import Floats, Indices, Mask
-from robolin.core.text import join_and, pluralize
+from robolin.core.text import join_and
 
 # held-out rows of a result
 MOST_SHOWN = 20_000
@@ -261,7 +261,9 @@ def fit_stage(
         for first, now, before in zip(programme.bodies, programme.trust, initial.trust, strict=True)
         if now < 0.5 * before
     ]
-    words = f"{pluralize(round(inflation), 'row')} count as one" if inflation >= 1.5 else "equal"
+    words = "equal"
+    if inflation >= 1.5:
+        words = f"{round(inflation)} rows contain as much information as one independent row"
     words += f"; the file is trusted less for {join_and(less)}" if less else ""
     return StageFit(x, uncertainty(rows.sums.divided(inflation), x, prior, index), words)
 

@@ -51,7 +51,7 @@ _EXTERNAL = [
         "Estimate contact torques (momentum observer)\n"
         "Returns tau_external, and contact = 1 for rows in which a joint exceeds its threshold. "
         "Requires velocities and measured efforts, but no accelerations. Shows RMS, largest torque "
-        "and contact of each joint; rows are written only with -o.",
+        "and number of contact rows for each joint; rows are written only with -o.",
     ),
     flag(
         "--settling-time S",

@@ -41,8 +41,8 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
         "kkt solves for accelerations and constraint forces together; schur solves for the "
         "constraint forces first; null-space solves for the free accelerations first.",
         "--method METHOD": f"{_TEXT}auto selects the recursions unless joints mimic each other. "
-        "Variants of the recursions: a = bias-free, b = bias-free-links, c = three-sweeps, "
-        "d = operator, three-sweeps-links, two-sweeps.",
+        "The recursions have six variants: operator (or d), bias-free (or a), bias-free-links "
+        "(or b), three-sweeps (or c), three-sweeps-links and two-sweeps.",
     },
     method="auto",
 )
@@ -170,9 +170,9 @@ DRIVE = flags(
         f"Formats: {extensions(trajectory_formats())}. Columns are time and JOINT/effort. "
         "Torques are interpolated linearly, and constant before the first and after the last row.",
         "--control LAW": "Controller: rate, pose, pd or computed-torque\n"
-        "rate: epsilon = -c nu damps the motion; pose also drives a frame to --target; pd drives "
-        "each joint to --goal; computed-torque does this with inverse dynamics. All controllers "
-        "compensate gravity and loads.",
+        "rate damps the quasi-velocities; pose also drives a frame to --target. pd drives each "
+        "joint to --goal; computed-torque also decouples the joints by inverse dynamics. All "
+        "controllers compensate gravity and loads.",
         "--goal VALUES": "Goal for pd and computed-torque (default 0)",
         "--follow FILE": "Track the trajectory in a file\n"
         "Columns are time, positions and, if available, velocities and accelerations. Values "

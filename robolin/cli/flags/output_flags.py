@@ -280,7 +280,7 @@ BLOCK_FLAGS = [
         minimum=1,
     ),
 ]
-_ONE_FORM = "a text plot has no other format"
+_ONE_FORM = "remove one of the two options"
 _FLAGS = [
     flag(
         "-o --output FILE",

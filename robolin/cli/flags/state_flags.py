@@ -178,7 +178,7 @@ READING_FLAGS = [
             "LeRobot datasets need this option.",
             "--no-header": "Read a text file without a header line\n"
             "Select columns by index, counted from 0: --columns position=1:7,velocity=7:13,time=0.",
-            "--join": "Join rows of a.csv+b.csv by row or by time (default row)\n"
+            "--join": "Join a.csv+b.csv by row number or by time (default row)\n"
             "With `--join time`, values are interpolated linearly at the times of the first file.",
             "--torque-constants VALUES": "Torque constants: effort per current [N m/A or N/A]\n"
             "The currents are in the columns JOINT/current, or in the columns of --columns "

@@ -82,9 +82,8 @@ def _summary(arm: Arm, result: Identification) -> str:
         ),
         KeyNumber("Error identified", _percent(last), "same rows", "within" if fallen else "over"),
         KeyNumber("Determined by the data", str(alone), f"of {len(result.names)} parameters"),
-        KeyNumber(
-            "Only sums determined, or kept from the file", f"{sums} and {by_file}", "parameters"
-        ),
+        KeyNumber("Determined only in sums", str(sums), "parameters"),
+        KeyNumber("Kept from the file", str(by_file), "parameters"),
     ]
     header = ("joint", *(stage.name for stage in result.stages), "all rows", "v0")
     rows = [
@@ -147,9 +146,9 @@ def _determined(result: Identification) -> str:
     """Share of every parameter, as a coloured table per kind of owner."""
     shares = dict(zip(result.names, result.share.tolist(), strict=True))
     text = (
-        f"Share 1 ({ALONE:g} and more): the recordings alone determine the parameter. "
-        f"Share 0 ({BY_FILE:g} and less): the robot file alone determines it. "
-        "In between, the recordings determine only sums with other parameters: compare "
+        f"Share of at least {ALONE:g}: the recordings alone determine the parameter. "
+        f"Share of at most {BY_FILE:g}: the value comes from the robot file alone. "
+        "Between these shares, the recordings determine only sums with other parameters: compare "
         "predictions, not single values."
     )
     tables = [

@@ -379,7 +379,7 @@ def _part(
         summary=markup(paragraph(_summary(model))),
         figure=str(len(figures.drawn) - 1),
         caption=caption,
-        now=f"Matrices at the first of {len(model.chosen)} times on this page.",
+        now=f"Matrices at the first of {len(model.chosen)} stored times.",
         matrices=_matrices(model),
     )
 

@@ -1,4 +1,4 @@
-"""Diagonalized dynamics by elimination in the mass matrix, also with mimic joints, O(n³).
+"""Diagonalized dynamics by factorization of the mass matrix, also with mimic joints, O(n³).
 
 𝓜 = L D L*        ξ = L* q̇        κ = L⁻¹ (τ - gravity - loads - friction)        m = L D^½
 

@@ -41,7 +41,7 @@ class KernelSpec:
 
     algorithm: entry of the catalogue; its `run` is used only to compile
     optimized: False compiles in a tenth of the time, and the kernel is up to twice as slow
-    precision: double, or float for kernels of single precision
+    precision: double, or float for single-precision kernels
     """
 
     name: str

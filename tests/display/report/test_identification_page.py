@@ -49,9 +49,9 @@ def test_the_page_has_errors_parameters_and_shares() -> None:
         assert f"{100.0 * stage.score.moving[0]:.3g} %" in page
     # torques and residuals of both joints
     assert page.count('class="plot"') == 4
-    alone, sums, by_file = result.determined
-    assert f"{sums} and {by_file}" in page
-    assert f">{alone}<" in page
+    labels = ("Determined by the data", "Determined only in sums", "Kept from the file")
+    for label, count in zip(labels, result.determined, strict=True):
+        assert f'<dt>{label}</dt><dd class="value">{count}</dd>' in page
 
 
 def test_recordings_are_drawn_without_gaps() -> None:

@@ -79,7 +79,7 @@ class Model {
     this.instant = nearest(this.times, time);
     const chosen = nearest(this.chosenTimes, time);
     this.words.textContent = `Poles at ${shown(this.times[this.instant])} ${data.clock}, matrices at ` +
-      `${shown(this.chosenTimes[chosen])} ${data.clock}, the nearest times on this page.`;
+      `${shown(this.chosenTimes[chosen])} ${data.clock}, the nearest stored times.`;
     if (this.body) this.fill(chosen);
     this.draw();
   }
