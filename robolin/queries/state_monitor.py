@@ -212,12 +212,11 @@ def inertia_bounds(body: Inertia) -> tuple[float, float]:
     minors = (xx, xx * yy - xy * xy, xx * zz - xz * xz, yy * zz - yz * yz)
     determinant = xx * minors[3] - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
     # beyond the round-off of the determinant
-    safe_determinant = determinant - 1e-14 * trace**3
-    return (
-        (4.0 * safe_determinant / trace**2, trace)
-        if min(*minors, safe_determinant) > 0.0
-        else (0.0, inf)
-    )
+    square = _square(trace)
+    safe_determinant = determinant - 1e-14 * square * trace
+    if isfinite(safe_determinant) and min(*minors, safe_determinant) > 0.0:
+        return 4.0 * safe_determinant / square, trace
+    return 0.0, inf
 
 
 def condition_number_bound(
@@ -233,7 +232,7 @@ def condition_number_bound(
     if arm.groups or stroke == inf:
         return inf
     # the velocity of a leader also moves its mimic joints
-    followers = float_sum(link.joint.mimic.ratio**2 for link in arm.links if link.joint.mimic)
+    followers = float_sum(_square(link.joint.mimic.ratio) for link in arm.links if link.joint.mimic)
     trace, inverse = _trace_bound(arm, stroke, inertias), _inverse_bound(arm, stroke, inertias)
     return trace * (1.0 + followers) * inverse
 
@@ -248,7 +247,7 @@ def _trace_bound(arm: Arm, stroke: float, inertias: ExtremeInertias) -> float:
         mass[k] += body.mass
         rotary[k] += inertias(body)[1]
         reach[k] = max(reach[k], hypot(*body.com))
-        total += joint.armature + mass[k] * (reach[k] ** 2 if joint.turns else 1.0)
+        total += joint.armature + mass[k] * (_square(reach[k]) if joint.turns else 1.0)
         total += rotary[k] if joint.turns else 0.0
         parent = link.parent
         mass[parent] += mass[k]
@@ -274,11 +273,16 @@ def _inverse_bound(arm: Arm, stroke: float, inertias: ExtremeInertias) -> float:
             moving[parent] += 3.0
             inboard = hypot(*arm.link(parent).inertia.com) if parent < arm.base else 0.0
             apart = inboard + hypot(*joint.pose.translation) + stroke + hypot(*link.inertia.com)
-            turning[parent] += 3.0 * apart**2
+            turning[parent] += 3.0 * _square(apart)
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         weights.append(_over(turning[k], inertias(link.inertia)[0]))
         weights.append(_over(moving[k], link.inertia.mass))
     return max(weights)
+
+
+def _square(value: float) -> float:
+    """The square; infinity if it overflows, where a power of Python raises."""
+    return value * value
 
 
 def _over(weight: float, inertia: float) -> float:

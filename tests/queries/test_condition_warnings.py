@@ -22,6 +22,7 @@ from robolin.queries.state_monitor import (
     condition_number_bound,
     max_prismatic_travel,
 )
+from tests.cli.command import robolin as run_robolin
 from tests.cli.command import run_ok
 from tests.robots import random_arm, with_follower
 
@@ -156,3 +157,22 @@ def test_only_bad_rows_count(tmp_path: Path) -> None:
     robolin.answer(pendulum, "forward", states, notify=lambda kind, text: messages.append(text))
     assert bad == 1
     assert any("in 1 row, first row 2: cond(M)" in text for text in messages)
+
+
+@pytest.mark.parametrize(
+    ("name", "arm", "values"),
+    [
+        ("inertia", {"arm": 1.0, "mass": 1.0, "i": 1e160}, ()),
+        ("reach", {"arm": 1e160, "mass": 1e-200, "i": 1.0}, ()),
+        ("stroke", {}, ("--q", "1e160,0")),
+    ],
+)
+def test_bounds_that_overflow_are_not_an_error(
+    tmp_path: Path, name: str, arm: dict[str, float], values: tuple[str, ...]
+) -> None:
+    """Huge inertias and lengths make the bound infinite, and the state itself is checked."""
+    path = tmp_path / "huge.urdf"
+    path.write_text(THIN.format(**arm) if arm else "")
+    run = run_robolin("forward", str(path) if arm else "cart-pole", *values)
+    # a result, or an error about the numbers
+    assert run.code in (0, 3), (name, run.err)
