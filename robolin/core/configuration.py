@@ -12,6 +12,7 @@ the axis and have the angle as length.  All functions work on any leading axes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -336,7 +337,9 @@ def rpy_from_quaternion(quaternion: AnyArray) -> AnyArray:
 def quaternion_angles(quaternion: Sequence[float]) -> tuple[float, list[float]]:
     """Return the length of a quaternion (x, y, z, w), and roll, pitch and yaw of its direction."""
     array = np.array(quaternion)
-    length = float(np.linalg.norm(array))
+    x, y, z, w = (each * each for each in array.tolist())
+    # summed from left to right, on every machine
+    length = sqrt(x + y + z + w)
     return length, rpy_from_quaternion(array / length).tolist() if length else [0.0] * 3
 
 

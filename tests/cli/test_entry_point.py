@@ -80,7 +80,9 @@ INTERRUPTIONS = {
 @pytest.mark.parametrize("name", INTERRUPTIONS)
 def test_an_interruption_while_modules_are_imported(name: str) -> None:
     """Ctrl-C ends the command without a traceback, however early it comes."""
-    ran = python(INTERRUPTED_AT.format(name=name), "inverse", "two-link")
+    # inverse dynamics of one state does not import NumPy
+    verb = "poles" if name == "numpy" else "inverse"
+    ran = python(INTERRUPTED_AT.format(name=name), verb, "two-link")
     assert (ran.code, ran.err) == INTERRUPTIONS[name]
     assert ran.out == ""
 

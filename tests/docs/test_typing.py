@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import robolin
@@ -56,12 +57,27 @@ UNTYPED = {
 }
 
 
+# at run time these names are Any, because NumPy is imported on first use
+ARRAY_TYPES = {
+    "Floats": npt.NDArray[np.float64],
+    "Integers": npt.NDArray[np.int64],
+    "Numbers": npt.NDArray[Any],
+    "Complexes": npt.NDArray[np.complex128],
+    "Indices": npt.NDArray[np.intp],
+    "Mask": npt.NDArray[np.bool_],
+    "Texts": npt.NDArray[np.str_],
+    "Arrays": dict[str, np.ndarray],
+    "ArrayLike": npt.ArrayLike,
+    "JointValues": npt.ArrayLike | Mapping[str, npt.ArrayLike],
+}
+
+
 def test_no_public_result_is_any() -> None:
     """Results of functions, methods and fields have types, including models of `control`."""
     names = {name: getattr(robolin, name) for name in robolin.__all__}
     # names imported for type checkers only; classes of other libraries count as object
     others = {"DataFrame": object, "Figure": object, "NativeKernel": NativeKernel}
-    known = {**vars(arrays), **vars(compare), **names, **others}
+    known = {**vars(arrays), **vars(compare), **names, **others, **ARRAY_TYPES}
     hints = {}
     for name, each in names.items():
         hints |= _given(name, each, known)
