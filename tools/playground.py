@@ -52,7 +52,7 @@ def _end(joint: robolin.Joint, side: int) -> float:
     return limit
 
 
-def write_playground(site: Path) -> Iterator[str]:
+def write_playground(site: Path, verify_states: int = 2) -> Iterator[str]:
     """Write a page per robot into the site's folder `playground`; yield their names."""
     folder = site / "playground"
     folder.mkdir(exist_ok=True)
@@ -65,7 +65,13 @@ def write_playground(site: Path) -> Iterator[str]:
             q, qd, qdd = (motion[name] for name in ("q", "qd", "qdd"))
             np.savez("motion.npz", time=motion["time"], q=q, qd=qd, qdd=qdd)
             states = States(trajectory="motion.npz")
-            robolin.report(arm, states=states, path=path, verify_states=0, notify=lambda *_: None)
+            robolin.report(
+                name,
+                states=states,
+                path=path,
+                verify_states=verify_states,
+                notify=lambda *_: None,
+            )
         yield name
     (folder / "operators.html").write_text(operators_page(), "utf-8")
     yield "operators"

@@ -101,7 +101,10 @@ def table(shown: PageTable) -> Element:
 
 
 def _heading(name: str, mark: Mapping[str, str]) -> Element:
-    return element("th", name, scope="col", **mark)
+    """A heading that may wrap after an underscore, as names of joints are wider than numbers."""
+    parts = name.split("_")
+    wrapped = [text for part in parts[:-1] for text in (f"{part}_", element("wbr"))]
+    return element("th", *wrapped, parts[-1], scope="col", **mark)
 
 
 def _cells(row: Sequence[str], marks: Sequence[Mapping[str, str]]) -> Iterable[Element]:
