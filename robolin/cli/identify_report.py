@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import math
 import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from robolin.checking.compare import Comparison
     from robolin.checking.outcome import CheckOutcome
     from robolin.core.arm import Arm
+
+# relative error of a robot file that needs no correction
+_SMALL_ERROR = 0.01
 
 
 def identification_sections(arm: Arm, result: Identification) -> Iterator[ReportSection]:
@@ -279,3 +283,20 @@ def _compared(path: str, arguments: list[str], settings: CheckSettings) -> Compa
         entries.append(Difference("values", name, "", None, before, after, exact, beyond, gap))
     ordered = sorted(entries, key=lambda each: (not each.beyond, -each.weight))
     return Comparison(tuple(ordered), strict=False)
+
+
+def no_improvement(result: Identification, written: bool) -> RobolinError:
+    """The error of a result that is not better than the file, or than an earlier stage."""
+    best = result.best_stage
+    errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in result.stages)
+    if math.isnan(best.score.mean):
+        hint = "no joint moves in the held-out rows: use --holdout with a recording of a motion"
+    elif best.name == "file" and best.score.headline < _SMALL_ERROR:
+        hint = "keep the file: it already explains these recordings"
+    elif best.name == "file":
+        hint = "record richer motions, or check the efforts and their units"
+    else:
+        hint = f"add --what {best.name}"
+    kept = "no robot file is written" if written else "nothing is written"
+    message = f"the error on held-out rows does not decrease: {errors}; {kept}"
+    return RobolinError(message, hint=hint)

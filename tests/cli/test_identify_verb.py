@@ -95,6 +95,22 @@ def test_recordings_kept_back_may_be_files(log: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_held_out_rows_at_rest_do_not_judge_a_fit(log: Path, tmp_path: Path) -> None:
+    """At rest, torques show stiction: the hint names the held-out rows, not the fit."""
+    q = np.full((600, ARM.n), 0.3)
+    stiction = 2.0 * np.sign(np.sin(np.arange(len(q)) / 7.0))[:, None]
+    tau = library.inverse(ARM, q) + stiction
+    rest = Recording(0.01 * np.arange(len(q)), q, tau, 1e-5 * stiction + 0.0 * q)
+    held_out, urdf = write_csv(tmp_path / "rest.csv", rest), tmp_path / "new.urdf"
+
+    run = robolin("identify", "ur5", "--trajectory", log, "--holdout", held_out, "-o", urdf)
+
+    assert run.code == 3
+    assert "hint: no joint moves in the held-out rows" in run.err
+    assert not urdf.exists()
+
+
+@pytest.mark.slow
 def test_nothing_is_written_if_the_error_does_not_fall(tmp_path: Path) -> None:
     """A recording of the file itself leaves nothing to correct; both files stay absent."""
     log = write_csv(tmp_path / "log.csv", recorded(ARM, 12.0, noise=0.05, seed=6))

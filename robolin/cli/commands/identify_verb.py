@@ -25,7 +25,7 @@ from robolin.cli.identify_report import (
     identification_document,
     identification_screen,
     identification_sections,
-    percentage,
+    no_improvement,
     stored_command,
 )
 from robolin.cli.main import say
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 _WHATS = ("friction", "payload", "links", "all")
 _SPREAD = "spread"
 _TEXTS: dict[str, Any] = {"multiple": True}
-# relative error of a robot file that needs no correction
-_SMALL_ERROR = 0.01
 # a part of each recording that is held out; all other texts are names of files
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)? *%?", re.IGNORECASE)
 # lines of a screen for the error that nothing is written
@@ -197,7 +195,7 @@ def command(**values: Any) -> None:
     _write(contents)
     _say(written, values["quiet"], report.shows_screen)
     if not result.improves:
-        raise _no_improvement(result, written_pages)
+        raise no_improvement(result, written_pages)
 
 
 def identified_again(arguments: list[str]) -> Identification:
@@ -397,21 +395,6 @@ def _pages(arm: Arm, result: Identification, values: Mapping[str, Any]) -> dict[
         figure = drawn_panels(identification_panels(arm, result), title)
         pages[values["plot"]] = picture_bytes(figure, _suffix(values["plot"])[1:])
     return pages
-
-
-def _no_improvement(result: Identification, written: bool) -> RobolinError:
-    """The error of a result that is not better than the file, or than an earlier stage."""
-    best = result.best_stage
-    errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in result.stages)
-    if best.name == "file" and best.score.headline < _SMALL_ERROR:
-        hint = "keep the file: it already explains these recordings"
-    elif best.name == "file":
-        hint = "record richer motions, or check the efforts and their units"
-    else:
-        hint = f"add --what {best.name}"
-    kept = "no robot file is written" if written else "nothing is written"
-    message = f"the error on held-out rows does not decrease: {errors}; {kept}"
-    return RobolinError(message, hint=hint)
 
 
 def _write(contents: Mapping[str, bytes]) -> None:
