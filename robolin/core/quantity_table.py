@@ -93,7 +93,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "kinetic_energy": Quantity(("energy",), "½ q̇*𝓜q̇"),
     "potential_energy": Quantity(("energy",), "−Σ m g·c"),
     "power": Quantity(("power",), "q̇*(τ − damping − friction) − Σ V*f0"),
-    "work": Quantity(("energy",), "its integral over time"),
+    "work": Quantity(("energy",), "integral of the power over time"),
     "energy_error": Quantity(("energy",), "minus the work"),
     "lyapunov": Quantity(("energy",), "½ ν*ν"),
     "position_error": Quantity(("length",), "distance"),
@@ -152,7 +152,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dclosure_velocity_dq": Quantity((_VEL, "position"), "∂(L q̇)/∂q", _MN),
     "dclosure_jacobian_dq": Quantity((_VEL, "velocity", "position"), "∂L/∂q", (*_MN, "joint")),
     "dclosure_acceleration_dq": Quantity((_ACC, "position"), "∂(L q̈ + L̇ q̇)/∂q", _MN),
-    "dclosure_acceleration_dqd": Quantity((_ACC, "velocity"), "∂/∂q̇", _MN),
+    "dclosure_acceleration_dqd": Quantity((_ACC, "velocity"), "∂(L q̈ + L̇ q̇)/∂q̇", _MN),
     "rank": Quantity(("number",), "number"),
     "kept": Quantity(("number",), "indices", ("closure",)),
     # of linear models, whose names of states, inputs and outputs have units of their own
