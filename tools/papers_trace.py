@@ -11,7 +11,7 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import is_dataclass
 from functools import cache, cached_property
 from types import CodeType, FrameType
@@ -20,16 +20,19 @@ from unittest.mock import patch
 
 from _pytest.outcomes import Skipped
 
+import robolin.core.arm
+from robolin.api import run_options
 from robolin.core.arm import Arm
 from robolin.dynamics.algorithm import Algorithm
-from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.kernels import KernelSpec
-from robolin.engine.compiled.plan import arm_tables, kernel_spec
-from robolin.evaluation import evaluate
+from robolin.evaluation import quick_calls
 from robolin.evaluation.evaluate import ArmCache
 from tests.dynamics import worked
 from tools.papers_measure import cases, function_of
+
+# where arms cache values while a test is searched
+EMPTY_SLOT = "_kept while searched"
 
 
 def codes_of(thing: Any) -> list[CodeType]:
@@ -151,22 +154,32 @@ def forget(scope: dict[str, Any]) -> None:
 
 @contextmanager
 def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
-    """Call `note` with the spec of every kernel at its first use."""
-    recipes: set[KernelSpec] = set()
-    caches: dict[Arm, ArmCache] = {}
+    """Call `note` with the spec of every kernel at its first use.
 
-    class Noting(ArmCache):
-        def plan(self, name: str) -> Any:
-            recipe = kernel_spec(name, ALGORITHMS[name], arm_tables(self.parameters))
-            if recipe not in recipes:
-                recipes.add(recipe)
-                note(recipe)
-            return super().plan(name)
+    All arms begin with an empty cache: kernels of earlier tests would not be noted.
+    """
+    specs: set[KernelSpec] = set()
+    arms: list[Arm] = []
+    prepare, find_spec = ArmCache.__init__, ArmCache.kernel_spec_of
 
-    def noting_cache(arm: Arm) -> ArmCache:
-        if arm not in caches:
-            caches[arm] = Noting(arm)
-        return caches[arm]
+    def preparing(cache: ArmCache, arm: Arm) -> None:
+        arms.append(arm)
+        prepare(cache, arm)
 
-    with patch.object(evaluate, "arm_cache", noting_cache):
-        yield
+    def noting(cache: ArmCache, name: str, width: int | None = None) -> KernelSpec:
+        spec: KernelSpec = find_spec(cache, name, width)
+        if spec not in specs:
+            specs.add(spec)
+            note(spec)
+        return spec
+
+    with ExitStack() as patches:
+        for module in (robolin.core.arm, quick_calls, run_options):
+            patches.enter_context(patch.object(module, "CACHE_SLOT", EMPTY_SLOT))
+        patches.enter_context(patch.object(ArmCache, "__init__", preparing))
+        patches.enter_context(patch.object(ArmCache, "kernel_spec_of", noting))
+        try:
+            yield
+        finally:
+            for arm in arms:
+                vars(arm).pop(EMPTY_SLOT, None)
