@@ -180,6 +180,12 @@ READ = [
     ("numpy.savetxt with spaces", "r.txt", "# " + shape("{joint}/{word}", separator=" "), ()),
     ("spaces", "r.txt", shape("{joint}/{word}", separator=" "), ()),
     (
+        "spaces, then tabs",
+        "r.txt",
+        shape("{joint}/{word}", separator=" ").replace(" ", "\t").replace("\t", " ", 14),
+        (),
+    ),
+    (
         "rostopic echo -p",
         "r.csv",
         shape("field.{word}{index}", "%time"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -53,8 +53,10 @@ def open_bag(location: str, part: str, file: str, joints: Sequence[str]) -> Iter
     with bag_errors(file):
         reader = _reader(path, file)
         reader.open()
+        # damaged names of topics raise errors here
+        counts = {name: topic.msgcount for name, topic in reader.topics.items()}
     try:
-        topic = _topic(reader, part, file, ros1=path.suffix == ".bag")
+        topic = _topic(reader, part, file, counts, ros1=path.suffix == ".bag")
         yield _TABLES[topic.kind](topic, joints, lambda: _digest(path))
     finally:
         reader.close()
@@ -81,7 +83,7 @@ def _require_unpacked(path: Path, file: str) -> None:
         raise RobolinError("the files of the bag are compressed", where=file, hint=hint)
 
 
-def _topic(reader: Any, part: str, file: str, ros1: bool) -> Topic:
+def _topic(reader: Any, part: str, file: str, counts: Mapping[str, int], *, ros1: bool) -> Topic:
     """The named topic, or the only topic with joints."""
     kinds = {each.topic: each.msgtype for each in reader.connections}
     useful = [name for name, kind in kinds.items() if kind in _TABLES]
@@ -94,7 +96,7 @@ def _topic(reader: Any, part: str, file: str, ros1: bool) -> Topic:
             what = "has no joint data" if name in kinds else "does not exist"
             raise UsageError(f"topic '{part}' {what}", where=file, hint=hint)
     else:
-        filled = [name for name in useful if reader.topics[name].msgcount] or useful
+        filled = [name for name in useful if counts[name]] or useful
         if len(filled) != 1:
             message = (
                 f"several topics have joint data: {quote_list(filled)}"

@@ -268,6 +268,8 @@ class ThousandsSeparatorCheck:
 class DelimiterTranslator:
     """Translates a table delimited by tabs, semicolons or spaces to CSV.
 
+    If the first line has spaces only, a tab in another line is a space.
+
     header: whether the first line contains the column names; without them, a comma in a line with
         semicolons is a decimal mark
     """
@@ -319,7 +321,7 @@ class DelimiterTranslator:
             if len(data) > LONGEST_LINE:
                 break
         cut = cut or len(data)
-        data, self._line = data[:cut], data[cut:]
+        data, self._line = data[:cut].replace(b"\t", b" "), data[cut:]
         if not _ALIGNED.search(data):
             return data
         return _OUTER_SPACES.sub(b"", _SEVERAL_SPACES.sub(b" ", data))
