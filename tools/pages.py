@@ -29,27 +29,28 @@ WIDTH = 80
 _FINDINGS = """\
 # Findings
 
-Look up a finding of `robolin validate`: its meaning and the usual remedy.
+Look up the meaning of a finding of `robolin validate`, and the usual remedy.
 
 ```console
 $ robolin validate two-link
 two-link: no findings
 ```
 
-Every finding has a stable id, a level, a line of the file and a hint.
+Every finding has a stable id and a level, and shows a line number and a hint.
 
-| level | meaning | effect |
+| level | meaning | effect on commands |
 | --- | --- | --- |
-| error | the file does not describe a robot | every command rejects it with exit code 3 |
-| warning | implausible values, or a command will fail | the file loads, except with `--strict` |
-| note | harmless, but often a mistake | the file loads |
+| error | the file does not describe a valid robot | commands reject the file with exit code 3 |
+| warning | implausible value, or a command will fail | only `--strict` rejects the file |
+| note | a valid part of the file is often a mistake | commands accept the file |
 
-All problems of a file are reported together.
-The assumptions of every result contain the number of warnings.
+`robolin validate` reports all problems of a file in one run.
+The model assumptions of every result contain the number of warnings.
 `robolin validate` exits with code 1 if it reports an error or a warning.
 With `--strict`, notes also give exit code 1.
-`--ignore ID` ignores a finding.
+`--ignore ID` ignores all findings with this id.
 A project can also store a list of [known findings](../howto/ci.md#robot-files).
+`validate` then ignores these findings.
 """
 
 
@@ -60,13 +61,13 @@ def findings_page() -> str:
             _FINDINGS,
             "## Reading the file",
             "",
-            "These findings concern the text: syntax, names and connections of links and joints.",
+            "These findings concern the syntax of a file, names, and how joints connect links.",
             "",
             *_finding_rows(READING_IDS),
             "",
             "## Physical plausibility",
             "",
-            "These findings concern the numbers in files that robolin can read.",
+            "These findings concern the values of masses, inertias, axes and limits.",
             "",
             *_finding_rows(VALIDATION_IDS),
             "",

@@ -18,17 +18,18 @@ from tools.markdown import DOCS, cell
 _INTRO = """\
 # Python reference
 
-Look up arguments, shapes, units, results and errors of every public name.
-On the [site](../index.md#this-site), this page contains the docstrings.
-`help(robolin.inverse)` prints the same text.
+Look up the arguments, shapes, units, results and errors of every public function and class.
+On the [site](../index.md#this-site), this page contains all docstrings.
+In Python, for example, `help(robolin.inverse)` prints the docstring of `inverse`.
 The page [Python functions and classes](python.md) lists all names by subject.
 """
 _KEYWORDS = """\
 ## Keywords of questions
 
-These are the keywords of `robolin.Question(verb, …)`.
-`robolin.Question.keywords(verb)` returns them.
-The state is in `robolin.States`; model options are arguments of `robolin.load`.
+The tables list the keywords of `robolin.Question(verb, …)` for each command.
+`robolin.Question.keywords(verb)` returns the same text.
+The state is not a keyword, but an argument of `robolin.States`.
+Model options are arguments of `robolin.load`.
 """
 _CHAPTER = re.compile(r"^## (.+)$")
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -15,7 +15,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "error",
         "Joints form a closed loop, but the joints of a robot file must form a tree.",
     ),
-    "damping-elsewhere": ("note", "Joints have damping; Pinocchio ignores it."),
+    "damping-elsewhere": ("note", "Joints have damping, which Pinocchio ignores."),
     "duplicate-element": (
         "error",
         "An element that is allowed once occurs twice with different content.",
@@ -56,7 +56,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "limit-missing": ("note", "A revolute or prismatic joint has no limits."),
     "loop-to-itself": ("error", "Both ends of a loop are on the same link."),
     "mimic-cycle": ("error", "Joints mimic each other in a cycle, so none of them is independent."),
-    "mimic-elsewhere": ("note", "Joints mimic other joints; Pinocchio ignores this by default."),
+    "mimic-elsewhere": (
+        "note",
+        "Joints mimic other joints; by default, Pinocchio treats them as independent joints.",
+    ),
     "mimic-fixed": (
         "error",
         "A mimic joint or the joint it mimics has more than one coordinate, or none.",
@@ -143,32 +146,35 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "space-before-xml": ("note", "White space precedes the XML declaration."),
     "srdf-other-joint": (
         "note",
-        "A pose in an SRDF file names a joint that is not in the robot file.",
+        "A pose in an SRDF file contains a joint that is not in the robot file.",
     ),
     "two-parents": ("error", "A link is the child of two joints."),
     "unknown-convention": (
         "error",
-        "The convention of a DH table is neither standard nor modified.",
+        "The convention of a DH table is neither `standard` nor `modified`.",
     ),
     "unknown-joint-type": ("error", "A joint has an unknown type."),
     "unknown-key": ("error", "A mapping has an unknown key."),
-    "unknown-link": ("error", "A joint or a loop names a link that is not in the file."),
-    "unknown-loop-kind": ("error", "The kind of a loop is neither point nor rigid."),
+    "unknown-link": ("error", "A joint or a loop refers to a link that is not in the file."),
+    "unknown-loop-kind": ("error", "The kind of a loop is neither `point` nor `rigid`."),
     "urdf-left-out": ("warning", "An ignored part of the file would change the dynamics."),
     "wrong-count": ("error", "A vector has too few or too many numbers."),
     "wrong-kind": ("error", "A value has the wrong type: list, mapping or single value."),
     "xacro-failed": ("error", "The xacro package cannot expand a part of the file."),
     "xacro-unexpanded": ("error", "The file contains xacro macros or expressions."),
     "xacro-warning": ("warning", "The xacro package reported a warning when it expanded the file."),
-    "xml-doctype": ("error", "The file declares a DOCTYPE, which is rejected."),
+    "xml-doctype": ("error", "The file declares a DOCTYPE, which robolin rejects."),
     "xml-malformed": ("error", "The XML is malformed at this line."),
     "xml-too-deep": ("error", "Elements are nested too deeply."),
-    "yaml-alias": ("error", "Anchors and aliases are rejected: write the values in full."),
+    "yaml-alias": ("error", "The file contains an anchor or an alias, which robolin rejects."),
     "yaml-documents": ("error", "The file has more than one YAML document."),
     "yaml-key": ("error", "A key is a list or a mapping instead of a word."),
     "yaml-malformed": ("error", "The YAML is malformed at this line."),
-    "yaml-merge": ("error", "Merge keys are rejected: write the keys in full."),
-    "yaml-tag": ("error", "Explicit tags are rejected: every key has a fixed type."),
+    "yaml-merge": ("error", "The file contains a merge key, which robolin rejects."),
+    "yaml-tag": (
+        "error",
+        "The file contains an explicit tag, which robolin rejects: keys have fixed types.",
+    ),
     "yaml-too-deep": ("error", "Values are nested too deeply."),
     "zero-axis": ("error", "The axis of a movable joint is zero."),
     "zero-gear-ratio": ("error", "A gear ratio is zero."),
@@ -183,7 +189,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     ),
     "effort-limits-without-zero": (
         "warning",
-        "A joint's effort limits do not include 0.",
+        "The range between a joint's effort limits does not include 0.",
     ),
     "inertia-not-positive": ("warning", "A principal moment of inertia is negative."),
     "inertia-without-mass": ("warning", "A link has a moment of inertia but no mass."),
@@ -195,8 +201,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "mass-without-inertia": ("note", "A link has mass but no moment of inertia: a point mass."),
     "massless-link": (
         "note",
-        "A moving link has no mass, including the links fixed to it, but its child links have "
-        "mass.",
+        "A moving link and the links fixed to it have no mass, but its child links have mass.",
     ),
     "mimic-ratio-zero": (
         "warning",
@@ -216,7 +221,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     ),
     "no-inertia-at-joint": (
         "warning",
-        "A joint moves no inertia, so the forward commands fail.",
+        "A joint moves no inertia, so commands that invert the mass matrix fail.",
     ),
     "nothing-moves": ("error", "Every joint of the file is fixed."),
     "placeholder-inertia": (
