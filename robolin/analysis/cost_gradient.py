@@ -12,7 +12,6 @@ than the cost of the motion itself.  Φ and Γ are those of `sensitivity`; both 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +30,7 @@ from robolin.core.choices import Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
+from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, EngineChoice
 from robolin.evaluation.methods import Method
 

@@ -6,7 +6,6 @@ Lemma 2.2 of [D]: they exist if and only if the mass matrix, as a metric, has no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +14,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_tree
 from robolin.core.configuration import has_groups, kinematic_block
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, EngineChoice, evaluate
 from robolin.evaluation.methods import Method
 

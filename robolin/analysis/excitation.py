@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf, isfinite, pi
 
 import numpy as np
@@ -27,6 +26,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 # samples per period of the fastest harmonic in the search, and in the final check

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, sqrt
 
 import numpy as np
@@ -22,6 +21,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.core.text import join_and, pluralize
 from robolin.errors import RobolinError
 from robolin.evaluation.constant_inputs import SETTLING_TIME, observer_gain, observer_inputs

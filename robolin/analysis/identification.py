@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from robolin.core.arrays import (
     require_real,
 )
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.dynamics.inverse.regressor import FRICTION_COLUMN
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, EngineChoice, evaluate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
 LimitedQuantity = Literal["position", "velocity", "effort"]

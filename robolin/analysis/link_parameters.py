@@ -20,7 +20,6 @@ axis rotates the joint in one direction and its link in the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,8 +32,9 @@ from robolin.core.arm_parameters import parameters as parameters
 from robolin.core.arm_parts import apply, axis_to_z, compose, inverse_rotation
 from robolin.core.arrays import AnyArray, Floats, JointValues, require_arm
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
-from robolin.dynamics.algebra.comparison import GEOMETRY_COLUMNS
+from robolin.dynamics.algorithm import GEOMETRY_COLUMNS
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, EngineChoice, evaluate
 from robolin.evaluation.methods import Method

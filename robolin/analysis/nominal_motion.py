@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -18,6 +16,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.choices import TORQUES, Torques
 from robolin.core.configuration import difference, integrate, kinematic_block
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import EngineChoice, evaluate
 

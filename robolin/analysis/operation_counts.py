@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.chain import Chain
-from robolin.dynamics.algebra.comparison import Shape
+from robolin.dynamics.algorithm import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.forward.conventional import forward_model_conventional
 from robolin.dynamics.forward.linearize_forward import forward_model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 

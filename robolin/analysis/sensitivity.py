@@ -14,7 +14,6 @@ For a free body, δq is its small twist in its own axes, and d(δq)/dt = δq̇ -
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +36,7 @@ from robolin.core.choices import Torques
 from robolin.core.configuration import kinematic_block
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
+from robolin.core.records import dataclass
 from robolin.errors import require_mapping
 from robolin.evaluation.evaluate import Engine, EngineChoice
 from robolin.evaluation.methods import Method

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
 

@@ -12,7 +12,6 @@ point: coordinates of a point in that frame, three numbers in m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
@@ -28,6 +27,7 @@ from robolin.core.arm import ORIGIN, Arm
 from robolin.core.arrays import Floats, JointValues, require_arm
 from robolin.core.choices import REFERENCES, DType, FrameReference
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, evaluate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, batch_of, joint_arrays, require_arm
 from robolin.core.choices import DType
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, require_arm, require_tree
 from robolin.core.choices import DType, LoopMethod
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.core.text import quote_list
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.constant_inputs import JointsNamed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from robolin.core.arrays import (
     require_same_rows,
 )
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate

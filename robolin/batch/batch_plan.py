@@ -14,7 +14,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -28,6 +28,7 @@ from robolin.batch.survey import (
     surveyed_recording,
 )
 from robolin.core.arm import Arm
+from robolin.core.records import dataclass
 from robolin.errors import FileError, RobolinError, UsageError, raise_all, require_path
 from robolin.io.format_table import (
     FORMATS,

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import sleep
@@ -25,6 +25,7 @@ from robolin.batch.compute import (
 from robolin.batch.parts_folder import planned_in, recordings_for
 from robolin.core.arm import Arm
 from robolin.core.choices import Join, OnBadRow, TimeUnit
+from robolin.core.records import dataclass
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 from robolin.io.format_table import is_stored
 from robolin.io.locations import parse_location

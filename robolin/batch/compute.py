@@ -6,7 +6,7 @@ The file of a part is complete or absent, even after repeated attempts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from robolin import __version__
@@ -24,6 +24,7 @@ from robolin.batch.parts_folder import (
 )
 from robolin.batch.survey import SurveyedRecording, require_unchanged, with_fractions
 from robolin.core.arm import Arm
+from robolin.core.records import dataclass
 from robolin.core.result import Footer, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, format_named

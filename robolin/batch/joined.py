@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from robolin.batch.survey import (
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import pluralize, quote_list
 from robolin.errors import RobolinError, UsageError

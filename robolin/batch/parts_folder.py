@@ -10,7 +10,6 @@ import json
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,6 +27,7 @@ from robolin.batch.batch_plan import (
 from robolin.batch.survey import NamedRecording, SurveyedRecording, surveyed_from, surveyed_plain
 from robolin.core.arm import Arm
 from robolin.core.arrays import INTEGER
+from robolin.core.records import dataclass
 from robolin.core.text_parsing import FlagText, parse_shard
 from robolin.errors import FileError, RobolinError
 from robolin.io.atomic import as_file_error

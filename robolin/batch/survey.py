@@ -11,7 +11,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Numbers
+from robolin.core.records import dataclass
 from robolin.core.result import Result
 from robolin.errors import RobolinError, raise_all
 from robolin.io import object_stores

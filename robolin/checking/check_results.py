@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from robolin.checking.recorded_question import (
     recorded_question,
     with_stored_motors,
 )
+from robolin.core.records import dataclass
 from robolin.core.result import (
     Reference,
     Result,

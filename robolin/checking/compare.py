@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil, floor, log10
 from typing import Any
 
@@ -26,6 +26,7 @@ from robolin.core.arrays import Numbers
 from robolin.core.choices import base_verb
 from robolin.core.natural_scales import contract_gravity, natural_scales
 from robolin.core.quantity_table import entry_units, same_unit, slides_in, unit_of
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import close_generator, prefetch
 from robolin.io.provenance import ArrayMeta, Blocks, to_json_types

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from cmath import isnan
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isfinite
 from sys import float_info
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from robolin.core.arrays import Floats, Mask, Numbers, kind_of, require_real
 from robolin.core.choices import base_verb
 from robolin.core.natural_scales import ROUNDING, NaturalScales
+from robolin.core.records import dataclass
 from robolin.errors import UsageError
 from robolin.io.provenance import ArrayMeta
 from robolin.queries.verbs import VERBS

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import atan2, hypot
 from typing import Any, TypeGuard
 
 from robolin.checking.differences import distinguishing_digits, percent
 from robolin.core.quantity_table import FIGURES, joint_unit
+from robolin.core.records import dataclass
 from robolin.description.model import Description, Figures, with_gravity
 from robolin.description.named_poses import movable
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.core.text import printable, printable_lines
 from robolin.description.model import Finding, SourceLocation
 from robolin.errors import FOUND_SOMETHING, RobolinError

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.choices import base_verb
+from robolin.core.records import dataclass
 from robolin.errors import FileError, RobolinError
 from robolin.io.format_table import JOIN, split_part
 from robolin.queries.option_specs import STATES_OPTION

@@ -19,13 +19,13 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from robolin.checking.differences import ALL, Tolerance, Tolerances
 from robolin.checking.recorded_question import RecordedQuestion
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.core.text_parsing import text_of
 from robolin.errors import FileError, RobolinError, raise_all

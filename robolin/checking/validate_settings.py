@@ -17,12 +17,13 @@ import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from robolin.checking.suite import PROJECT, find_suite, line_of
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.description.finding_ids import READING_IDS, VALIDATION_IDS
 from robolin.description.model import Finding

@@ -34,8 +34,8 @@ _KINDS = {
     "is not an integer": "is not a valid integer range",
     "is not a number": "is not a valid float",
 }
-_EXTRA = re.compile(r"got unexpected extra arguments? \((.*)\)")
-_OUT_OF_RANGE = re.compile(r"(\S+) is not in the range (\S+?)\.?$")
+_EXTRA = r"got unexpected extra arguments? \((.*)\)"
+_OUT_OF_RANGE = r"(\S+) is not in the range (\S+?)\.?$"
 
 # commands that a hint about an option names
 _AT_MOST = 3
@@ -234,11 +234,11 @@ def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> 
     elif isinstance(error, click.BadParameter) and error.param is not None:
         where = error.param.opts[-1] if isinstance(error.param, click.Option) else path
         where = _typed(error.param, args) or where
-        text = _OUT_OF_RANGE.sub(_range, text)
+        text = re.sub(_OUT_OF_RANGE, _range, text)
         hint = hint or _near_choice(error.param.type, text)
     # Click lists choices one per line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
-    text = _EXTRA.sub(r"unexpected argument '\1'", text)
+    text = re.sub(_EXTRA, r"unexpected argument '\1'", text)
     for ours, theirs in _KINDS.items():
         text = text.replace(theirs, ours)
     return UsageError(text, where=where, hint=hint or f"run `{path} --help`")

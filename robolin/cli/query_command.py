@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import PurePath
 from time import monotonic as now
@@ -21,6 +21,7 @@ from robolin.cli.flags.flag import STATE, VerbCommand, explicit_options, flags, 
 from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import _HELP, _STATE_FILE, _TRAJECTORY, MANY_PARAMS, MODEL_PARAMS
 from robolin.core.progress import stop_listening
+from robolin.core.records import dataclass
 from robolin.errors import UsageError
 from robolin.io.format_table import FORMATS
 from robolin.queries.option_specs import (

@@ -6,12 +6,13 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from robolin.cli.flags.flag import OUTPUT, Decorator, bundled, flag, validated_path
 from robolin.cli.flags.output_flags import color_flag, standard_output
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize, printable, printable_json
 from robolin.errors import UsageError
 

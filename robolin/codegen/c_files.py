@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import PurePath
@@ -24,6 +23,7 @@ from robolin.codegen.single_precision import (
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import QUANTITIES, has_units_by_label, joint_unit, unit_of
+from robolin.core.records import dataclass
 from robolin.core.text import printable
 from robolin.dynamics.algebra.trigonometry import Precision
 from robolin.errors import UsageError

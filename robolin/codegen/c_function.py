@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from robolin.codegen.c_statements import SIN_COS, STORED_ZERO, CInstructions, Statements, literal
 from robolin.codegen.functions import ChosenQuestion, root_in
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import Precision, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout

@@ -7,7 +7,6 @@ are parameters.  Directional derivatives are the exact ones of linearize-forward
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
 from math import prod
@@ -22,6 +21,7 @@ from robolin.codegen.mpc_files import filled_template
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import axis_to_z, transpose
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.core.text import printable
 from robolin.dynamics.algebra.trigonometry import DOUBLE
 from robolin.engine.compiled.layout import HEAD_DOUBLES, LINK_DOUBLES, MASS

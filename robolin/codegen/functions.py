@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import log
 from typing import Any
 
@@ -14,9 +14,9 @@ from robolin.core.arrays import (
     require_loops,
     require_tree,
 )
-from robolin.dynamics.algebra.comparison import if_less
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.scalar import Scalar
-from robolin.dynamics.algebra.trigonometry import Precision
+from robolin.dynamics.algebra.trigonometry import Precision, if_less
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.operation_graph import UnrolledProgram, input_name, unrolled_program

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from math import prod
 from typing import Protocol
@@ -21,6 +20,7 @@ from robolin.codegen.c_function import own_function
 from robolin.codegen.c_statements import SIN_COS
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
+from robolin.core.records import dataclass
 from robolin.errors import UsageError
 
 _NEEDED = ("inverse", "linearize-inverse")

@@ -10,7 +10,6 @@ keeps its digits, and links nearer to the base are heavy enough to tolerate the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import pi
 from random import Random
 
@@ -19,6 +18,7 @@ import numpy as np
 from robolin.codegen.functions import ChosenQuestion
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.trigonometry import DOUBLE, FLOAT, Precision
 from robolin.engine.parameters import Parameters, with_frame_at_lightest_end
 from robolin.errors import RobolinError

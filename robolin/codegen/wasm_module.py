@@ -7,7 +7,7 @@ results there and returns a status, as the generated C does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from math import prod
 from typing import Any
@@ -24,6 +24,7 @@ from robolin.codegen.c_function import (
 from robolin.codegen.functions import ChosenQuestion
 from robolin.codegen.wasm_code import WasmCode, WasmInstructions, leb_vector, unsigned
 from robolin.core.choices import SourceLayout
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.trigonometry import DOUBLE, sin_cos_in, tanh_in
 from robolin.engine.compiled import layout as tables
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value

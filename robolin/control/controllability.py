@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -22,6 +22,7 @@ from robolin.control.state_space import (
 )
 from robolin.core.arrays import Complexes, Floats, Integers, Mask
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 
 # relative change of the model that counts as round-off
 MODEL_ROUNDING = 1e-14

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
@@ -23,6 +22,7 @@ from robolin.core.arrays import Floats, JointValues, list_of_names, require_arm
 from robolin.core.choices import REFERENCES, Discretization
 from robolin.core.configuration import kinematic_block
 from robolin.core.quantity_table import COLUMN_WORDS, column_name, joint_units, unit_of
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.engine.compiled.plan import BufferPool
 from robolin.errors import UsageError

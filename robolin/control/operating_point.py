@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -12,6 +11,7 @@ from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, Mask, batch_of, joint_arrays, list_of_names
 from robolin.core.quantity_table import unit_of
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_any_arm_rows, evaluate_arm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from robolin.control.state_space import StateSpace, dominant_joints, joint_shares, require_mode
 from robolin.core.arrays import Complexes, Floats, Integers, Mask, Texts
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 
 STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
 

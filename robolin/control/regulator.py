@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ from robolin.control.state_space import (
 )
 from robolin.core.arrays import Complexes, Floats, JointValues
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:

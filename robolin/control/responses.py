@@ -6,7 +6,7 @@ Holds of zero and first order, Tustin and Euler; C (jω - A)⁻¹ B + D, Gramian
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Literal, NamedTuple
 
@@ -22,6 +22,7 @@ from robolin.control.state_space import StateSpace, as_numbers, iter_models, sta
 from robolin.core.arrays import Complexes, Floats, JointValues, is_real_number
 from robolin.core.choices import Discretization
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 

@@ -20,7 +20,7 @@ motion stops there if this is faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -43,6 +43,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Indices, JointValues, Mask, as_joint_array, require_real
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 # solutions at most: one without losses, which are not affine in ṡ², others with tighter limits

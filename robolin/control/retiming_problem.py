@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from robolin.control.optimization.joint_limits import (
 from robolin.control.retiming_sweeps import COMPILED_INTERVALS, Affine, squared_speeds
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Indices, JointValues
+from robolin.core.records import dataclass
 from robolin.engine.compiled.kernels import has_compiler
 from robolin.errors import UsageError
 

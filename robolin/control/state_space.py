@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -15,6 +15,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats, Numbers, Texts
 from robolin.core.choices import Discretization
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:

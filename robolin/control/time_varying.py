@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from robolin.control.state_space import StateSpace, require_model
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
+from robolin.core.records import dataclass
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:

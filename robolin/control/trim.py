@@ -8,7 +8,6 @@ least-norm change of q.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm
 from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
 from robolin.core.quantity_table import unit_of
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.loop_dynamics import without_closures
 

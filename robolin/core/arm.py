@@ -11,7 +11,7 @@ code uses `links` and `joints`.  Only `Arm.coordinates` converts between the two
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
@@ -44,6 +44,7 @@ from robolin.core.choices import GroupKind as GroupKind
 from robolin.core.choices import WrenchModel as WrenchModel
 from robolin.core.notebook import escaped, html_contract, html_table, in_short
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.core.text import range_text
 from robolin.dynamics.algebra.scalar import float_sum
 from robolin.errors import UsageError

@@ -13,7 +13,7 @@ k (q - rest), torques are linear in `stiffness` k and in `rest_torque` k · rest
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 
 from robolin.core.arm import ORIGIN, Arm, Inertia, Joint, Link
 from robolin.core.arrays import AnyArray, JointValues
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, quote_list
-from robolin.dynamics.algebra.comparison import REGRESSOR_COLUMNS, SPRING_COLUMNS
+from robolin.dynamics.algorithm import REGRESSOR_COLUMNS, SPRING_COLUMNS
 from robolin.errors import UsageError
 
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -6,11 +6,12 @@ Matrices are row-major tuples of nine floats.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import cos, hypot, inf, pi, sin
 from typing import Literal
 
 from robolin.core.choices import GroupKind, WrenchModel
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.scalar import float_sum
 
 Vector3 = tuple[float, float, float]
@@ -25,7 +26,7 @@ NO_TURN: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pose:
     """Pose of a frame in another frame: `rotation` row-major, `translation` in metres."""
 
@@ -36,7 +37,7 @@ class Pose:
 HERE = Pose()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inertia:
     """Inertia of a rigid body: mass, centre of mass, and xx xy xz yy yz zz about that centre."""
 
@@ -45,7 +46,7 @@ class Inertia:
     rotary: Rotary = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limits:
     """Joint limits of the description; None where it has none.
 
@@ -92,7 +93,7 @@ def effort_ends(lower: float, upper: float) -> tuple[float, float | None]:
 UNLIMITED = Limits()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mimic:
     """q = ratio · q(leader) + offset; the leader itself is not a mimic joint."""
 
@@ -101,7 +102,7 @@ class Mimic:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Joint:
     """A moving joint: its pose on the link inboard of it, its axis, limits and parameters.
 
@@ -158,7 +159,7 @@ class Joint:
         return self.kind != "prismatic"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Link:
     """A moving link with the joint inboard of it and the number of its parent link.
 
@@ -184,7 +185,7 @@ class Link:
     merged: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frame:
     """A named frame fixed to a moving link: a link of the description, moving or merged."""
 
@@ -193,7 +194,7 @@ class Frame:
     pose: Pose = HERE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wrench:
     """An external wrench applied at a frame.
 
@@ -208,7 +209,7 @@ class Wrench:
     moment: Vector3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loop:
     """A loop-closure constraint between two frames of the tree.
 
@@ -222,7 +223,7 @@ class Loop:
     second: Frame
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DhRow:
     """The row of a Denavit–Hartenberg table that a joint was written in.
 
@@ -243,7 +244,7 @@ GROUP_FREEDOMS: Mapping[GroupKind, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
     """A multi-DoF joint: one link per DoF, the body itself outermost.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from robolin.core.arm import Arm
 from robolin.core.labelled_values import in_joint_order, labelled
 from robolin.core.labelled_values import require_same_rows as require_same_rows
+from robolin.core.records import dataclass
 from robolin.core.state_array import StateArray
 from robolin.core.text import pluralize
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE

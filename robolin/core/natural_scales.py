@@ -8,11 +8,12 @@ times, √(g/L) for angular velocities.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import hypot, sqrt
 from typing import Any
 
 from robolin.core.quantity_table import OR, PER
+from robolin.core.records import dataclass
 
 # kg, m, s as exponents; radians have no dimension
 _DIMENSIONS = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.arrays import Numbers, all_finite, as_array, kind_of, np
 from robolin.core.notebook import DisplayMixin, equal_values
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:

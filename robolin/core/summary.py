@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.arrays import COMPLEX, Numbers, kind_of, np, side_by_side
 from robolin.core.choices import is_swept
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.errors import RobolinError, UsageError
 

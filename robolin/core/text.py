@@ -16,9 +16,9 @@ MOST_SORTED = 100
 
 # plain decimal notation: Python's float() would also take 1_000, nan and ٣
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_NUMBER = re.compile(rf"[+-]?{_DIGITS}", re.ASCII)
+_NUMBER = rf"[+-]?{_DIGITS}"
 # pi, -pi/2, 3*pi/4, 2pi, 0.5π
-_PI = re.compile(rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS}))?", re.ASCII)
+_PI = rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS}))?"
 _DEGREES = ("deg", "°")
 
 
@@ -162,14 +162,14 @@ def printable(text: str) -> str:
 
 # a space at which no line ends
 TIE = "\0"
-_COPIED = re.compile(
+_COPIED = (
     r"`[^`]*`|(?<=for example: )robolin .*|(?<=\s)--[a-z][a-z-]* (?:[A-Z][A-Z_]*|\S+[=:.,]\S+)"
 )
 
 
 def tie_commands(line: str) -> str:
     """The line with ties in commands and in options with a value: a reader copies them."""
-    return _COPIED.sub(lambda match: match[0].replace(" ", TIE), line)
+    return re.sub(_COPIED, lambda match: match[0].replace(" ", TIE), line)
 
 
 def printable_lines(text: str) -> str:
@@ -208,7 +208,7 @@ def is_number(text: str) -> bool:
 
 def number_or_problem(item: str) -> ParsedNumber | str:
     """The number in a text without spaces around it, or what is wrong with the text."""
-    if part := _PI.fullmatch(item):
+    if part := re.fullmatch(_PI, item, re.ASCII):
         sign, times, over = part.groups()
         if not float(over or 1):
             return f"'{item}' divides by zero"
@@ -216,7 +216,7 @@ def number_or_problem(item: str) -> ParsedNumber | str:
     else:
         unit = next((unit for unit in _DEGREES if item.endswith(unit)), "")
         plain = item.removesuffix(unit)
-        if not _NUMBER.fullmatch(plain.rstrip()):
+        if not re.fullmatch(_NUMBER, plain.rstrip(), re.ASCII):
             return f"'{item}' is not a number" if item else "a number is missing"
         parsed = ParsedNumber(radians(float(plain)) if unit else float(plain), bool(unit))
     return parsed if isfinite(parsed.value) else f"'{item}' is too large"

@@ -24,8 +24,8 @@ from robolin.errors import UsageError
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
 
-_ROWS = re.compile(r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*")
-_SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
+_ROWS = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
+_SHARD = r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*"
 FREQUENCIES = "write FIRST:LAST:COUNT (logarithmic) or a comma-separated list, in rad/s"
 # model options that can be swept: text before, values, text after
 SWEPT_FORMS = {
@@ -387,7 +387,7 @@ def parse_frequencies(typed: FlagText) -> tuple[list[float], int | None]:
 
 def parse_rows(typed: FlagText) -> tuple[int, int | None]:
     """Parse FIRST:STOP; STOP is None for the end."""
-    match = _ROWS.fullmatch(typed.text)
+    match = re.fullmatch(_ROWS, typed.text)
     if match is None:
         hint = "write for example 1000:2000, 1000: or :2000; the first row is 0"
         raise typed.wrong("must have the form FIRST:STOP", hint)
@@ -399,7 +399,7 @@ def parse_rows(typed: FlagText) -> tuple[int, int | None]:
 
 def parse_shard(typed: FlagText) -> tuple[int, int]:
     """Parse NUMBER/COUNT, counted from 1."""
-    match, hint = _SHARD.fullmatch(typed.text), "1/16, 2/16, … 16/16"
+    match, hint = re.fullmatch(_SHARD, typed.text), "1/16, 2/16, … 16/16"
     if match is None:
         raise typed.wrong("must have the form NUMBER/COUNT", hint)
     index, count = int(match[1]), int(match[2])

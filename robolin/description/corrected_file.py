@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from math import nan
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Protocol
 
 from robolin.core.arm import Arm, Inertia, Joint, Link
 from robolin.core.arm_parts import inverse_rotation, merged_inertia, placed
+from robolin.core.records import dataclass
 from robolin.core.text import join_and
 from robolin.description.building.keywords import ModelOptions
 from robolin.description.model import Description, Reading

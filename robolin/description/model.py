@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import cos, sin
 from typing import Any, Literal, NamedTuple, cast
 
@@ -30,6 +30,7 @@ from robolin.core.arm import (
     Vector3,
 )
 from robolin.core.arm_parts import compose, unit
+from robolin.core.records import dataclass
 from robolin.core.text import printable
 from robolin.errors import RobolinError
 
@@ -106,7 +107,7 @@ MOST_KINDS = 1000
 Figures = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceLocation:
     """File, line and column; the column only if the reader provides it."""
 
@@ -118,7 +119,7 @@ class SourceLocation:
         return ":".join([self.file, *(str(part) for part in (self.line, self.column) if part)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """An error, warning or note about a description; docs/reference/findings.md lists all ids.
 
@@ -139,7 +140,7 @@ class Finding:
         return RobolinError(self.message, where=str(self.location), hint=self.hint)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkEntry:
     """A link as written; the inertia is None if the file has none.
 
@@ -163,7 +164,7 @@ class LinkEntry:
 UNREAD: Vector3 = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JointEntry:
     """A joint as written; `axis` and `axis2` may have any length."""
 
@@ -199,7 +200,7 @@ class JointEntry:
         return self.locations.get(part, self.location)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoopEnd:
     """One frame of a loop closure: a link and a pose on it."""
 
@@ -208,7 +209,7 @@ class LoopEnd:
     pose: Pose = HERE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoopEntry:
     """A loop closure as written."""
 
@@ -219,7 +220,7 @@ class LoopEntry:
     second: LoopEnd
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PoseEntry:
     """A named pose as written: coordinate -> position in rad or m; missing ones are 0."""
 

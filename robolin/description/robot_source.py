@@ -5,13 +5,13 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, printable, quote_list
 from robolin.errors import FileError, RobolinError, UsageError
 
@@ -44,15 +44,11 @@ ROBOT_FORMATS = {
 
 # other formats also end in .xml: their root element identifies them
 # atomic: a comment ends at its first -->, otherwise the time grows exponentially with comments
-_ROOT = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<(mujoco|sdf)[\s>/]", re.DOTALL
-)
+_ROOT = rb"(?s:(?:\xef\xbb\xbf)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<(mujoco|sdf)[\s>/])"
 _ROOT_FORMATS = {b"mujoco": "mjcf", b"sdf": "sdf"}
 
 # `REVISION:PATH` of a robot file in a git repository; a drive letter is not a revision
-_GIT_SOURCE = re.compile(
-    r"((?!-)[\w@^~./{}-]{2,}):(?![:/\\])(.+\.(?:urdf|xml|xacro|mjcf|sdf|ya?ml))"
-)
+_GIT_SOURCE = r"((?!-)[\w@^~./{}-]{2,}):(?![:/\\])(.+\.(?:urdf|xml|xacro|mjcf|sdf|ya?ml))"
 
 # name of standard input in messages
 STANDARD_INPUT = "<stdin>"
@@ -91,7 +87,7 @@ def robot_text(source: Source) -> RobotText:
         path, origin = fetched_description(name)
         text = robot_file_bytes(path)
         return RobotText(text, path.name, _format(path, text), path, origin)
-    if (committed := _GIT_SOURCE.fullmatch(name)) and not os.path.exists(name):
+    if ":" in name and (committed := re.fullmatch(_GIT_SOURCE, name)) and not os.path.exists(name):
         return _committed(name, committed[1], committed[2])
     name, part = model_of(name)
     path = _path_of(name)
@@ -257,7 +253,7 @@ def _unreadable(name: str, error: OSError) -> FileError:
 def _format(path: Path, text: bytes) -> str:
     """The format by the extension; without one, as for a pipe, by the first character."""
     suffix = path.suffix.lower()
-    if suffix == ".xml" and (root := _ROOT.match(text)):
+    if suffix == ".xml" and (root := re.match(_ROOT, text)):
         return _ROOT_FORMATS[root[1]]
     if suffix in ROBOT_FORMATS:
         return ROBOT_FORMATS[suffix]
@@ -273,13 +269,13 @@ def _format(path: Path, text: bytes) -> str:
 
 def format_of_text(text: bytes) -> str:
     """The format of a text without a file: SDF by its root element, else URDF or YAML."""
-    root = _ROOT.match(text)
+    root = re.match(_ROOT, text)
     if root and root[1] == b"sdf":
         return "sdf"
     return "urdf" if text.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" else "yaml"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class About:
     """The fields of a bundled file's header comment; '' if absent."""
 

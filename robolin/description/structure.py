@@ -7,7 +7,7 @@ The public order is depth first from the root.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from robolin.core.arm import (
@@ -17,6 +17,7 @@ from robolin.core.arm import (
     Vector3,
 )
 from robolin.core.arm_parts import unit, without_direction
+from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.description.model import (
     JOINT_TYPES,

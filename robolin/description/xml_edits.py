@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.parsers import expat
 
+from robolin.core.records import dataclass
 from robolin.description.model import Finding, SourceLocation
 from robolin.errors import RobolinError
 
@@ -87,7 +88,7 @@ def _cut(text: bytes, begin: int) -> tuple[bytes, str]:
     return text[:begin] + stub + b"\n" * text.count(b"\n", begin, stop) + text[stop:], shown
 
 
-@dataclass(slots=True)
+@dataclass
 class XmlNode:
     """An element with its byte ranges.
 

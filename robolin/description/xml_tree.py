@@ -11,22 +11,22 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from xml.parsers import expat
 
 from robolin.core.arm import Vector3
+from robolin.core.records import dataclass
 from robolin.core.text import quote_value, resembled
 from robolin.description.model import MOST_KINDS, Finding, Level, SourceLocation
 
 LARGEST_FILE = 32 * 2**20
-MOST_ELEMENTS = 100_000
-MOST_ATTRIBUTES = 1000
+MOST_ELEMENTS, MOST_ATTRIBUTES = 100_000, 1000
 DEEPEST_ELEMENT = 64
 LONGEST_TEXT = 1000
 
 # comments, a document's start, and then a key
-_YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*|---[^\n]*)?\r?\n)*[A-Za-z_]+:(?:\s|$)")
+_YAML = rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*|---[^\n]*)?\r?\n)*[A-Za-z_]+:(?:\s|$)"
 
 _HINTS = {
     expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep only one of these attributes",
@@ -37,7 +37,7 @@ _HINTS = {
 }
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_NOT_FINITE = r"(?ai:[+-]?(nan|inf|infinity))"
 _WORD = re.compile(r"[^ \t\r\n]+")
 _XACRO = re.compile(r"\$[{(]")
 _BELONGS = {
@@ -77,7 +77,7 @@ MOST_NUMBERS_IN_FIELD = 100
 XACRO_HINT = "expand the file first: xacro file.xacro > file.urdf"
 
 
-@dataclass(slots=True)
+@dataclass
 class Element:
     """One XML element, the line its tag starts on, and the text directly inside it."""
 
@@ -200,7 +200,7 @@ def _not_even_text(data: bytes, source: str) -> Finding | None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
         return None  # UTF-16, which expat reads
     if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-        if _YAML.match(data):
+        if re.match(_YAML, data):
             hint = "name YAML files .yaml or .yml"
             return Finding("not-xml", "error", location, "this is YAML, not XML", hint)
         message = "the file does not start with '<', so it is not XML"
@@ -437,7 +437,7 @@ def finite_number(text: str, what: str, element: Element, notes: Notes) -> float
         if math.isfinite(value := float(text)):
             return value
         notes.error("number-not-finite", element, f"{what} is too large", "check the exponent")
-    elif _NOT_FINITE.fullmatch(text):
+    elif re.fullmatch(_NOT_FINITE, text):
         hint = "write a finite number; if a limit is unknown, omit it"
         notes.error("number-not-finite", element, f"{what} is not finite", hint)
     elif _XACRO.search(text):

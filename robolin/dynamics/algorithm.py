@@ -1,4 +1,4 @@
-"""Catalogue entry of an algorithm."""
+"""Catalogue entry of an algorithm, and axes of its results."""
 
 from __future__ import annotations
 
@@ -8,12 +8,24 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from robolin.dynamics.algebra.comparison import Shape
-
 if TYPE_CHECKING:
     from robolin.dynamics.algebra.chain import Chain
 
 _HERE = "robolin.dynamics"
+
+Axis = Literal["joint", "link", "closure"] | int
+Shape = tuple[Axis, ...]
+
+NUMBER: Shape = ()
+VECTOR: Shape = ("joint",)
+MATRIX: Shape = ("joint", "joint")
+
+# ten inertial parameters of a link, and the damping, armature and friction of its joint
+REGRESSOR_COLUMNS = 13
+# stiffness and stiffness · rest of the spring of its joint
+SPRING_COLUMNS = 2
+# rotations and translations of a joint on the link inboard of it, and of the link on its joint
+GEOMETRY_COLUMNS = 12
 
 ArmNeed = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from robolin.dynamics.algebra.comparison import (
+from robolin.dynamics.algorithm import (
     GEOMETRY_COLUMNS,
     MATRIX,
     NUMBER,
     REGRESSOR_COLUMNS,
     SPRING_COLUMNS,
     VECTOR,
+    Algorithm,
     Shape,
 )
-from robolin.dynamics.algorithm import Algorithm
 
 _MODEL = {"qdd": VECTOR, "dqdd_dtau": MATRIX, "dqdd_dqd": MATRIX, "dqdd_dq": MATRIX}
 _OPERATIONAL: Mapping[str, Shape] = {

@@ -7,17 +7,17 @@ arrays for a small batch, complex numbers for derivatives, mpmath numbers as the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from sys import maxsize
 from types import SimpleNamespace
 from typing import Any, cast
 
 from robolin.core.arm import FAR_SLID
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.chain import TORQUE_INPUTS, Chain
-from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
+from robolin.dynamics.algorithm import Shape
 from robolin.engine.direct_storage import (
     DirectCell,
     DirectColumn,

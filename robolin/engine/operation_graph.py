@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from math import prod
 from typing import Any, Union
 
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.chain import current_phase
-from robolin.dynamics.algebra.comparison import Shape, if_less
 from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.trigonometry import if_less
+from robolin.dynamics.algorithm import Shape
 from robolin.engine.direct import NEGLIGIBLE_D, DirectChain, no_inertia
 from robolin.engine.direct_storage import Entries, EntryIndex, Reduce
 from robolin.engine.parameters import Parameters

@@ -10,7 +10,7 @@ If a floating base or a long prismatic joint moves all links, the inertial frame
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from robolin.core.arm import (
@@ -26,15 +26,16 @@ from robolin.core.arm import (
     travelling,
 )
 from robolin.core.arm_parts import axis_to_z, matmul, rotate_point, transpose, turned_rotary
-from robolin.dynamics.algebra.comparison import Shape
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.scalar import float_sum
+from robolin.dynamics.algorithm import Shape
 from robolin.engine.compiled import layout
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkRow:
     """The constants of one link and the joint inboard of it."""
 
@@ -67,7 +68,7 @@ class LinkRow:
     friction_velocity: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadRow:
     """An external wrench, with the sign of the wrench that the arm exerts."""
 
@@ -79,7 +80,7 @@ class LoadRow:
     moment: Vector3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FrameRow:
     """A frame on a link, in the link's axes."""
 
@@ -91,7 +92,7 @@ class FrameRow:
 DEFAULT_TIP = FrameRow(1, NO_TURN, ORIGIN)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClosureRow:
     """A loop closure between two frames, and the index of its first equation."""
 

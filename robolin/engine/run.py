@@ -6,15 +6,16 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robolin.core.arrays import Arrays, np, on_floats
+from robolin.core.records import dataclass
 from robolin.core.state_array import state_array
-from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algorithm import Shape
 from robolin.engine.direct import DirectChain, SingularPivot
 from robolin.engine.direct_storage import Entries, Reduce
 from robolin.engine.parameters import Parameters

@@ -21,9 +21,9 @@ from robolin.core.arrays import (
     nonfinite_input_rows,
     nonfinite_result_rows,
 )
-from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in, tanh_in
+from robolin.dynamics.algorithm import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters, with_frame_at_lightest_end

@@ -10,7 +10,7 @@ from robolin.core.arm import ORIGIN, Arm, Frame, Pose, Vector3, cached_on_arm, w
 from robolin.core.arm_parts import compose
 from robolin.core.arrays import AnyArray, np, require_arm
 from robolin.core.text import did_you_mean, join_and, quote_list
-from robolin.dynamics.algebra.comparison import Shape
+from robolin.dynamics.algorithm import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 

@@ -10,7 +10,7 @@ almost no inertia.  It also provides the other methods and the derivatives.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import Floats, Indices
 from robolin.core.choices import LoopMethod
+from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import RunOptions
 from robolin.evaluation.loop_linear_algebra import (
     DEFAULT_OPTIONS,

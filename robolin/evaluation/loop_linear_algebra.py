@@ -16,7 +16,6 @@ rotation from its matrix, because the scalar algorithms have no arctangent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Indices
 from robolin.core.arrays import Mask as Mask
 from robolin.core.choices import LoopMethod
+from robolin.core.records import dataclass
 from robolin.dynamics.loops.independent_rows import DEPENDENT_WITHIN as DEPENDENT_WITHIN
 from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 

@@ -14,11 +14,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from robolin.core.records import dataclass
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:

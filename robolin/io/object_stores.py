@@ -11,12 +11,12 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
+from robolin.core.records import dataclass
 from robolin.errors import FileError, RobolinError, UsageError
 
 # timeouts in seconds for a connection and a response, the number of retries, and the time in

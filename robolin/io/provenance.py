@@ -11,7 +11,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
@@ -21,6 +20,7 @@ from robolin import __version__
 from robolin.core.arrays import NUMBER_KINDS, REAL, NumberKind, Numbers, kind_of, stored_values
 from robolin.core.former_names import with_current_names
 from robolin.core.quantity_table import unit_of
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.threads import close_generator
 from robolin.errors import FileError, RobolinError

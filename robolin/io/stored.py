@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from robolin.core.arrays import COMPLEX, DATETIMES, INTEGER, SINGLE, Numbers
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.core.result import Footer, Result, ResultStream, require_finite
 from robolin.errors import UsageError, require_path
 from robolin.io.format_table import FORMATS, extensions, require_known_format, with_nan

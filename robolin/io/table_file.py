@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Mask
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, raise_all
 from robolin.io.format_table import file_stamp, is_stored
 

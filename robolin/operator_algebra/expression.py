@@ -16,7 +16,6 @@ combined.  Rules that follow from the mechanics are in `theorems.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from numbers import Number
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arrays import AnyArray, Floats
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.errors import RobolinError
 

@@ -8,9 +8,10 @@ of identity minus shift, which are recursions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.inertias import (
     articulated_times,
     gyroscopic_times,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Arrays, Floats, np
 from robolin.core.choices import DType
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Result, ResultStream
 from robolin.dynamics.algebra.chain import TORQUE_INPUTS
 from robolin.dynamics.algorithm import PAPERS
@@ -29,7 +30,6 @@ from robolin.evaluation.evaluate import (
     why_any_arm_unanswered,
 )
 from robolin.evaluation.methods import Method
-from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import (
     LOOP_FLAGS,
     NO_LOOPS,
@@ -55,6 +55,9 @@ from robolin.queries.values import (
     complete_operating_point,
     operating_point_arrays,
 )
+
+if TYPE_CHECKING:
+    from robolin.io.trajectories.trajectory import Chunk
 
 
 def answer_inverse(context: QueryContext) -> Result | ResultStream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers, seconds_of
+from robolin.core.records import dataclass
 from robolin.core.result import Result
 from robolin.description.inspection import DescribedArm, in_words
 from robolin.description.inspection import differences as figure_differences

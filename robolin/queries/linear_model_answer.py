@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask
 from robolin.core.quantity_table import QUANTITIES, rate_of, unit_alternatives, unit_of
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text_parsing import parse_names, parse_seconds
 from robolin.core.threads import threads_for

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, np
 from robolin.core.quantity_table import CLOSURE, COLUMN_WORDS, joint_unit, unit_of
+from robolin.core.records import dataclass
 from robolin.core.result import Array
 from robolin.core.text_parsing import numbers, parse_names
 from robolin.errors import UsageError

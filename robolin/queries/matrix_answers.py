@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from robolin.api.frame_kinematics import DIRECTIONS, require_mass
 from robolin.core.arm import Arm, with_load_options
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of, units_along
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text import pluralize
 from robolin.core.text_parsing import numbers

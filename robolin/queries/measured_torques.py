@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from robolin.analysis.identify.recording import RowStore, StoredRecording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.quantity_table import unit_of
+from robolin.core.records import dataclass
 from robolin.core.result import Array
 from robolin.core.text_parsing import FlagText, parse_named_numbers, parse_per_joint, parse_seconds
 from robolin.errors import RobolinError, UsageError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc
 from numbers import Real
@@ -14,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from robolin.core.choices import base_verb, is_swept
 from robolin.core.former_names import FORMER_OPTIONS
+from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, join_and
 from robolin.core.text_parsing import FlagText, text_of
 from robolin.errors import UsageError
 from robolin.io.format_table import base_name
-from robolin.queries.option_files import column_rules_with_files
 from robolin.queries.option_specs import COLUMNS, OptionSpec, Verb
 from robolin.queries.verbs import VERBS, unknown_verb
 
@@ -248,6 +247,8 @@ def coerce_option(verb: Verb, label: str, spec: OptionSpec, value: Any) -> Plain
         return _count(verb, label, spec, value)
     try:
         if label == COLUMNS:
+            from robolin.queries.option_files import column_rules_with_files
+
             return column_rules_with_files(_texts(value)) or None
         if spec.multiple:
             return _texts(value) or None
@@ -305,7 +306,7 @@ def usage_error(verb: Verb, message: str, label: str = "", hint: str = "") -> Us
     return UsageError(message, where=where or command, hint=hint or f"run `{command} --help`")
 
 
-_FLAG = re.compile(r"--([a-z][a-z-]*)")
+_FLAG = r"--([a-z][a-z-]*)"
 # keywords per line; importing `textwrap` would slow down start-up by milliseconds
 _KEYWORDS_PER_LINE = 5
 
@@ -371,5 +372,5 @@ def _value(spec: OptionSpec, flag: Any) -> str:
 
 def _in_python(text: str) -> str:
     """Rewrite a help text: keywords instead of flags, and its summary as a sentence."""
-    keywords = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), text.replace("\n", ". ", 1))
+    keywords = re.sub(_FLAG, lambda flag: flag[1].replace("-", "_"), text.replace("\n", ". ", 1))
     return " ".join(keywords.replace("; repeatable", "").split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from robolin.core.choices import base_verb
 from robolin.core.former_names import FORMER_OPTIONS
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import base_name

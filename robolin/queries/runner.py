@@ -17,7 +17,6 @@ from robolin.core.text import pluralize
 from robolin.core.threads import MIN_WORK_PER_THREAD, SMALL_RESULT, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES
-from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.loop_answer import LoopOptions, closed_state
 from robolin.queries.request import QueryContext, arm_inputs
 from robolin.queries.state_monitor import StateMonitor
@@ -36,6 +35,7 @@ from robolin.queries.values import (
 
 if TYPE_CHECKING:
     from robolin.io.trajectories.read import TrajectoryStream
+    from robolin.io.trajectories.trajectory import Chunk
 
 T = TypeVar("T")
 
@@ -423,6 +423,7 @@ class ArrayRows:
     def chunks(self, rows: int | None, *, gaps: bool) -> Iterator[Chunk]:
         """Yield all rows; reject non-finite ones by their number, or pass them on as gaps."""
         from robolin.io.trajectories.read import split_chunk
+        from robolin.io.trajectories.trajectory import Chunk
 
         bad = ~np.all([np.isfinite(each).all(axis=1) for each in self._arrays.values()], axis=0)
         if bad.any() and not gaps:

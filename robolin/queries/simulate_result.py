@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.core.natural_scales import natural_scales, rounding_share
 from robolin.core.quantity_table import COLUMN_WORDS, unit_of
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import list_some
 from robolin.evaluation.constant_inputs import prescribed_joints, prescribed_line

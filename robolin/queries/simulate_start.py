@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from robolin.control.simulation.torques import Prescription, ReferenceMotion
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats, Mask
 from robolin.core.configuration import difference, integrate
+from robolin.core.records import dataclass
 from robolin.core.text import join_and, pluralize
 from robolin.core.text_parsing import FlagText, parse_per_joint
 from robolin.errors import RobolinError, UsageError

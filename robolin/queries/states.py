@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
 from robolin.core.arm import Arm
@@ -12,6 +11,7 @@ from robolin.core.choices import Join, OnBadRow, TimeUnit
 from robolin.core.labelled_values import labelled
 from robolin.core.notebook import equal_values
 from robolin.core.quantity_table import COLUMN_WORDS
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.core.text_parsing import FlagText, parse_per_joint, parse_rows, text_of
 from robolin.errors import RobolinError, UsageError
@@ -23,7 +23,6 @@ from robolin.io.trajectories.read_options import (
     parse_differentiation,
     parse_sample_time,
 )
-from robolin.queries.option_files import read_state_file
 from robolin.queries.option_specs import (
     EXCLUDES,
     ROW_OPTIONS,
@@ -262,6 +261,8 @@ def state_options(states: States) -> dict[str, Any]:
 
 def _with_file(values: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
     """Add the quantities of a state file to those given."""
+    from robolin.queries.option_files import read_state_file
+
     state = read_state_file(path, STATE_QUANTITIES)
     for name in state:
         if name in values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from robolin.core.arm import Arm
 from robolin.core.choices import SWEEP
 from robolin.core.quantity_table import FIGURES, joint_units
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Result, require_finite
 from robolin.core.text_parsing import SWEPT_FORMS, parse_swept, text_of
 from robolin.errors import RobolinError, UsageError, raise_all

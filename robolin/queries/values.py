@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, cast
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers, np
 from robolin.core.choices import DType
 from robolin.core.quantity_table import COLUMN_WORDS, QUANTITIES, unit_of
+from robolin.core.records import dataclass
 from robolin.core.result import RESERVED_NAMES, Array
 from robolin.core.state_array import StateArray
 from robolin.core.text import join_and, pluralize
@@ -20,14 +21,15 @@ from robolin.core.text_parsing import (
     parse_per_joint,
     quaternion_names,
 )
-from robolin.dynamics.algebra.comparison import Axis, Shape
+from robolin.dynamics.algorithm import Axis, Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.evaluation.frames import drop_virtual_links
-from robolin.io.trajectories.trajectory import Chunk
 from robolin.queries.option_specs import EXCLUDES, conflict
 from robolin.queries.request import QueryContext, require_only
 from robolin.queries.states import States
+
+if TYPE_CHECKING:
+    from robolin.io.trajectories.trajectory import Chunk
 
 Values = Mapping[str, Floats]
 TorqueDefault = Literal["zero", "hold"]
@@ -317,6 +319,9 @@ def named_arrays(
     quantities: Mapping[str, str] | None = None,
 ) -> Iterable[Array]:
     """Add axis labels and units to values; `quantities` overrides the quantity of a name."""
+    if arm.groups:
+        from robolin.evaluation.frames import drop_virtual_links
+
     kinds = [joint.kind for joint in arm.joints]
     for name, shape in shapes.items():
         labels = tuple(axis_labels(arm, axis) for axis in shape)

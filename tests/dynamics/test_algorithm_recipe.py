@@ -12,8 +12,7 @@ import pytest
 
 import robolin
 from robolin.dynamics.algebra.chain import Chain
-from robolin.dynamics.algebra.comparison import VECTOR
-from robolin.dynamics.algorithm import Algorithm
+from robolin.dynamics.algorithm import VECTOR, Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.link_poses import forward_kinematics

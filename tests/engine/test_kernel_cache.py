@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.dynamics.algebra.comparison import VECTOR
-from robolin.dynamics.algorithm import Algorithm
+from robolin.dynamics.algorithm import VECTOR, Algorithm
 from robolin.engine.compiled import kernels
 from robolin.engine.compiled.kernels import KernelSpec
 from robolin.engine.compiled.plan import arm_tables, kernel_spec

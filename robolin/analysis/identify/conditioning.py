@@ -12,7 +12,7 @@ spread over the recordings, at most `_TRIAL_ROWS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ from robolin.analysis.identify.recording import (
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
 WIDTHS = (0.03, 0.05, 0.1, 0.2)

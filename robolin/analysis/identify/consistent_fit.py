@@ -19,11 +19,11 @@ P is linear in the ten parameters π = (m, s, J), so physical consistency is a c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
 _ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))

@@ -12,7 +12,7 @@ for every pass unless all of them fit into memory; the smoothed rows are in a `R
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from robolin.analysis.identify.recording import FilterKernel, RowStore, SmoothRo
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK, OF_SPRING, parameters
 from robolin.core.arrays import Floats, Mask
+from robolin.core.records import dataclass
 
 _ROWS_AT_ONCE = 1024
 # numbers of all blocks that are kept in memory instead of computed again

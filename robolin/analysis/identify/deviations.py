@@ -26,12 +26,13 @@ memory does not grow.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Indices, Mask
+from robolin.core.records import dataclass
 from robolin.core.text import join_and
 
 # length of the first blocks, and the number of blocks at which neighbours join

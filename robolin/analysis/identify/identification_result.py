@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 

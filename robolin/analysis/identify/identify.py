@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
@@ -72,6 +72,7 @@ from robolin.analysis.identify.stages import (
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, list_of_names, require_arm, require_real
 from robolin.core.progress import running
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, join_and, pluralize
 from robolin.errors import UsageError, require_callable, require_mapping
 

@@ -14,7 +14,7 @@ weights.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Mask
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
 # rows of the running median, and the deviation in robust standard deviations that it replaces
@@ -31,8 +32,7 @@ MEDIAN_ROWS, MEDIAN_DEVIATIONS = 15, 6.0
 # a normal distribution has 1.4826 times its median absolute deviation as standard deviation
 ROBUST = 1.4826
 # rows that are cleaned together, and bytes of rows that stay in memory
-PART_ROWS = 1 << 16
-IN_MEMORY = 1 << 24
+PART_ROWS, IN_MEMORY = 1 << 16, 1 << 24
 # numbers above this cannot be measured values, and their squares would overflow
 LARGEST = 1e100
 # speeds in rad/s or m/s below which a motion shows nothing about the clock

@@ -7,13 +7,12 @@ which may be complex.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from robolin.checking.verification.checks import STEP
 from robolin.core.arm import Arm, Joint
 from robolin.core.arrays import AnyArray
+from robolin.core.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from robolin.checking.verification.checks import (
 )
 from robolin.core.arm import FAR_SLID, Arm, Inertia
 from robolin.core.arrays import AnyArray, Floats
-from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import float_sum
+from robolin.dynamics.algorithm import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import SingularPivot
 from robolin.engine.parameters import parameters_of

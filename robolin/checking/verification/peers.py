@@ -7,7 +7,6 @@ dissipation and external loads are added to its torques, since programs differ i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +31,7 @@ from robolin.checking.verification.checks import (
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
+from robolin.core.records import dataclass
 from robolin.description.robot_source import bundled_path
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError

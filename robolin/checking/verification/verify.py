@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from robolin.core.arm import Arm, Joint
 from robolin.core.arrays import AnyArray, Floats, require_arm, require_integer_or_none
 from robolin.core.notebook import DisplayMixin
 from robolin.core.progress import track
+from robolin.core.records import dataclass
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import no_inertia
 from robolin.errors import UsageError

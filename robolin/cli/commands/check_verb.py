@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from robolin.cli.report import (
     report_flags,
     reports_for,
 )
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from robolin.cli.flags.state_flags import model_option_flags
 from robolin.cli.main import say
 from robolin.core.choices import EXTRAS, LAYOUTS, REALS, TARGETS
 from robolin.core.progress import running
+from robolin.core.records import dataclass
 from robolin.core.text import printable, quote_list
 from robolin.errors import UsageError
 from robolin.queries.request import ArmSource

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from robolin.cli.main import say
 from robolin.cli.query_command import state_flags
 from robolin.core.choices import PICTURE_FORMATS, PLOT_STYLES
 from robolin.core.progress import running, track
+from robolin.core.records import dataclass
 from robolin.core.text_parsing import parse_names
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.queries.option_specs import REQUIRES, conflict

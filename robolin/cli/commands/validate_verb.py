@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ from robolin.cli.report import (
     render_report,
     report_flags,
 )
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize, printable, printable_json
 from robolin.core.text_parsing import parse_names
 from robolin.description.model import Finding

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.main import message_width, say, wrapped_message
+from robolin.core.records import dataclass
 from robolin.core.text_parsing import parse_names
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats

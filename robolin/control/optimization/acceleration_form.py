@@ -10,7 +10,7 @@ the torques of the feedback law and integrates the forward dynamics.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.torques import EffortLimits
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
 # step fractions of the line search

@@ -7,7 +7,6 @@ u is the multiplier divided by ρ.  ρ grows by ten for quantities whose violati
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from robolin.control.optimization.backward_pass import StageCost
 from robolin.control.optimization.inverse_kinematics import PoseResidual
 from robolin.core.arrays import Floats, Mask
+from robolin.core.records import dataclass
 
 OUTER_ITERATIONS = 40
 # violation that counts as a fall of the last one: of limits, and of the goal

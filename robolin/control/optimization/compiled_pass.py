@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from robolin.api.compiled_calls import native_kernel
 from robolin.control.optimization.backward_pass import Gains, NotPositive, StageCost
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats
+from robolin.core.records import dataclass
 
 if TYPE_CHECKING:
     from robolin.engine.compiled.native import KernelTable, NativeKernel

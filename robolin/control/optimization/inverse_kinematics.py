@@ -13,7 +13,6 @@ Joints at a limit that the step would leave keep their position: their columns o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +31,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.configuration import difference, integrate
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.frames import at_frame

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from robolin.core.arm import Arm
@@ -15,6 +13,7 @@ from robolin.core.arrays import (
     require_real,
     require_tree,
 )
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 

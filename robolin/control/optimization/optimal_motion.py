@@ -6,7 +6,7 @@ A first guess is a smooth path to the goal, another motion, or has random torque
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from robolin.control.simulation.torques import EffortLimits, InterpolatedTorque
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions
 

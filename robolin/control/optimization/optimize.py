@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, require_real
 from robolin.core.choices import OPTIMIZE_METHODS, SOLVERS, OptimizeMethod, Solver
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.engine.compiled.kernels import require_compiler
 from robolin.errors import RobolinError, UsageError

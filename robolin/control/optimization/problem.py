@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -26,6 +25,7 @@ from robolin.control.optimization.joint_limits import (
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, is_real_number, require_real
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, list_some
 from robolin.errors import RobolinError, UsageError
 

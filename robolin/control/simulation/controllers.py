@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from robolin.control.simulation.feedback_control import (
 from robolin.core.arm import Arm, Frame
 from robolin.core.arrays import Floats, as_joint_array
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import STATE_FORMS, StateForm
 from robolin.core.configuration import coordinates_of, embedded, embedded_rates, has_groups
+from robolin.core.records import dataclass
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.evaluation.quick_calls import fast_call

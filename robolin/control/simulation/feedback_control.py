@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -15,6 +14,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.configuration import change_between
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
 

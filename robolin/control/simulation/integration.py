@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import floor, log10
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from robolin.control.simulation.torques import EffortLimits, InterpolatedTorque
 from robolin.core.arm import Arm
 from robolin.core.arrays import Complexes, Floats, nonfinite_input_rows
 from robolin.core.quantity_table import joint_unit
+from robolin.core.records import dataclass
 from robolin.description.inspection import in_words, moving_differences
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate_arm

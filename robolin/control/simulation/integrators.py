@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from robolin.control.simulation.feedback_control import StateFeedback
 from robolin.control.simulation.schedule import DEFAULT_DT, Schedule
 from robolin.core.arrays import Floats
 from robolin.core.progress import running
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 
 # relative step of a difference: the square root of the precision of a float

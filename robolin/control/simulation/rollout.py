@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from math import prod
 from time import perf_counter
 from typing import Any, Literal
@@ -31,6 +30,7 @@ from robolin.control.simulation.torques import (
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, as_joint_array
+from robolin.core.records import dataclass
 from robolin.core.threads import cores, run_in_threads
 from robolin.engine.compiled.kernels import can_compile, host_width
 from robolin.engine.compiled.native import NativeKernel

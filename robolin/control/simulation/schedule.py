@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, isfinite
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from robolin.core.arrays import require_real
 from robolin.core.choices import FIXED_STEPS, Integrator
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.errors import UsageError
 

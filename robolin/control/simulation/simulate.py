@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -57,6 +57,7 @@ from robolin.core.arrays import (
     require_sound,
 )
 from robolin.core.choices import Integrator, StateForm
+from robolin.core.records import dataclass
 from robolin.engine.compiled.kernels import can_compile
 from robolin.errors import UsageError, require_callable
 from robolin.evaluation.constant_inputs import JointsNamed, require_no_closures

@@ -6,7 +6,7 @@ The cost is accumulated per step and not per stored row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import partial
 from math import ceil
 from typing import Any
@@ -19,6 +19,7 @@ from robolin.control.simulation.feedback_control import StateFeedback
 from robolin.control.simulation.schedule import Schedule
 from robolin.core.arrays import Floats, Mask
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -23,6 +23,7 @@ from robolin.core.arrays import (
 )
 from robolin.core.configuration import difference, has_groups, integrate
 from robolin.core.notebook import DisplayMixin
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.constant_inputs import (
     JointsNamed,

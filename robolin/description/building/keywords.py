@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from os import PathLike, fspath
 from typing import Any, TypedDict
 
 from robolin.core.arm import ORIGIN, GroupKind, Vector3, Wrench, WrenchModel
 from robolin.core.choices import WRENCH_MODELS
+from robolin.core.records import dataclass
 from robolin.core.text import ParsedNumber, did_you_mean, quote_list
 from robolin.core.text_parsing import (
     FlagText,
@@ -124,7 +125,7 @@ def _frame_of(wrenches: Sequence[Wrench]) -> str | None:
     return None if model == "follower" else model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Payload:
     """A point mass fixed to a frame, added to the link's own mass."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 
 from robolin.core.arm import Wrench
 from robolin.core.choices import WRENCH_MODELS
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, join_and, quote_list
 from robolin.description.building.keywords import ModelOptions, Payload
 from robolin.description.model import JointEntry, coordinate_names, group_kind

@@ -8,11 +8,12 @@ ratio c: the last one stays at x = d.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from robolin.core.arm import HERE, NO_TURN, ORIGIN, Inertia, LoopKind, Mimic, Pose, Vector3
 from robolin.core.arm_parts import rotation_from_quaternion
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.description.mjcf.mjcf_files import ModelFiles
 from robolin.description.model import (

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import file_digest, sha256
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robolin.core.records import dataclass
 from robolin.core.text import closest_match
 from robolin.description.model import Finding, SourceLocation
 from robolin.description.xacro.xacro_text import package_or_repository

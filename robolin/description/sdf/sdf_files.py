@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 
 from robolin.core.arm import Vector3
+from robolin.core.records import dataclass
 from robolin.core.text import quote_list, quote_value
 from robolin.description.robot_source import robot_file_bytes
 from robolin.description.sdf.sdf_fields import (

@@ -7,10 +7,11 @@ same model, `model::name` for a nested model, or `__model__` for the frame of th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from robolin.core.arm import HERE, Pose
 from robolin.core.arm_parts import compose, inverse_rotation
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, quote_value
 from robolin.description.model import MOST_OF_A_KIND
 from robolin.description.sdf.sdf_fields import FileNotes, check_attributes, element_text, pose_value

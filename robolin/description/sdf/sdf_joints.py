@@ -8,11 +8,12 @@ and a screw joint a rotation that a translation mimics.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isfinite, pi
 
 from robolin.core.arm import HERE, ORIGIN, UNLIMITED, Limits, Mimic, Pose, Vector3
 from robolin.core.arm_parts import rotate_point, transpose, without_direction
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, quote_value
 from robolin.description.model import UNREAD, EntryKind, JointEntry, LinkEntry, SourceLocation
 from robolin.description.sdf.sdf_fields import (

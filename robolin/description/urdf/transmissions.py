@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isfinite
 from typing import NamedTuple
 
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize, printable, quote_list, quote_value, resembled
 from robolin.description.model import JointEntry, sorted_counts
 from robolin.description.xml_tree import Element, Notes, number_attribute

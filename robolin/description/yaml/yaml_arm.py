@@ -42,13 +42,14 @@ then carries a massless frame '<link>@hinge' on the axis, and the link is fixed 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from math import cos, sin
 from typing import cast
 
 from robolin.core.arm import DhConvention, DhRow, Inertia, Matrix3, Pose, Vector3
 from robolin.core.arm_parts import compose, rotate_point, transpose, without_direction
+from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, pluralize
 from robolin.description.model import (
     JOINT_TYPES,
@@ -92,7 +93,7 @@ OTHER_PARAMETERS: dict[str, tuple[str, ...]] = {
 Z: Vector3 = (0.0, 0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DhParameters:
     """The four parameters of a row, at q = 0."""
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import isfinite, nan, pi, radians
 from typing import NamedTuple
 
 from robolin.core.arm import ORIGIN, Inertia, Rotary, Vector3
 from robolin.core.arm_parts import rotation_from_rpy, turned_rotary
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, quote_list
 from robolin.description.model import Finding, Level, SourceLocation
 from robolin.description.yaml.yaml_nodes import Node, shown

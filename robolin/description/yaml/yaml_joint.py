@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isfinite
 from typing import Any, cast, get_args
 
 from robolin.core.arm import HERE, NO_TURN, Limits, LoopKind, Mimic, Pose, effort_ends
 from robolin.core.arm_parts import rotation_from_rpy
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean
 from robolin.description.model import (
     JOINT_TYPES,

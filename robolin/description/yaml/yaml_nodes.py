@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from robolin.core.records import dataclass
 from robolin.core.text import printable
 from robolin.description.model import Finding, SourceLocation
 
@@ -29,7 +30,7 @@ _XML = re.compile(r"\s*<[?!A-Za-z]")
 NodeKind = Literal["scalar", "list", "mapping", "refused"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node:
     """One value; `children` are a list's items, or a mapping's alternating keys and values.
 

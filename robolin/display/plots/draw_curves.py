@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robolin.core.arrays import Numbers
+from robolin.core.records import dataclass
 from robolin.display.plots.panels import (
     AT_LIMIT,
     BEYOND_LIMIT,

@@ -7,7 +7,7 @@ and the condition number of a mass matrix, which is computed here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf, isfinite
 from typing import Any
 
@@ -20,6 +20,7 @@ from robolin.core.natural_scales import (
     natural_scales,
     rounding_share,
 )
+from robolin.core.records import dataclass
 
 # saturated torques equal their limit only up to round-off
 _ROUNDING = 1e-12

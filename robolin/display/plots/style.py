@@ -6,11 +6,12 @@ A notebook shows a plot without any setup.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.choices import PLOT_STYLES
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, printable
 from robolin.errors import UsageError
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
@@ -24,6 +23,7 @@ from robolin.core.arm_parts import (
     rotation_about,
 )
 from robolin.core.arrays import Floats
+from robolin.core.records import dataclass
 from robolin.description.inspection import link_table
 from robolin.display.report.page_markup import (
     PageNumbers,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from robolin.analysis.limits import Margin
 from robolin.analysis.residuals import JointResidual, model_terms
 from robolin.core.notebook import is_rounding
+from robolin.core.records import dataclass
 from robolin.display.report.page_markup import (
     PagePlots,
     PageTable,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -15,6 +14,7 @@ from robolin.core.arm_parts import Joint
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.natural_scales import ROUNDING
 from robolin.core.quantity_table import joint_unit, unit_of
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.display.plots.panels import (
     BEYOND_LIMIT,

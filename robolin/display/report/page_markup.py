@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 
 from robolin.codegen.wasm_files import binding_text
 from robolin.core.arrays import Floats, Numbers
+from robolin.core.records import dataclass
 from robolin.core.text import printable, range_text
 from robolin.display.plots.panels import NO_ROUNDING, Rounding, decimate_keep_extremes
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -16,6 +15,7 @@ import numpy as np
 
 from robolin import __version__
 from robolin.control.poles import STABLE, UNSTABLE
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.display.report.arm_section import shape
 from robolin.display.report.limits_section import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from robolin.api.mass_matrices import mass_matrix
 from robolin.checking.verification.verify import Verification, verify
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
+from robolin.core.records import dataclass
 from robolin.core.result import Result
 from robolin.description.model import Finding
 from robolin.display.plots.panels import motion_scales

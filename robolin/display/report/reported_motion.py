@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from robolin.control.state_space import StateSpace
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.natural_scales import UNDECIDED_RATE, NaturalScales
+from robolin.core.records import dataclass
 from robolin.core.result import Result
 from robolin.display.plots.panels import motion_scales
 from robolin.errors import RobolinError

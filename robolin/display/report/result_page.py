@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -16,6 +16,7 @@ from robolin.checking.differences import Tolerances
 from robolin.checking.outcome import shown_entries
 from robolin.core.arrays import Floats
 from robolin.core.quantity_table import entry_units, slides_in
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.display.plots.panels import (
     NO_ROUNDING,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,6 +25,7 @@ from robolin.core.arm_parts import (
     rotation_from_quaternion,
     rotation_from_rpy,
 )
+from robolin.core.records import dataclass
 from robolin.core.text import printable
 from robolin.description.robot_source import RobotText, robot_text
 from robolin.description.worker_process import OutOfBoundsError, run_in_separate_process

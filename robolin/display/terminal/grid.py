@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from robolin.core.records import dataclass
 from robolin.core.text import TIE, printable, tie_commands
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, product
 from typing import Any
 
@@ -16,6 +16,7 @@ from robolin.core.natural_scales import (
     rounding_share,
 )
 from robolin.core.quantity_table import QUANTITIES, entry_units, has_units_by_label, slides_in
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Result
 from robolin.display.terminal.grid import Grid
 from robolin.display.terminal.numbers import matrix_texts, vector_texts

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, product
 
 from robolin.core.arrays import np
 from robolin.core.choices import base_verb, is_swept
 from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import OR, PER
+from robolin.core.records import dataclass
 from robolin.core.result import Array, Result
 from robolin.core.text import TIE, join_and, pluralize
 from robolin.display.terminal.show import RowSummary, shown_stability

@@ -11,12 +11,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from io import BytesIO
 from typing import Any, TextIO
 
 from robolin.core.arrays import np
 from robolin.core.choices import base_verb
+from robolin.core.records import dataclass
 from robolin.core.result import Result, ResultStream, checked_stream
 from robolin.io.format_table import FORMATS, PIPED, TABLE
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.notebook import ROUNDED_ZERO, html_contract, html_table, phrase
+from robolin.core.records import dataclass
 from robolin.core.result import Result
 from robolin.core.text import TIE, printable
 from robolin.display.terminal.assumption_lines import assumptions, zero_outside_limits

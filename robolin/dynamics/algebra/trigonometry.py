@@ -16,9 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from robolin.dynamics.algebra.comparison import if_less
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robolin.dynamics.algebra.scalar import Scalar
@@ -54,6 +52,27 @@ TINY = 2.0**-54
 
 # adding and subtracting this rounds to the nearest integer
 ROUNDER = 1.5 * 2.0**52
+
+
+def if_less(a: Any, b: Any, yes: Any, no: Any) -> Scalar:
+    """Return `yes` where a < b, `no` elsewhere; both are always computed.
+
+    Complex numbers are compared by their real parts, as the complex-step derivative requires.
+    """
+    if type(a) is type(b) is float:
+        chosen_float: Scalar = yes if a < b else no
+        return chosen_float
+    for number in (a, b):
+        if hasattr(number, "if_less"):
+            chosen: Scalar = number.if_less(a, b, yes, no)
+            return chosen
+        if hasattr(number, "shape"):
+            import numpy
+
+            picked: Scalar = numpy.where(numpy.real(a) < numpy.real(b), yes, no)
+            return picked
+    either: Scalar = yes if a.real < b.real else no
+    return either
 
 
 def sin_cos_by_polynomials(x: Scalar) -> tuple[Scalar, Scalar]:

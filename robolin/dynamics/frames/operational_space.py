@@ -9,7 +9,6 @@ without J or 𝓜, O(n).  Elimination in 𝓜 also supports mimic joints, O(n³)
 from __future__ import annotations
 
 from robolin.dynamics.algebra.chain import Chain, Scalars, Slots
-from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.inertias import (
     ENTRY_INDEX,
     ZERO_ARTICULATED,
@@ -18,6 +17,7 @@ from robolin.dynamics.algebra.inertias import (
     symmetric_inverse,
 )
 from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algebra.trigonometry import if_less
 from robolin.dynamics.algebra.vectors import ZERO6, add, dot, scale, sub
 from robolin.dynamics.forward.conventional import accelerations_conventional
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots, counted_phase
-from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.inertias import rigid_inertia
 from robolin.dynamics.algebra.scalar import Vector, sin_cos, where
+from robolin.dynamics.algebra.trigonometry import if_less
 from robolin.dynamics.algebra.vectors import (
     IDENTITY,
     ZERO3,

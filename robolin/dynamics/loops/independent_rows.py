@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, LinkNumber, Slots
-from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import Scalar, Vector, sqrt
+from robolin.dynamics.algebra.trigonometry import if_less
 from robolin.dynamics.algebra.vectors import add, added_up, dot, scale, sub
 from robolin.dynamics.links.link_motion import bias_motion
 from robolin.dynamics.links.link_poses import forward_kinematics

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
+from robolin.dynamics.algorithm import Shape
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
 from robolin.engine.compiled.layout import Variant

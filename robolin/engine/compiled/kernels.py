@@ -15,7 +15,7 @@ import stat
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -24,8 +24,9 @@ from threading import RLock
 from typing import Any, TypeAlias
 
 from robolin.core.progress import running
-from robolin.dynamics.algebra.comparison import Shape
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
+from robolin.dynamics.algorithm import Shape
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError
 

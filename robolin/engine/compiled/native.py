@@ -20,10 +20,10 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from robolin.core.records import dataclass
 from robolin.engine.compiled.kernels import cached_engine, default_triple
 from robolin.errors import UsageError
 

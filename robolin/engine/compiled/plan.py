@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from threading import Lock
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from robolin.core.arrays import AnyArray
+from robolin.core.records import dataclass
 from robolin.core.threads import cores, run_in_threads
 from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
 from robolin.engine.compiled.kernels import Kernel, KernelSpec, host_width, kernel_for, optimizing

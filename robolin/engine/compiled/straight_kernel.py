@@ -9,10 +9,10 @@ The bits are those of the general kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from robolin.core.records import dataclass
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine.compiled.kernel_text import (
     ARGUMENTS,

@@ -12,9 +12,9 @@ from typing import Any
 
 from robolin.core.arm import FAR_SLID
 from robolin.dynamics.algebra.chain import TORQUE_INPUTS, Chain
-from robolin.dynamics.algebra.comparison import Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
 from robolin.dynamics.algebra.vectors import ZERO3, add, rotate, sub
+from robolin.dynamics.algorithm import Shape
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import Instructions, Lane, Memory, Value, as_value
 from robolin.engine.compiled.layout import Variant

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from robolin.dynamics.algebra.comparison import Axis, Shape
 from robolin.dynamics.algebra.scalar import Scalar, Vector
+from robolin.dynamics.algorithm import Axis, Shape
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import (
     SCALAR,

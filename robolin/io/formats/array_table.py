@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.core.arrays import Floats, datetime_unit
+from robolin.core.records import dataclass
 from robolin.core.text import quote_list
 from robolin.errors import RobolinError
 from robolin.io.table_file import (

@@ -9,7 +9,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Numbers
 from robolin.core.quantity_table import column_name
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.joint_states import LITTLE_ENDIAN_CDR, MessageLayout, as_table, layout_of

@@ -9,7 +9,6 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from robolin.core.arrays import DECIMALS, Floats, Integers
+from robolin.core.records import dataclass
 from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.errors import RobolinError
 from robolin.io.formats.line_reader import Lines, begin_with_integers, count_bytes

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Mask, Numbers
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
 JOINT_STATE_QUANTITIES = ("q", "qd", "tau")

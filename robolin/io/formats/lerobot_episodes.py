@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from robolin.core.arrays import Floats, Numbers
 from robolin.core.progress import mute_native_stderr
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.formats.parquet_reader import damaged_parquet, validated_chunks

@@ -6,12 +6,13 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
 # a result row of 60 joints has 216 000 numbers in at most 5 MB

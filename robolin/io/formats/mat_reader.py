@@ -16,7 +16,6 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 from robolin.io.formats.array_table import StoredArray, arrays_table, with_rows
 from robolin.io.table_file import TableFile, digest_of, reject_decompression_bomb

@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from math import prod
 from tokenize import TokenError
 from typing import IO, Any
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from robolin.core.arrays import Floats, Integers, datetime_unit
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError, raise_all
 from robolin.io.table_file import (
     ReadRequest,

@@ -10,7 +10,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from math import prod
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.core.arrays import NumberKind, kind_of, stored_values
+from robolin.core.records import dataclass
 from robolin.core.result import Result, ResultStream
 from robolin.core.threads import SMALL_RESULT, after_short_answer, prefetch
 from robolin.errors import FileError

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from robolin.core.records import dataclass
 from robolin.core.threads import cores, prefetch
 from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.io.formats.csv_records import lines_of, records

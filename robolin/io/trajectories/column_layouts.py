@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.errors import RobolinError
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, quote_list
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.trajectories.column_layouts import (
@@ -427,7 +427,7 @@ def _time_column(
     columns: Sequence[str], renamed: Mapping[str, str], named: str | None, where: str
 ) -> str | None:
     if named is not None:
-        if named not in columns and INDEX_RANGE.fullmatch(named) and named.isdecimal():
+        if named not in columns and re.fullmatch(INDEX_RANGE, named) and named.isdecimal():
             named = columns[int(named)] if int(named) < len(columns) else named
         if named not in columns:
             hint = did_you_mean(named, columns)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Mask, Numbers
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 from robolin.io.trajectories.local_polynomials import LocalPolynomials, Windows

@@ -10,12 +10,13 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Numbers
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError
 from robolin.io.format_table import base_name, location_of

@@ -17,12 +17,12 @@ on its window alone: neither on the number of rows in memory nor on the machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import factorial, floor
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Integers, Mask, Numbers
+from robolin.core.records import dataclass
 
 # rows evaluated together: their arrays stay in the cache
 _ROWS_TOGETHER = 8192

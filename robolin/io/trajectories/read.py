@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
+from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError, UsageError
 from robolin.io.format_table import base_name

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from robolin.core.choices import DIFFERENTIATIONS
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, pluralize, quote_list
 from robolin.core.text_parsing import FlagText
 from robolin.errors import RobolinError, UsageError
@@ -27,10 +28,10 @@ _WORDS = {**{word: short for short, word in COLUMN_WORDS.items()}, CURRENT: "tau
 _PLACEHOLDERS = ("{joint}", "{index}", "{number}")
 
 # a range of column indices, 2:8, or one index
-INDEX_RANGE = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?")
+INDEX_RANGE = r"([0-9]{1,9})(?::([0-9]{1,9}))?"
 
 # a comma before the next rule, QUANTITY=… or JOINT/QUANTITY=…
-_NEXT_RULE = re.compile(rf",(?=\s*(?:[^,=]*/)?(?:{'|'.join([*_WORDS, TIME_COLUMN])})\s*=)")
+_NEXT_RULE = rf",(?=\s*(?:[^,=]*/)?(?:{'|'.join([*_WORDS, TIME_COLUMN])})\s*=)"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ AS_IT_IS = ReadOptions()
 
 def separate_rules(text: str) -> list[str]:
     """Split 'position=2:8,velocity=8:14' at commas before a rule, not at commas in a name."""
-    return _NEXT_RULE.split(text)
+    return re.split(_NEXT_RULE, text)
 
 
 def left_side(text: str) -> str:
@@ -115,7 +116,7 @@ def columns_in_range(
 ) -> dict[int, str]:
     """The columns of a rule such as position=2:8, by index; {} for any other rule."""
     word, _, span = (part.strip() for part in text.partition("="))
-    matched = INDEX_RANGE.fullmatch(span)
+    matched = re.fullmatch(INDEX_RANGE, span)
     if word not in _WORDS or not matched:
         return {}
     first = int(matched[1])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from robolin.core.arrays import Floats, Mask, Numbers, np
+from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 from robolin.io.trajectories.column_layouts import Orientation
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
-from robolin.dynamics.algebra.comparison import if_less
 from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
+from robolin.dynamics.algebra.trigonometry import if_less
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import parameters_of

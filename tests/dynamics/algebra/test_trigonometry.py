@@ -13,10 +13,9 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
-from robolin.dynamics.algebra.comparison import VECTOR
 from robolin.dynamics.algebra.scalar import sin_cos, tanh
 from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE, _cosine, _sine
-from robolin.dynamics.algorithm import Algorithm
+from robolin.dynamics.algorithm import VECTOR, Algorithm
 from robolin.errors import RobolinError
 from tests.dynamics.algebra.arguments import (
     closest_to_multiples,
