@@ -19,7 +19,7 @@ class RobolinError(Exception):
         message: description of the problem
         where: the file and line, or the argument; may be empty
         hint: suggested correction; may be empty
-        parts: the separate problems: the error itself, or several of one file
+        parts: list of errors: only this error, or all errors of one file
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -41,7 +41,7 @@ class RobolinError(Exception):
 
     @property
     def parts(self) -> Sequence[RobolinError]:
-        """The separate problems: the error itself, or several of one file."""
+        """List of errors: only this error, or all errors of one file."""
         return (self,)
 
 

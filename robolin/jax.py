@@ -80,7 +80,7 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
         a function of arrays (..., n), which broadcast; a state without a result gives NaN
 
     Raises:
-        UsageError: not an arm, another verb, or JAX without 64-bit numbers
+        UsageError: `arm` is not an `Arm`, another verb, or JAX without 64-bit numbers
         RobolinError: closed loops, or joints with several degrees of freedom
 
     Example:

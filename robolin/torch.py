@@ -83,7 +83,7 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
         single-precision kernels, as `dtype="float32"` of the NumPy functions does
 
     Raises:
-        UsageError: not an arm, or another verb
+        UsageError: `arm` is not an `Arm`, or another verb
         RobolinError: closed loops, or joints with several degrees of freedom
 
     Example:

@@ -104,7 +104,7 @@ def cost_gradient(
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         a `CostGradient`
@@ -112,7 +112,8 @@ def cost_gradient(
     Raises:
         RobolinError: a motion that does not fit the arm, times that do not increase, closed loops,
             or invalid values
-        UsageError: not an arm, neither tau nor qdd, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, neither tau nor qdd, or an invalid method, engine or
+            number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

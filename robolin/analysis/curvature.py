@@ -67,14 +67,14 @@ def curvature(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         a `Curvature`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -304,7 +304,7 @@ def excite(
 
     Raises:
         RobolinError: limits that are missing or impossible, or closed loops
-        UsageError: not an arm, or invalid arguments
+        UsageError: `arm` is not an `Arm`, or invalid arguments
 
     Example:
         >>> arm = robolin.load("panda")

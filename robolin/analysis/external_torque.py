@@ -45,7 +45,7 @@ class MomentumObserver:
         state: (n,), None before the first row
 
     Raises:
-        UsageError: not an arm, or a time that is not above 0
+        UsageError: `arm` is not an `Arm`, or a time that is not above 0
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -78,7 +78,7 @@ class MomentumObserver:
             the external torques (n,) in N·m or N
 
         Raises:
-            RobolinError: a shape that does not fit the arm, or a value that is not finite
+            RobolinError: an array with the wrong shape, or a value that is not finite
 
         Example:
             >>> observer = robolin.MomentumObserver(robolin.load("two-link"), dt=0.001)
@@ -188,7 +188,7 @@ def external_torque(
 
     Raises:
         RobolinError: shapes that do not match, a time that decreases, or closed loops
-        UsageError: not an arm, or a settling time that is not above 0
+        UsageError: `arm` is not an `Arm`, or a settling time that is not above 0
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -99,17 +99,17 @@ def regressor(
         qdd: accelerations (..., n) in rad/s² or m/s²
         offsets: True appends a column `joint/offset` for a constant torque of every joint, whose
             value in the arm is 0: a sensor offset
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         a `Regressor`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+        RobolinError: an array with the wrong shape, a value that is not finite, or closed
             loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -148,17 +148,17 @@ def slotine_li_regressor(
         qdr: reference velocities (..., n) in rad/s or m/s, such as q̇_d - Λ (q - q_d)
         qddr: reference accelerations (..., n) in rad/s² or m/s²
         offsets: True for a column `JOINT/offset` per joint, as in `regressor`
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         a `Regressor`, with the columns of `regressor`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+        RobolinError: an array with the wrong shape, a value that is not finite, or closed
             loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -269,17 +269,17 @@ def identifiable(
         qdd: accelerations (..., n) in rad/s² or m/s²
         tolerance: fraction of the largest singular value below which a combination is not
             identifiable
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         an `Identifiable`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+        RobolinError: an array with the wrong shape, a value that is not finite, or closed
             loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -110,7 +110,7 @@ def sensitivity(
     engine: Engine = "auto",
     jobs: int | None = None,
 ) -> Sensitivity:
-    """First-order change of a motion, given with its torques or accelerations.
+    """First-order change of a motion with known torques or accelerations.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -128,7 +128,7 @@ def sensitivity(
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         a `Sensitivity`
@@ -136,8 +136,8 @@ def sensitivity(
     Raises:
         RobolinError: a motion that does not fit the arm, times that do not increase, closed loops,
             or invalid values
-        UsageError: not an arm, both or neither of tau and qdd, an unknown parameter, or an invalid
-            method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, both or neither of tau and qdd, an unknown parameter, or
+            an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -200,7 +200,7 @@ def sensitivity_matrices(
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         a `SensitivityMatrices`
@@ -208,8 +208,8 @@ def sensitivity_matrices(
     Raises:
         RobolinError: a motion that does not fit the arm, times that do not increase, closed loops,
             or invalid values
-        UsageError: not an arm, both or neither of tau and qdd, an unknown parameter, or an invalid
-            method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, both or neither of tau and qdd, an unknown parameter, or
+            an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -54,7 +54,7 @@ def close(
 
     Raises:
         RobolinError: a loop that cannot be closed from here, or invalid values
-        UsageError: not an arm, or an unknown joint in `hold`
+        UsageError: `arm` is not an `Arm`, or an unknown joint in `hold`
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -109,7 +109,7 @@ def close_change(
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
             finite
-        UsageError: not an arm, or an unknown joint in `hold`
+        UsageError: `arm` is not an `Arm`, or an unknown joint in `hold`
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -186,7 +186,7 @@ def loop_forces(
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
             finite, violated loop constraints, or a dead point
-        UsageError: not an arm, or an unknown method
+        UsageError: `arm` is not an `Arm`, or an unknown method
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -224,7 +224,7 @@ def linearize_loops(
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
             finite, violated loop constraints, or a dead point
-        UsageError: not an arm, no such method, or another word for tau
+        UsageError: `arm` is not an `Arm`, no such method, or another word for tau
 
     Example:
         >>> arm = robolin.load("four-bar")

@@ -56,8 +56,8 @@ def compile(  # noqa: A001 (always called as robolin.compile)
         written into `out` if that is passed
 
     Raises:
-        UsageError: not an arm, an unknown verb, method or link, or a frame or prescribed joints
-            that the verb does not support
+        UsageError: `arm` is not an `Arm`, an unknown verb, method or link, or a frame or prescribed
+            joints that the verb does not support
         RobolinError: a verb without a kernel for this arm.  The function raises it for states
             without a result, TypeError for an argument that is not such an array, and ValueError
             for arrays of another shape, not contiguous, or overlapping `out`
@@ -106,8 +106,8 @@ def native_kernel(
         the `NativeKernel`: `inputs`, `outputs`, `width`, `memory`, `address` and `table()`
 
     Raises:
-        UsageError: not an arm, an unknown verb, method, link or width, or a frame that the verb
-            does not support
+        UsageError: `arm` is not an `Arm`, an unknown verb, method, link or width, or a frame that
+            the verb does not support
         RobolinError: a verb without a kernel for this arm
 
     Example:

@@ -86,16 +86,16 @@ def diagonalize(
         method: "auto" for the recursion, or elimination with mimic joints; "operator" and
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `Diagonalized`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -129,16 +129,16 @@ def diagonalize_unnormalized(
         method: "auto" for the recursion, or elimination with mimic joints; "operator" and
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `DiagonalizedUnnormalized`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -174,16 +174,16 @@ def undiagonalize(
         method: "auto" for the recursion, or elimination with mimic joints; "operator" and
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -219,16 +219,16 @@ def undiagonalize_unnormalized(
         method: "auto" for the recursion, or elimination with mimic joints; "operator" and
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -62,18 +62,18 @@ def jacobian(
         point: coordinates of a point in that frame (3,) in m
         reference: axes of all vectors: "world" for the axes of the root link, or "frame" for
             the current axes of the frame
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `FrameJacobian`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
-            numbers, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite
+        UsageError: `arm` is not an `Arm`, an unknown link, an ambiguous frame, a point that is not
+            three numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -114,18 +114,18 @@ def frame_motion(
         frame: name of a link, moving or merged; None for the tip or the only end link; required if
             the last link has several frames
         point: coordinates of a point in that frame (3,) in m
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `FrameMotion`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
-            numbers, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite
+        UsageError: `arm` is not an `Arm`, an unknown link, an ambiguous frame, a point that is not
+            three numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -165,18 +165,18 @@ def frame_derivatives(
         frame: name of a link, moving or merged; None for the tip or the only end link; required if
             the last link has several frames
         point: coordinates of a point in that frame (3,) in m
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `FrameDerivatives`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
-            numbers, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite
+        UsageError: `arm` is not an `Arm`, an unknown link, an ambiguous frame, a point that is not
+            three numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -211,17 +211,17 @@ def link_accelerations(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `LinkAccelerations`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -269,17 +269,17 @@ def operational_space(
         method: "auto" for the recursion, or elimination with mimic joints; "operator" and
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         an `OperationalSpace`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a singular
+        RobolinError: an array with the wrong shape, a value that is not finite, a singular
             pose unless `inverse_only`, a joint without inertia, or closed loops
-        UsageError: not an arm, an unknown link, an ambiguous frame, a point that is not three
-            numbers, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, an unknown link, an ambiguous frame, a point that is not
+            three numbers, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("ur5", tip="tool0")
@@ -359,18 +359,18 @@ def momentum(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `Momentum`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, or an arm
+        RobolinError: an array with the wrong shape, a value that is not finite, or an arm
             whose moving links have no mass
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

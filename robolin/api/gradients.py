@@ -81,15 +81,15 @@ def gradient_inverse(
         qdd: accelerations (..., n) in rad/s² or m/s²
         weights: weight of every torque (..., n) in 1/(N·m), or in any unit per N·m
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         an `InverseGradient`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -130,15 +130,15 @@ def hessian_vector_inverse(
         dq, dqd, dqdd: direction (..., n) in the units of q, qd and qdd; a multi-DoF joint
             has a twist for dq
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         an `InverseGradient` with the change of each gradient
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -164,7 +164,7 @@ def hessian_inverse(
     jobs: int | None = None,
     dtype: DType = "float64",
 ) -> Floats:
-    """Matrix of second derivatives of weights · τ, exact, in O(n²).
+    """Matrix of the second derivatives of weights · τ, exact, in O(n²) operations.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -173,7 +173,7 @@ def hessian_inverse(
         qdd: accelerations (..., n) in rad/s² or m/s²
         weights: weight of every torque (..., n) in 1/(N·m), or in any unit per N·m
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
@@ -181,8 +181,8 @@ def hessian_inverse(
         without multi-DoF joints
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -223,17 +223,17 @@ def gradient_forward(
         weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `ForwardGradient`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+        RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or closed loops
-        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
-            of jobs
+        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+            number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -275,17 +275,17 @@ def hessian_vector_forward(
             has a twist for dq
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `ForwardGradient` with the change of each gradient
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+        RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or closed loops
-        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
-            of jobs
+        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+            number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -312,9 +312,9 @@ def hessian_forward(
     jobs: int | None = None,
     dtype: DType = "float64",
 ) -> Floats:
-    """Matrix of second derivatives of weights · q̈, exact, in O(n²).
+    """Matrix of the second derivatives of weights · q̈, exact, in O(n²) operations.
 
-    Differential dynamic programming needs it for every time step.
+    Differential dynamic programming needs this matrix for every time step.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -324,7 +324,7 @@ def hessian_forward(
         weights: weight of every acceleration (..., n) in s²/rad, or in any unit per rad/s²
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
@@ -332,10 +332,10 @@ def hessian_forward(
         without multi-DoF joints
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+        RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or closed loops
-        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
-            of jobs
+        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+            number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -30,7 +30,7 @@ def inverse(
     jobs: int | None = None,
     dtype: DType = "float64",
 ) -> Floats:
-    """Inverse dynamics: torques from 𝓜 q̈, Coriolis, gravity, damping, friction and loads.
+    """Inverse dynamics: torques of a motion, with gravity, damping, friction and loads.
 
     Omitted arguments are 0, one number applies to all joints, and leading axes broadcast.
 
@@ -39,18 +39,18 @@ def inverse(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         torques (..., n) in N·m, forces in N for prismatic joints
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+        RobolinError: an array with the wrong shape, a value that is not finite, or closed
             loops, whose torques are not unique
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -91,22 +91,22 @@ def forward(
         tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0
         method: "auto", "operator", "conventional", or a recursion: "a" … "d", "bias-free", …
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
             effect without loops
         dtype: "float64", or "float32" for single precision: faster and less accurate
         prescribe: joints with prescribed acceleration, such as "base" of an arm with a floating
             base; `inverse` of the result returns their torques
-        qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s², else 0  [0]
+        qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s² (default 0)
 
     Returns:
         accelerations (..., n) in rad/s² or m/s²
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+        RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or violated loop constraints
-        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
-            of jobs
+        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+            number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -27,7 +27,7 @@ from robolin.evaluation.methods import Method
 class LinearizedInverse(DisplayMixin):
     """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq about a motion.
 
-    For prismatic joints, read m for rad and N for N·m.
+    For prismatic joints, replace rad by m and N·m by N.
 
     Fields:
         mass_matrix: ∂τ/∂q̈ (..., n, n) in kg·m²
@@ -68,7 +68,7 @@ class LinearizedInverse(DisplayMixin):
 class LinearizedForward(DisplayMixin):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq about a state and its torques.
 
-    For prismatic joints, read m for rad and N for N·m.
+    For prismatic joints, replace rad by m and N·m by N.
 
     Fields:
         qdd: accelerations of the operating point (..., n) in rad/s² or m/s²
@@ -113,24 +113,24 @@ def linearize_inverse(
     jobs: int | None = None,
     dtype: DType = "float64",
 ) -> LinearizedInverse:
-    """Linearize the inverse dynamics about a motion, exact, in O(n²).
+    """Linearize the inverse dynamics about a motion, analytically, in O(n²) operations.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `LinearizedInverse`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -170,7 +170,7 @@ def linearize_forward(
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
 ) -> LinearizedForward:
-    """Linearize the forward dynamics about a state and its torques, exact.
+    """Linearize the forward dynamics about a state and its torques, analytically.
 
     With closed loops, the model is valid for changes that satisfy the constraints.
 
@@ -182,22 +182,22 @@ def linearize_forward(
             arm at rest stays there
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
             effect without loops
         dtype: "float64", or "float32" for single precision: faster and less accurate
         prescribe: joints with prescribed acceleration, such as "base" of an arm with a floating
             base
-        qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s², else 0  [0]
+        qdd: accelerations (..., n) of the prescribed joints in rad/s² or m/s² (default 0)
 
     Returns:
         a `LinearizedForward`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+        RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or violated loop constraints
-        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
-            of jobs
+        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+            number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -255,7 +255,7 @@ def perturb_inverse(
     jobs: int | None = None,
     dtype: DType = "float64",
 ) -> Floats:
-    """Change of torque for a small change of the motion, in O(n) and without a matrix.
+    """First-order change of the torques for a small change of the motion, in O(n) operations.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -263,17 +263,17 @@ def perturb_inverse(
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
         dq, dqd, dqdd: changes (..., n) of q, qd and qdd, in their units
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         δτ (..., n) in N·m or N
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -301,7 +301,7 @@ def perturb_forward(
     loop_method: LoopMethod | None = None,
     dtype: DType = "float64",
 ) -> Floats:
-    """Change of acceleration for a small change of state and torque, in O(n).
+    """First-order change of the accelerations for a small change of state and torques, in O(n).
 
     Args:
         arm: the arm, from `robolin.load`
@@ -313,7 +313,7 @@ def perturb_forward(
             them onto the loop constraints
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         loop_method: solver of the loop constraints: "null-space" (None), "kkt" or "schur"; no
             effect without loops
         dtype: "float64", or "float32" for single precision: faster and less accurate
@@ -322,10 +322,10 @@ def perturb_forward(
         δq̈ (..., n) in rad/s² or m/s²
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+        RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, violated loop constraints, or a change that violates them
-        UsageError: not an arm, an invalid word for tau, or an invalid method, engine or number
-            of jobs
+        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+            number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -50,17 +50,17 @@ def mass_matrix(
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
-        (..., n, n) in kg·m² for two revolute joints, kg for two prismatic ones, else kg·m
+        (..., n, n) in kg·m² for two revolute joints, kg for two prismatic joints, else kg·m
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -94,16 +94,16 @@ def mass_matrix_inverse(
         method: "auto" for elimination up to 10 joints or with mimic joints, else recursions;
             "operator" and "conventional" select recursions or elimination
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (..., n, n), symmetric, in 1/(kg·m²), 1/kg or 1/(kg·m)
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops,
             or a joint without inertia
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -134,16 +134,16 @@ def mass_matrix_factor(
         method: "auto" for the recursion, or elimination with mimic joints; "operator" and
             "conventional" select one of them
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         a `Factors`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops,
             a joint without inertia, or a mimic joint
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -176,17 +176,17 @@ def mass_matrix_derivative(
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (..., n, n, n), with k as the last axis, in units of 𝓜 per rad or per m
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -210,23 +210,23 @@ def mass_matrix_second_derivative(
 ) -> Floats:
     """Second derivatives ∂²𝓜(i,j)/∂q(k)∂q(l) of the mass matrix, exact.
 
-    For multi-DoF joints these are the derivatives of 𝓜(q ⊕ δ) at δ = 0, with q ⊕ δ as in
-    `integrate`; they are symmetric in k and l.
+    For multi-DoF joints, the results are the derivatives of 𝓜(q ⊕ δ) at δ = 0, with q ⊕ δ as in
+    `integrate`; the derivatives are symmetric in k and l.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         (..., n, n, n, n), with k and l as the last axes, in units of 𝓜 per rad² or per m²
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -253,23 +253,23 @@ def coriolis_matrix(
 ) -> Floats:
     """Coriolis matrix of Christoffel symbols, for which 𝓜̇ - 2 C is skew-symmetric.
 
-    This also holds for multi-DoF joints, where C is not half of ∂τ/∂q̇.
+    𝓜̇ - 2 C is also skew-symmetric for multi-DoF joints, where C is not half of ∂τ/∂q̇.
 
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        method: "auto"; no effect, because there is one algorithm
+        method: "auto"; no effect, because there is only one algorithm
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         dtype: "float64", or "float32" for single precision: faster and less accurate
 
     Returns:
         C (..., n, n) in N·m·s or N·s: C q̇ are the Coriolis torques
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
-        UsageError: not an arm, or an invalid method, engine or number of jobs
+        RobolinError: an array with the wrong shape, a value that is not finite, closed loops
+        UsageError: `arm` is not an `Arm`, or an invalid method, engine or number of jobs
 
     Example:
         >>> arm = robolin.load("two-link")

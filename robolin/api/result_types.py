@@ -328,7 +328,7 @@ def loop_joint_torques(arm: Arm, q: ArrayLike, wrenches: Mapping[str, ArrayLike]
 
     Raises:
         RobolinError: an arm without loops, a shape that does not fit, a value that is not finite
-        UsageError: not an arm, or an unknown loop
+        UsageError: `arm` is not an `Arm`, or an unknown loop
 
     Example:
         >>> arm = robolin.load("four-bar")

@@ -64,13 +64,13 @@ def names_several(text: str) -> bool:
 
 
 def recording_paths(source: str | os.PathLike[str]) -> list[str]:
-    """Paths of all recordings of a pattern, a folder or a LeRobot dataset.
+    """Paths of all recordings in a folder or a LeRobot dataset, or of a file name pattern.
 
     Args:
         source: a pattern such as 'logs/**/*.csv', a folder, a dataset, or one recording
 
     Returns:
-        each recording once, for `States(trajectory=…)`; those of a folder or pattern sorted by
+        each recording once, for `States(trajectory=…)`; files of a folder or pattern sorted by
         name, the episodes of a dataset in order ('dataset/:0', 'dataset/:1', …)
 
     Raises:

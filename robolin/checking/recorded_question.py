@@ -49,7 +49,7 @@ class RecordedQuestion:
 class Inputs:
     """Location of the files that a stored result was computed from.
 
-    model: a robot that replaces the recorded one
+    model: a robot that replaces the recorded robot
     root:  base folder of recorded paths, in place of the folder of the result
     """
 

@@ -126,12 +126,12 @@ def check(
     root: str | Path | None = None,
     jobs: int | None = None,
 ) -> CheckOutcome:
-    """Compute a stored result again and compare, as `robolin check` does.
+    """Compute a stored result again and compare the numbers, as `robolin check` does.
 
     Args:
         path: a file from `robolin.record`, `robolin record` or `-o`
-        rtol, atol: tolerances; by default those stored with the result, else exact equality
-        model: a robot that replaces the recorded one
+        rtol, atol: tolerances (default: the tolerances stored with the result, else 0)
+        model: a robot that replaces the recorded robot
         root: base folder of recorded paths, in place of the folder of the stored result
         jobs: threads, one per processor by default
 

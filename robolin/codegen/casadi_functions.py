@@ -59,7 +59,7 @@ def casadi_function(
 
     Raises:
         RobolinError: CasADi is not installed, or the arm does not support the verb
-        UsageError: not an arm, an unknown verb, or an invalid option
+        UsageError: `arm` is not an `Arm`, an unknown verb, or an invalid option
 
     Example:
         >>> arm = robolin.load("two-link")

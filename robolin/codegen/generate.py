@@ -105,7 +105,7 @@ def generate(
 
     Raises:
         RobolinError: closed loops or a joint without inertia, if a verb does not support them
-        UsageError: not an arm, an unknown verb, or an invalid option
+        UsageError: `arm` is not an `Arm`, an unknown verb, or an invalid option
         FileError: a folder that cannot be written, or a file in it that is not robolin's
 
     Example:

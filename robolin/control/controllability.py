@@ -65,7 +65,7 @@ class Reachability(DisplayMixin):
 
     @cached_property
     def values(self) -> Complexes:
-        """The eigenvalues (..., N) that `distance` belongs to, the slowest first."""
+        """The eigenvalues (..., N) of the modes of `distance`, the slowest first."""
         eigenvalues = np.linalg.eigvals(self.scaled.A).astype(complex)
         order = slowest_first(eigenvalues)
         in_order: Complexes = np.take_along_axis(eigenvalues, order, axis=-1)

@@ -66,15 +66,16 @@ def state_space(
         dt: the sample time in s of a discrete model; None for a continuous model
         method: discretization method: "zoh", "foh", "tustin" or "euler"
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
 
     Returns:
         a `StateSpace`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+        RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, violated loop constraints, or a passive joint that would need a torque
-        UsageError: not an arm, an unknown joint, output or method, or a dt that is not positive
+        UsageError: `arm` is not an `Arm`, an unknown joint, output or method, or a dt that is not
+            positive
 
     Example:
         >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])

@@ -31,7 +31,7 @@ class Poles(DisplayMixin):
 
     Fields:
         values: eigenvalues of A (..., N), of the discrete model where there is a sample time
-        rates: the same in 1/s (..., N): log(values)/dt of a discrete model
+        rates: poles in 1/s (..., N); log(values)/dt for a discrete model
         bound: estimated round-off error of each pole (..., N), in 1/s
         shapes: motion of each joint (..., N, n), relative to the joint that moves most
         model: the linear model

@@ -145,7 +145,7 @@ def retime(
 
     Raises:
         RobolinError: a path that no speed keeps within the limits, or without any limit
-        UsageError: not an arm, or an invalid argument
+        UsageError: `arm` is not an `Arm`, or an invalid argument
 
     Example:
         >>> arm = robolin.load("two-link")

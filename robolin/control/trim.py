@@ -102,7 +102,7 @@ def trim(
 
     Raises:
         RobolinError: no equilibrium nearby; the error describes the best pose
-        UsageError: not an arm, several poses, or an unknown joint
+        UsageError: `arm` is not an `Arm`, several poses, or an unknown joint
 
     Example:
         >>> arm = robolin.load("acrobot")

@@ -61,7 +61,7 @@ CACHE_SLOT = "_kept"
 
 @dataclass(frozen=True)
 class Arm:
-    """A robot model ready for dynamics, made by `robolin.load`: frozen, hashable, picklable.
+    """Robot model that `robolin.load` returns: immutable, hashable and picklable.
 
     Fields:
         name: name in the robot description
@@ -312,7 +312,7 @@ class Arm:
 
     @cached_property
     def has_mimic(self) -> bool:
-        """True if any joint mimics another."""
+        """True if any joint mimics another joint."""
         return any(link.joint.mimic for link in self.links)
 
     @cached_property
@@ -327,7 +327,7 @@ class Arm:
 
     @cached_property
     def serial(self) -> bool:
-        """True for a serial chain: no link and not the base carries more than one link."""
+        """True for a serial chain: the base and every link have at most one child link."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links_tip_to_base, start=1))
 
 

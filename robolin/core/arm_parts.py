@@ -104,27 +104,27 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """A moving joint: its pose on the link inboard of it, its axis, limits and parameters.
+    """A moving joint: its pose on the parent link, its axis, limits and parameters.
 
     Fields:
         name: name in the robot description
         kind: "revolute", "continuous" or "prismatic"
-        pose: pose of the joint on the link inboard of it: rotation (9 numbers, row by row),
+        pose: pose of the joint on the parent link: rotation (9 numbers, row by row),
             translation in m
         axis: (3,), a unit vector in the joint's own axes
         limits: lower and upper in rad or m, velocity in rad/s or m/s, effort and effort_lower in
             N·m or N; None for no limit, and effort_lower None for -effort
         damping: in N·m·s/rad or N·s/m
         friction: Coulomb friction in N·m or N
-        friction_negative: the same for negative velocities, None where it is `friction`
+        friction_negative: Coulomb friction for negative velocities; None if equal to `friction`
         armature: reflected rotor inertia in kg·m² or kg
-        mimic: the joint that this one mimics, or None
+        mimic: the joint that this joint mimics, or None
         actuated: whether it has a motor according to the description; not part of equality,
             because it does not change the dynamics
         stiffness: stiffness of a spring in the joint, in N·m/rad or N/m
         rest: position at which the spring is relaxed, in rad or m
         friction_velocity: velocity scale v of the smoothed friction μ tanh(q̇ / v), in rad/s or m/s;
-            None for that of the arm
+            None for the value of the arm
 
     Example:
         >>> joint = robolin.load("panda").joints[3]
@@ -161,14 +161,14 @@ class Joint:
 
 @dataclass(frozen=True)
 class Link:
-    """A moving link with the joint inboard of it and the number of its parent link.
+    """A moving link, with its joint and the number of its parent link.
 
     Fields:
         name: name in the robot description
-        joint: the `Joint` inboard of it
-        parent: the number of the link inboard, counted from 1 at the tip: `arm.link(parent)`,
+        joint: the `Joint` between the link and its parent link
+        parent: the number of the parent link, counted from 1 at the tip: `arm.link(parent)`,
             or `arm.base`
-        inertia: mass in kg, com (3,) in m, rotary xx xy xz yy yz zz about it in kg·m², in link
+        inertia: mass in kg, com (3,) in m, rotational xx xy xz yy yz zz about com in kg·m², in link
             axes
         merged: names of the links that are rigidly part of this one
 

@@ -88,7 +88,7 @@ def integrate(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
         positions (..., n) in rad or m
 
     Raises:
-        RobolinError: a shape that does not fit the arm
+        RobolinError: an array with the wrong shape
         UsageError: not an arm
 
     Example:
@@ -127,7 +127,7 @@ def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
         the change (..., n) in rad or m; for a multi-DoF joint a twist of its body
 
     Raises:
-        RobolinError: a shape that does not fit the arm
+        RobolinError: an array with the wrong shape
         UsageError: not an arm
 
     Example:
@@ -160,9 +160,9 @@ def change_between(arm: Arm, start: Floats, end: Floats) -> Floats:
 
 
 def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
-    """Compute the block in d(δq)/dt = δq̇ + block δq.
+    """Compute the matrix `block` in d(δq)/dt = δq̇ + block δq.
 
-    The block is -crm(v) for multi-DoF joints and zero for others.  It is the upper left block of
+    The block is -crm(v) for multi-DoF joints, else zero.  The block is the upper left block of
     the linear system whose other blocks are those of `linearize_forward`.
 
     Args:
@@ -173,7 +173,7 @@ def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
         (..., n, n) in 1/s, m/s or 1
 
     Raises:
-        RobolinError: a shape that does not fit the arm
+        RobolinError: an array with the wrong shape
         UsageError: not an arm
 
     Example:

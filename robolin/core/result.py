@@ -285,9 +285,9 @@ def rows_unknown() -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class ResultStream:
-    """A result in parts, for recordings larger than memory.
+    """A result in chunks of rows, for recordings larger than memory.
 
-    Its parts can be iterated once, inside the `with` of `robolin.answer_stream`.
+    Iterate over `parts` once, inside the `with` block of `robolin.answer_stream`.
 
     Fields:
         parts: `Result` objects with consecutive rows; one part for a single state

@@ -64,7 +64,7 @@ class LinkRow:
     stiffness: float = 0.0
     rest: float = 0.0
     friction_bias: float = 0.0
-    # of joints with their own; None for that of the arm
+    # of joints with their own; None for the value of the arm
     friction_velocity: float | None = None
 
 

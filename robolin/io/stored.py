@@ -133,7 +133,7 @@ def read_result(path: str | Path) -> StoredResult:
         which equals the result of `robolin.answer`
 
     Raises:
-        RobolinError: the file was changed or damaged, or holds no result
+        RobolinError: the file was changed or damaged, or contains no result
         UsageError: the extension is not that of a result
         FileError: the file cannot be read
 

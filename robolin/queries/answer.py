@@ -94,7 +94,7 @@ def answer_stream(
     notify: MessageCallback = emit_warning,
     watch: ResultCallback | None = None,
 ) -> Iterator[ResultStream]:
-    """Evaluate a question part by part, for trajectories larger than memory.
+    """Evaluate a question in chunks of rows, for trajectories larger than memory.
 
     Use it in a `with` statement: the trajectory stays open inside the block.
 

@@ -69,7 +69,7 @@ def state_warnings(arm: Arm, q: JointValues, *, jobs: int | None = None) -> tupl
         mass matrix, and for an arm without mass; () if there is nothing to report
 
     Raises:
-        RobolinError: a shape that does not fit the arm
+        RobolinError: an array with the wrong shape
         UsageError: `arm` is not an Arm
 
     Example:

@@ -133,7 +133,7 @@ def _annotation(name: str) -> str:
     return str(inspect.signature(public(name)).return_annotation)
 
 
-ONE_ALGORITHM = "no effect, because there is one algorithm"
+ONE_ALGORITHM = "no effect, because there is only one algorithm"
 
 
 @for_each("name", [name for name in FUNCTIONS if name.replace("_", "-") in QUESTIONS])

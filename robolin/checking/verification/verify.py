@@ -212,7 +212,7 @@ def verify(
         a `Verification`; arrays in it have shape (samples, …)
 
     Raises:
-        UsageError: not an arm, an unknown or missing program, or an invalid number
+        UsageError: `arm` is not an `Arm`, an unknown or missing program, or an invalid number
         RobolinError: the other program cannot read the model
 
     Example:

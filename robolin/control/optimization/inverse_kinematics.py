@@ -184,7 +184,7 @@ def ik(
     Raises:
         RobolinError: no start reaches the goal; the error has the smallest pose error.  Also a
             start outside the limits, closed loops, or a goal with invalid numbers
-        UsageError: not an arm, an unknown link, or invalid numbers of starts
+        UsageError: `arm` is not an `Arm`, an unknown link, or invalid numbers of starts
 
     Example:
         >>> arm = robolin.load("panda")

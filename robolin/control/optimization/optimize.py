@@ -118,7 +118,8 @@ def optimize(
     Raises:
         RobolinError: no motion within the limits, a goal out of reach or that the arm cannot
             hold, a start outside the limits, closed loops or multi-DoF joints
-        UsageError: not an arm, options that cannot be combined, or an option with an invalid value
+        UsageError: `arm` is not an `Arm`, options that cannot be combined, or an option with an
+            invalid value
 
     Example:
         >>> arm = robolin.load("panda")

@@ -96,7 +96,7 @@ class Receding:
             goal: positions (n,) in rad or m
 
         Raises:
-            RobolinError: a shape that does not fit the arm, or values that are not finite
+            RobolinError: an array with the wrong shape, or values that are not finite
         """
         problem = self._problem
         self.goal = require_one("goal", as_joint_array(problem.arm, "goal", goal))
@@ -251,7 +251,7 @@ def receding(
 
     Raises:
         RobolinError: closed loops, multi-DoF joints, passive joints, or a goal out of reach
-        UsageError: not an arm, or an option with an invalid value
+        UsageError: `arm` is not an `Arm`, or an option with an invalid value
 
     Example:
         >>> arm = robolin.load("panda")

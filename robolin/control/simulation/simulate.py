@@ -132,7 +132,7 @@ def simulate(
         accelerations: q̈ as a function of t, q, q̇ and τ, for other constraints
         project: projects q and q̇ onto such constraints after each step
         engine: "auto", "python" or "compiled"; results are bit-identical
-        jobs: threads for batches of states; None for one per processor
+        jobs: number of threads for batches; None for one thread per processor
         baumgarte: alpha and beta in 1/s of Baumgarte stabilization of the loop constraints, instead
             of a projection after every step
         disturbance: external torques as for tau, or a `Push`; effort limits do not apply to them,
