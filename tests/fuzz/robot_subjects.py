@@ -265,6 +265,9 @@ def loops_checked(path: str, _: str) -> None:
     arm = robolin.load(path)
     model = mujoco.MjModel.from_xml_path(path)
     model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    # a huge factor of the rotations hides the other rows, a tiny one hides the rotations
+    scale = model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD, 10]
+    model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD, 10] = scale != 0.0
     slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
     single = [k for k in range(model.njnt) if model.jnt_type[k] >= slide]
     names = [model.joint(k).name for k in single]
