@@ -15,7 +15,7 @@ FIXES = {
     "duplicate-loop": "Rename one of the two; the usual cause is a copied part.",
     "effort-limits-inverted": "Write the lower limit first: `effort: [-3, 4]`.",
     "effort-limits-without-zero": (
-        "Correct the signs: `effort: [-3, 4]`, or one number for both directions."
+        "Correct the signs, as in `[-3, 4]`, or write one number for both directions."
     ),
     "encoding": "Save the file as UTF-8, or declare its actual encoding.",
     "file-empty": "Generate the file again: a failed xacro command leaves an empty file.",

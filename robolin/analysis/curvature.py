@@ -60,7 +60,7 @@ def curvature(
 ) -> Curvature:
     """Curvature of the mass matrix; zero if there are coordinates that make it the identity.
 
-    For multi-DoF joints, the symbols are along the velocities of their bodies.
+    For multi-DoF joints, the symbols refer to twists of the child links.
 
     Args:
         arm: the arm, from `robolin.load`

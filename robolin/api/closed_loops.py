@@ -39,7 +39,7 @@ def close(
 ) -> Closed:
     """Project a state onto the loop constraints, keeping the joints in `hold` fixed.
 
-    Newton's method takes least-norm steps until the loops are closed. The change of velocities is
+    Newton's method takes least-norm steps until the loops are closed.  The change of velocities is
     the smallest possible.
 
     Args:
@@ -53,7 +53,7 @@ def close(
         a `Closed`
 
     Raises:
-        RobolinError: a loop that cannot be closed from here, or invalid values
+        RobolinError: a loop that cannot be closed from this state, or invalid values
         UsageError: `arm` is not an `Arm`, or an unknown joint in `hold`
 
     Example:
@@ -107,7 +107,7 @@ def close_change(
         a `ClosedChange`
 
     Raises:
-        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+        RobolinError: an arm without loops, an array with the wrong shape, a value that is not
             finite
         UsageError: `arm` is not an `Arm`, or an unknown joint in `hold`
 
@@ -128,7 +128,7 @@ def close_change(
 
 
 def loop_constraints(arm: Arm, q: JointValues, qd: JointValues = 0.0) -> LoopConstraints:
-    """Constraint violation, its rate, Jacobian and bias of the loop constraints.
+    """Loop constraints at a state: violation, rate of the violation, Jacobian and bias.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -139,7 +139,7 @@ def loop_constraints(arm: Arm, q: JointValues, qd: JointValues = 0.0) -> LoopCon
         a `LoopConstraints`
 
     Raises:
-        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+        RobolinError: an arm without loops, an array with the wrong shape, a value that is not
             finite
         UsageError: not an arm
 
@@ -184,7 +184,7 @@ def loop_forces(
         a `LoopForces`
 
     Raises:
-        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+        RobolinError: an arm without loops, an array with the wrong shape, a value that is not
             finite, violated loop constraints, or a dead point
         UsageError: `arm` is not an `Arm`, or an unknown method
 
@@ -222,7 +222,7 @@ def linearize_loops(
         a `LinearizedLoops`
 
     Raises:
-        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+        RobolinError: an arm without loops, an array with the wrong shape, a value that is not
             finite, violated loop constraints, or a dead point
         UsageError: `arm` is not an `Arm`, no such method, or another word for tau
 

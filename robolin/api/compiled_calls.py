@@ -36,7 +36,7 @@ def compile(  # noqa: A001 (always called as robolin.compile)
     `call(q, qd, qdd, out=None)` does not convert its arguments: every array must be float64,
     contiguous and of shape (n,), such as `numpy.empty(arm.n)`.  `help(call)` lists the
     arguments in order.  With `out`, results are written there without allocating memory.  The call
-    is thread-safe, holds its own copy of the arm's data, and pickles by compiling again.
+    is thread-safe and contains a copy of the arm's data; unpickling it compiles it again.
     `engine` and `jobs` do not apply, because there is one state and one kernel; `reference` does
     not apply, because vectors are in world axes.
 

@@ -14,7 +14,7 @@ from robolin.evaluation.methods import Method
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagonalized(DisplayMixin):
-    """ν̇ + coriolis = epsilon, with nu = mᵀ q̇ and mass_matrix = m mᵀ.
+    """Equation of motion ν̇ + coriolis = epsilon, with nu = mᵀ q̇ and mass_matrix = m mᵀ.
 
     Fields:
         nu: velocities ν (..., n) in m·√kg/s; kinetic energy is ½ νᵀν

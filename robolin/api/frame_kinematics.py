@@ -155,7 +155,8 @@ def frame_derivatives(
 ) -> FrameDerivatives:
     """Derivatives of a frame's motion with respect to q and q̇, exact.
 
-    The twist changes with q̇, and the accelerations with q̈, by the Jacobian.
+    The Jacobian is the derivative of the twist with respect to q̇, and of the accelerations with
+    respect to q̈.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -319,7 +320,7 @@ class Momentum(DisplayMixin):
 
     Fields:
         mass: total mass of the moving links (...) in kg
-        com: their centre of mass in the root frame (..., 3) in m
+        com: centre of mass of the moving links in the root frame (..., 3) in m
         com_velocity: (..., 3) in m/s
         com_jacobian: (..., 3, n) in m/s per rad/s or m/s
         com_jacobian_rate_qd: (..., 3) in m/s²
@@ -353,7 +354,7 @@ def momentum(
     jobs: int | None = None,
     dtype: DType = "float64",
 ) -> Momentum:
-    """Centre of mass, its Jacobian, and the momentum about it.
+    """Centre of mass, its Jacobian, and the momentum about the centre of mass.
 
     Args:
         arm: the arm, from `robolin.load`

@@ -25,7 +25,7 @@ from robolin.evaluation.methods import Method
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearizedInverse(DisplayMixin):
-    """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq about a motion.
+    """Linear model δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq about a motion.
 
     For prismatic joints, replace rad by m and N·m by N.
 
@@ -66,7 +66,7 @@ class LinearizedInverse(DisplayMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearizedForward(DisplayMixin):
-    """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq about a state and its torques.
+    """Linear model q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq about a state with torques.
 
     For prismatic joints, replace rad by m and N·m by N.
 

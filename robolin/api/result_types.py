@@ -26,7 +26,7 @@ from robolin.evaluation.evaluate import evaluate
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameJacobian(DisplayMixin):
-    """twist = jacobian q̇, classical acceleration = jacobian q̈ + jacobian_rate_qd; and the pose.
+    """Jacobian and pose: twist = jacobian q̇; classical acceleration = jacobian q̈ + J̇ q̇.
 
     Fields:
         jacobian: (..., 6, n), angular rows first, in rad/s and m/s per rad/s or m/s
@@ -81,10 +81,10 @@ class FrameMotion(DisplayMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameDerivatives(DisplayMixin):
-    """∂/∂q and ∂/∂q̇ of a frame's motion.
+    """Derivatives ∂/∂q and ∂/∂q̇ of the motion of a frame.
 
-    Derivatives of twist and classical acceleration belong to the point that moves with the frame;
-    spatial derivatives belong to a point that is fixed at its current position.
+    Derivatives of twist and classical acceleration refer to the point that moves with the frame;
+    spatial derivatives refer to a point that is fixed at its current position.
     Angular rows come first; units are those of the motion per rad or m, or per rad/s or m/s.
 
     Fields:
@@ -146,7 +146,7 @@ class OperationalSpace(DisplayMixin):
         free_acceleration: (..., 6) in rad/s² and m/s²
         operational_inertia: (..., 6, 6) in kg·m², kg·m and kg; None if fewer than six joints move
             the frame, or if `inverse_only`
-        bias_wrench: (..., 6) in N·m and N; None if operational_inertia is
+        bias_wrench: (..., 6) in N·m and N; None if operational_inertia is None
         frame: name of the link, moving or merged
 
     Example:
@@ -235,7 +235,7 @@ class LoopForces(DisplayMixin):
         lam: force in N, and moment in N·m if rigid, on the first frame of each closure (..., m),
             in world axes; the second frame receives the opposite force
         rank: number of independent equations (...)
-        kept: True for independent equations (..., m); λ of redundant equations is 0
+        kept: (..., m), True for independent equations; λ of redundant equations is 0
         rows: names of the m equations: closure and component
 
     Example:
@@ -263,9 +263,9 @@ class LoopForces(DisplayMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearizedLoops(DisplayMixin):
-    """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
+    """Linear model q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
 
-    Valid for changes that satisfy the constraints: L δq = 0, and L δq̇ = -δL q̇.
+    The model is valid for changes that satisfy the constraints: L δq = 0, and L δq̇ = -δL q̇.
 
     Fields:
         qdd: accelerations (..., n) in rad/s² or m/s²
@@ -278,7 +278,7 @@ class LinearizedLoops(DisplayMixin):
         dlam_dqd: (..., m, n) in N·s/rad
         dlam_dq: (..., m, n) in N/rad
         rank: number of independent equations (...)
-        kept: True for independent equations (..., m); λ of redundant equations is 0
+        kept: (..., m), True for independent equations; λ of redundant equations is 0
         rows: names of the m equations: closure and component
         q: positions of the operating point (..., n) in rad or m
         qd: velocities of the operating point (..., n) in rad/s or m/s

@@ -42,8 +42,8 @@ def casadi_function(
 
     The function contains the algorithm with the arm's numbers, so CasADi differentiates, simplifies
     and generates code as usual.  Results with three or more axes become matrices: the first axis
-    gives the row, and all others the column, the last one fastest.  States without a result, such
-    as one in which a joint has no inertia, give infinity or NaN.
+    gives the row, and all others the column, the last one fastest.  For a state without a
+    result, for example if a joint moves no inertia, the function returns infinity or NaN.
 
     Args:
         arm: the arm, from `robolin.load`; its options are part of the function

@@ -190,7 +190,7 @@ def _count(A: Floats, B: Floats, models: Integers, dimensions: Integers) -> None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimator(DisplayMixin):
-    """x̂' = A x̂ + B u + L (y - C x̂ - D u), the Kalman filter of a model.
+    """Kalman filter of a linear model: x̂' = A x̂ + B u + L (y - C x̂ - D u).
 
     Fields:
         L: the gain (..., N, p)
@@ -231,7 +231,7 @@ def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike =
 
     Raises:
         RobolinError: no filter exists, or SciPy is not installed
-        UsageError: not a model, or covariances with the wrong sign or shape
+        UsageError: `model` is not a `StateSpace`, or covariances with the wrong sign or shape
 
     Example:
         >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")

@@ -254,7 +254,8 @@ def lqr(
     Raises:
         RobolinError: no regulator exists (the error names the uncontrollable mode), a limit that
             Bryson's rule needs is missing, or SciPy is not installed
-        UsageError: not a model, an unknown name, weights with the wrong sign or shape
+        UsageError: `model` is not a `StateSpace`, an unknown name, or weights with the wrong sign
+            or shape
 
     Example:
         >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])
@@ -398,7 +399,7 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
 
     Raises:
         RobolinError: the poles cannot be placed, or SciPy is not installed
-        UsageError: not a model, or not as many poles as states
+        UsageError: `model` is not a `StateSpace`, or not as many poles as states
 
     Example:
         >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0])

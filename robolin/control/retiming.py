@@ -125,9 +125,10 @@ def retime(
 ) -> RetimedMotion:
     """Find the fastest motion along a path, from rest to rest.
 
-    The path is a cubic spline through the points, by length in joint space.  The motion is the
-    fastest one whose speed ṡ² is linear between the points: more points give a faster motion.
-    It stops at corners and reversals where a stop is faster than the overshoot of the spline.
+    The path is a cubic spline through the points; its parameter s is the length in joint space.
+    The result is the fastest motion whose squared speed ṡ² is linear between the points, so more
+    points give a faster motion.  The motion stops at corners and reversals where a stop is faster
+    than the overshoot of the spline.
 
     Args:
         arm: the arm, from `robolin.load`

@@ -43,7 +43,7 @@ RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trim(DisplayMixin):
-    """An equilibrium: the arm is at rest at q under tau.
+    """An equilibrium: the torques tau hold the arm at rest at q.
 
     Fields:
         q: positions (n,) in rad or m

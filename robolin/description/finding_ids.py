@@ -110,7 +110,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "robot-unnamed": ("warning", "The robot has an empty name."),
     "sdf-default-inertia": (
         "warning",
-        "A link in an SDF file has no mass or inertia; the SDF default is 1.",
+        "A link in an SDF file has no mass or inertia; SDF then defines 1 kg or 1 kg·m².",
     ),
     "sdf-frame": (
         "error",

@@ -47,7 +47,7 @@ COMPILED: RunOptions = {"engine": "compiled", "jobs": 1}
 class OptimalMotion(DisplayMixin):
     """A locally optimal motion: states, torques and time-varying gains at the knots.
 
-    Between knots, torques are linear in time ("acceleration"), or held ("torque").
+    Between knots, torques are linear in time ("acceleration") or constant ("torque").
 
     Fields:
         time: times of the knots (rows,) in s
@@ -70,7 +70,7 @@ class OptimalMotion(DisplayMixin):
             without gains and with them
         arm: the arm
         starts: number of starts that were tried
-        diverged: number of starts without a finite motion, which were dropped
+        diverged: number of starts that were ignored, because the motion was not finite
 
     Example:
         >>> arm = robolin.load("two-link")

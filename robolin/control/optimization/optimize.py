@@ -97,7 +97,7 @@ def optimize(
         Q: weights of states per second, such as {"q": 1, "qd": 0.1, "elbow/q": 5}; None for
             velocities 1/limit², and positions 0, or 1e4 to follow a motion
         R: weights of torques per second; None for 1/limit², or 1 without a limit
-        final: weight of the goal and of the final velocity; None to reach both exactly
+        final: weight of the final position and velocity errors; None to reach the goal exactly
         actuated: names of the actuated joints, or "all"; None for the robot file's
         passive: names of the passive joints, instead of `actuated`
         limits: respect the position, velocity and effort limits in the robot file
