@@ -148,8 +148,15 @@ def linearize_inverse(
     if fast is not None:
         # the fast path returns plain arrays of one state
         M, dtau_dqd, dtau_dq = fast
-        own = np.array(q), np.array(qd), np.array(qdd)
-        return LinearizedInverse(M, dtau_dqd, dtau_dq, *own, arm)
+        return LinearizedInverse.of(
+            mass_matrix=M,
+            dtau_dqd=dtau_dqd,
+            dtau_dq=dtau_dq,
+            q=np.array(q),
+            qd=np.array(qd),
+            qdd=np.array(qdd),
+            arm=arm,
+        )
     options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "qdd": qdd}
     matrices, point = evaluate_with_operating_point(arm, "linearize-inverse", values, options)
@@ -218,8 +225,16 @@ def linearize_forward(
     fast = quick(q, qd, tau)
     if fast is not None:
         accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = fast
-        own = np.array(q), np.array(qd), np.array(tau)
-        return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *own)
+        return LinearizedForward.of(
+            qdd=accelerations,
+            dqdd_dtau=dqdd_dtau,
+            dqdd_dqd=dqdd_dqd,
+            dqdd_dq=dqdd_dq,
+            q=np.array(q),
+            qd=np.array(qd),
+            tau=np.array(tau),
+            dqdd_dprescribed=None,
+        )
     options = run_options(method, engine, jobs, loop_method, dtype)
     values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     matrices, point = evaluate_with_operating_point(arm, "linearize-forward", values, options)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
-from dataclasses import is_dataclass, replace
+from copy import deepcopy
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -44,6 +46,21 @@ class Tags(HTMLParser):
 @pytest.fixture(scope="module")
 def arm() -> robolin.Arm:
     return robolin.load("panda")
+
+
+def test_linear_models_of_one_state_have_all_fields(arm: robolin.Arm) -> None:
+    """The quick way to a result of one state sets the same fields as its constructor."""
+    q, qd, last = np.random.default_rng(5).normal(size=(3, arm.n))
+    for function in (robolin.linearize_inverse, robolin.linearize_forward):
+        one, batch = function(arm, q, qd, last), function(arm, q[None], qd[None], last[None])
+        assert list(vars(one)) == [each.name for each in fields(one)]
+        for name, value in vars(one).items():
+            same = getattr(batch, name)
+            assert value is same or np.array_equal(value, same[0])
+        copies = pickle.loads(pickle.dumps(one)), replace(one), deepcopy(one)
+        assert all(copy == one for copy in copies)
+        with pytest.raises(FrozenInstanceError):
+            one.q = q  # type: ignore[misc]
 
 
 def test_public_results_have_a_representation() -> None:
