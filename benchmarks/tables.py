@@ -187,7 +187,7 @@ def peak(figures: Figures) -> Lines:
     part = figures["peak"]
     header = (
         "command", "operations per state", "µs/state", "allocation only, µs/state",
-        "GFLOP/s", f"share of {part['peak gflops']:.1f} GFLOP/s",
+        "GFLOP/s", f"fraction of the peak of {part['peak gflops']:.1f} GFLOP/s",
     )  # fmt: skip
     cells = (
         (

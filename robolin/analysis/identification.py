@@ -34,7 +34,7 @@ _ROWS_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regressor(DisplayMixin):
-    """τ = matrix · parameters + offset.
+    """Regressor of the torques: τ = matrix · parameters + offset.
 
     Fields:
         matrix: Y (..., n, p), N·m or N per unit of each parameter

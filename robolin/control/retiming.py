@@ -76,7 +76,7 @@ class PathStop(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RetimedMotion(DisplayMixin):
-    """A motion along a path, as fast as its limits allow.
+    """The fastest motion along a path within the limits.
 
     Fields:
         time: (rows,) in s, from 0
@@ -145,7 +145,7 @@ def retime(
         a `RetimedMotion`: times, positions, velocities, accelerations and torques
 
     Raises:
-        RobolinError: a path that no speed keeps within the limits, or without any limit
+        RobolinError: a path that violates the limits at every speed, or no limits
         UsageError: `arm` is not an `Arm`, or an invalid argument
 
     Example:

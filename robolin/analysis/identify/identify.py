@@ -123,7 +123,7 @@ def identify(
 ) -> Identification:
     """Identify masses, inertias and friction from recordings, as `robolin identify` does.
 
-    Every body of the result is physically possible.  Parameters that the recordings do not
+    Every link of the result is physically possible.  Parameters that the recordings do not
     determine keep the values in the robot file.
 
     Args:

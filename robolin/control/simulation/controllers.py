@@ -30,7 +30,7 @@ _NEXT, _LAST = (1, 2, 0), (2, 0, 1)
 
 @dataclass(frozen=True, eq=False)
 class RateControl:
-    """Control law 8.1, ε = -c ν with gravity, loads and dissipation compensated: damping to rest.
+    """Control law 8.1: ε = -c ν, with compensation of gravity, loads and dissipation.
 
     With one gain for all joints, kinetic energy decays as exp(-2 c t); with c = 0 it is constant.
 
@@ -50,7 +50,7 @@ class RateControl:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoseControl(DisplayMixin):
-    """Control law 8.2, ε = -c ν + m⁻¹ Jᵀ k e: drives a frame to a pose with damping.
+    """Control law 8.2: ε = -c ν + m⁻¹ Jᵀ k e, which moves a frame to a pose with damping.
 
     e contains the position error, and for each axis of the frame the vector from its tip to the
     tip of the target's axis.

@@ -23,7 +23,7 @@ from robolin.evaluation.evaluate import RunOptions, evaluate
 class FeedbackControl(DisplayMixin):
     """τ = τ₀ - K x at the actuated joints; x is the deviation of q, then of q̇, from q₀ and q̇₀.
 
-    With integral action, integrals z follow in x; their initial value is 0.
+    With integral action, x also contains the integrals z, whose initial value is 0.
 
     Fields:
         K: gains (m, N), or (rows, m, N) at times (rows,), linearly interpolated; N is 2 n plus one
@@ -41,11 +41,11 @@ class FeedbackControl(DisplayMixin):
             dt integrals x; None for continuous feedback
         Q: weights of x (N, N) in the cost xᵀQx + uᵀRu + 2xᵀNu, with u = τ - τ₀ at the actuated
             joints; the simulation accumulates the cost; None for no cost
-        R: weights of u (m, m); required with Q, as is P
+        R: weights of u (m, m); required with Q; P is also required
         N: cross weights of x and u (N, m); None for 0
         cost_dt: sample time in s of a cost that is a sum over samples; None for `dt`, and for an
             integral if `dt` is None too
-        arm: the arm of the design; any other arm is rejected; None accepts every arm
+        arm: the arm of the design; other arms are rejected; None accepts every arm
 
     Example:
         >>> arm = robolin.load("acrobot")

@@ -130,7 +130,7 @@ def simulate(
         state: the integrated velocities: q̇ ("rates"), "xi" or "nu"
         limits: saturate torques at the effort limits in the robot file
         accelerations: q̈ as a function of t, q, q̇ and τ, for other constraints
-        project: projects q and q̇ onto such constraints after each step
+        project: function that projects q and q̇ onto these constraints after each step
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: number of threads for batches; None for one thread per processor
         baumgarte: alpha and beta in 1/s of Baumgarte stabilization of the loop constraints, instead

@@ -53,7 +53,7 @@ class FeedbackCost(DisplayMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation(DisplayMixin):
-    """A simulated motion, row by row, batch axes first.
+    """A simulated motion: one row per time, after the batch axes.
 
     Fields:
         time: (rows,) in s

@@ -49,7 +49,7 @@ class Torque(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TorqueTable(DisplayMixin):
-    """Torques at given times, linearly interpolated; outside the range, the nearest row.
+    """Torques over time, interpolated linearly; constant before the first and after the last row.
 
     Fields:
         time: (rows,) in s, increasing
