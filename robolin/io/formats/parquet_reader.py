@@ -37,6 +37,8 @@ from robolin.io.table_file import (
 _LARGEST_RATIO = 1000
 # largest size in bytes of a row group, which is read in one piece, or ratio to its size in the file
 _GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO = 1 << 27, 16
+# polars decodes whole row groups, and several ahead: slices of about 32 MiB limit its memory use
+_NUMBERS_PER_SLICE = 1 << 22
 
 if TYPE_CHECKING:
     from polars import DataFrame, DataType, LazyFrame, Schema
@@ -86,18 +88,24 @@ class PolarsRows:
         _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
         _require_float64(schema, [self.names[i] for i in request.exact], file)
         self.require_sound(chosen, rows)
-        first = rows.start
-        some = self.lazy.select(chosen).slice(first, len(rows))
-        for frame in self._frames(some, request.rows):
-            yield self._block(frame, first, request)
-            first += len(frame)
-        if first != rows.stop:
-            # if polars panics in one of its threads, the rows just end early
-            raise self.damaged()
+        first, step = rows.start, self.rows_per_slice(len(chosen), len(rows))
+        while first < rows.stop:
+            stop = min(first + step, rows.stop)
+            some = self.lazy.select(chosen).slice(first, stop - first)
+            for frame in self._frames(some, request.rows):
+                yield self._block(frame, first, request)
+                first += len(frame)
+            if first != stop:
+                # if polars panics in one of its threads, the rows just end early
+                raise self.damaged()
 
     def require_sound(self, chosen: list[str], rows: range) -> None:
         """Reject a file that decompresses to far more than its size."""
         raise NotImplementedError
+
+    def rows_per_slice(self, columns: int, rows: int) -> int:
+        """The number of rows of one scan; memory use grows with it."""
+        return max(rows, 1)
 
     def damaged(self, error: BaseException | None = None) -> RobolinError:
         """The error for a file that polars cannot read."""
@@ -154,6 +162,12 @@ class ParquetRows(PolarsRows):
             with footer_errors(file):
                 require_pages(self.source.stream, (c for c in chunks if _overlap(c.rows, rows)))
 
+    def rows_per_slice(self, columns: int, rows: int) -> int:
+        # in a store every slice would need requests
+        if is_stored(self.source.path):
+            return super().rows_per_slice(columns, rows)
+        return max(_NUMBERS_PER_SLICE // max(columns, 1), 1)
+
     def damaged(self, error: BaseException | None = None) -> RobolinError:
         if error is None:
             return damaged_parquet(self.source.file)
@@ -164,7 +178,7 @@ def _scanned(path: str) -> LazyFrame:
     """A lazy frame of the file; polars reads directly from a store."""
     import polars
 
-    options: dict[str, Any] = {"glob": False, "hive_partitioning": False}
+    options: dict[str, Any] = {"glob": False, "hive_partitioning": False, "low_memory": True}
     if is_stored(path):
         # credentials from the usual variables, without further packages
         options |= {"storage_options": polars_options(path), "credential_provider": None}

@@ -9,7 +9,7 @@ import pytest
 
 from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.io.formats import csv_reader
+from robolin.io.formats import csv_reader, parquet_reader
 from robolin.io.formats.csv_writer import write_csv
 from robolin.io.formats.npz_writer import write_npz
 from robolin.io.formats.parquet_writer import write_parquet
@@ -316,6 +316,17 @@ BAD_PARQUET = [
     ("NaN", [float("nan"), 1.0], "row 1", "'nan' in column 'q2' is not a finite number"),
     ("text", ["a", "b"], "", "column 'q2' must hold numbers, got String"),
 ]
+
+
+@pytest.mark.parametrize("group", [7, 50])
+def test_parquet_slices_have_the_same_rows(tmp_path, monkeypatch, group):
+    """Slices that end within a row group give the same rows."""
+    values = motion(50)
+    frame = polars.DataFrame(dict(zip(("q1", "q2"), values.T, strict=True)))
+    frame.write_parquet(tmp_path / "m.parquet", row_group_size=group)
+    monkeypatch.setattr(parquet_reader, "_NUMBERS_PER_SLICE", 26)
+    read = read_trajectory(tmp_path / "m.parquet", ARM, ["q"])
+    assert same_bits(read.q, values)
 
 
 @pytest.mark.parametrize(
