@@ -49,7 +49,7 @@ _session = {"update": False}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the pytest flag that updates stored results."""
-    text = "update stored results that differ in assert_matches; these tests fail once more"
+    text = "replace stored results that differ in assert_matches; the tests fail in this run"
     parser.getgroup("robolin").addoption(_FLAG, action="store_true", help=text)
 
 

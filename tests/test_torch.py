@@ -167,7 +167,7 @@ def test_learnable_parameters_find_a_payload() -> None:
 def test_arms_and_inputs_that_are_rejected() -> None:
     """Every rejection is a message of robolin with a hint."""
     arm = robolin.load("two-link")
-    with pytest.raises(UsageError, match="command: must be one of 'inverse', 'forward', 'mass-"):
+    with pytest.raises(UsageError, match="function: must be one of 'inverse', 'forward', 'mass-"):
         rt.function(arm, "momentum")
     with pytest.raises(
         RobolinError, match="link 'upper': no body with volume can have this inertia"

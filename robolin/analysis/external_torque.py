@@ -257,7 +257,7 @@ class Contacts(DisplayMixin):
         """One sentence: contact or not, and when it begins."""
         rows = pluralize(self.rows, "row")
         if all(each.threshold is None for each in self.joints):
-            return f"no thresholds, so no contact is detected in {rows}; set them with --threshold"
+            return f"contact is not detected in {rows}: thresholds are not set (--threshold)"
         if self.first is None:
             return f"no contact in {rows}: external torques are below the thresholds"
         row, time = self.first

@@ -390,7 +390,8 @@ def require_differentiable(arm: Arm, verb: str, module: str) -> tuple[str, ...]:
     require_arm(arm)
     if verb not in DIFFERENTIABLE:
         known = quote_list([*DIFFERENTIABLE])
-        raise UsageError(f"command: must be one of {known}, got {verb!r}", hint="use one of these")
+        hint = f"for example {module}.function(arm, 'forward')"
+        raise UsageError(f"{module}.function: must be one of {known}, got {verb!r}", hint=hint)
     require_tree(arm, f"{module}.function(arm, '{verb}')")
     if arm.groups:
         raise RobolinError(

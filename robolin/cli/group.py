@@ -161,6 +161,8 @@ def _name_flags(error: RobolinError, args: Sequence[str]) -> None:
     flags = [word.partition("=")[0] for word in args if word.startswith("--")]
     typed = {flag[2:].replace("-", "_"): flag for flag in flags}
     typed |= {name: flag for name, flag in _MATRIX_FLAGS.items() if flag in flags}
+    for flag in {"--goal", "--target"} & {*flags}:
+        typed.setdefault("frame", flag)
     for part in error.parts:
         name, colon, rest = part.message.partition(": ")
         if part.where in typed:
@@ -364,7 +366,7 @@ def canonical_name(name: str) -> str:
     return SYNONYMS.get(name, name)
 
 
-_TORQUES_ARE_RESULTS = "`robolin forward` computes accelerations from --tau"
+_TORQUES_ARE_RESULTS = "use `robolin forward`, which computes accelerations from --tau"
 # command and option -> hint: the option is a result of the command
 OTHER_DIRECTION = {
     ("response", "step"): "step responses are the default: add --duration 2",

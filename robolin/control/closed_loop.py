@@ -124,7 +124,7 @@ def _require_motion(model: StateSpace, motion: object) -> None:
         raise UsageError(f"{motion!r} is not a simulated trajectory", hint=hint)
     joints, own = motion.q.shape[-1], 0 if motion.integrals is None else motion.integrals.shape[-1]
     if joints != model.arm.n or own != len(model.states) - 2 * model.dof:
-        hint = "use a trajectory of the same robot under this regulator"
+        hint = "simulate the same robot with this regulator"
         raise UsageError(
             f"the trajectory has {joints} joints and {own} integrals, unlike the regulator",
             hint=hint,
@@ -204,7 +204,7 @@ def _integral(time: Floats, rate: Floats) -> Floats:
     if len(time) < _FEWEST_ROWS or (np.abs(total - coarse) > _RESOLVED * np.abs(total)).any():
         raise UsageError(
             f"the {len(time)} rows of the trajectory are too far apart to integrate its cost",
-            hint="simulate it under this regulator, or store more rows (every=1)",
+            hint="simulate the robot with this regulator, or store more rows (every=1)",
         )
     return total
 

@@ -281,7 +281,7 @@ def passive_torque_error(arm: Arm, tau: Floats, without: Sequence[int]) -> Robol
     size = f"{rows[row, at]:.4g} {unit_of('tau', [joint.kind])}"
     state = f"state {row}: " if len(rows) > 1 else ""
     return RobolinError(
-        f"{state}joint '{joint.name}' is passive, but equilibrium requires {size} here",
+        f"{state}joint '{joint.name}' is passive, but equilibrium requires an effort of {size}",
         where=arm.source,
         hint="use trim (--trim) to find an equilibrium nearby, or --actuated all",
     )

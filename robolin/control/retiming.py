@@ -272,11 +272,12 @@ def _require_positions(problem: PathProblem) -> None:
     beyond = np.maximum(ranges.q_lower - fine.q, fine.q - ranges.q_upper)
     point, interval, joint = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
     excess = beyond[point, interval, joint]
+    unit = joint_unit("position", arm.joints[joint].turns)
     if excess > _BEYOND:
         raise _NoMotionError(
             RobolinError(
                 f"the path exceeds the position limit of joint '{arm.joint_names[joint]}' by "
-                f"{excess:.3g} after point {problem.rows[interval] + 1} of the path",
+                f"{excess:.3g} {unit} after point {problem.rows[interval] + 1} of the path",
                 where=arm.source,
                 hint="change the path; `robolin inspect` lists the limits",
             )

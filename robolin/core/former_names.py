@@ -92,6 +92,18 @@ _PHRASES = {
     r"\bedge\b(?=$|, )": "marginal",
     r"neither decays nor grows within (\S+/s)": r"rate below \1",
     r"gone after one sample": "vanishes after one sample",
+    r"^all, by the gradient of the cost whose slopes are in\b": "all, by the cost gradient in",
+    r"; efforts are without it$": "; not included in the efforts",
+    r" on straight lines between its (\d+ rows)": r", interpolated linearly between its \1",
+    r"; every joint is moved by itself, as in the tree$": (
+        "; all joints are independent, as in the tree"
+    ),
+    r"^(\d+) numbers of (\d+ parameters)": r"\1 combinations of \2",
+    r"^where the gains of (\S+) begin\b": r"start of the gains in \1",
+    r"^(--offset from )where (\S+) begins\b": r"\1the start of \2",
+    r"^where (\S+) begins\b": r"start of the motion in \1",
+    r"^(gain \S+ 1/s), 1 % after\b": r"\1, error 1 % after",
+    r"\bthe time (stamp )?of the row before\b": r"the time \1of the previous row",
     r"(\)), (\S+) beside the size of A$": r"\1, distance \2 relative to ‖A‖",
 }
 

@@ -17,6 +17,7 @@ _ROWS_BY_LABEL = (
     "put the rows in the same order, for example with qd.loc[q.index], or remove the labels with "
     ".to_numpy() if the rows already correspond"
 )
+_ONE_LABEL = "keep only one label per joint"
 _BARE = "remove the labels with .to_numpy() if the values are in joint order"
 
 
@@ -138,7 +139,7 @@ def _named(name: str, labels: Any, column: Any) -> dict[str, Any] | None:
         raise RobolinError(message, hint=_BARE)
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
-        raise RobolinError(f"{name}: label '{twice}' occurs more than once", hint="keep one")
+        raise RobolinError(f"{name}: label '{twice}' occurs more than once", hint=_ONE_LABEL)
     return {label: column(label) for label in labels}
 
 
@@ -157,7 +158,7 @@ def in_joint_order(
     for label, values in mapping.items():
         joint = joint_by_label.get(label)
         if joint in matched:
-            raise RobolinError(f"{name}: joint '{joint}' occurs more than once", hint="keep one")
+            raise RobolinError(f"{name}: joint '{joint}' occurs more than once", hint=_ONE_LABEL)
         if joint is not None:
             matched[joint] = values
         elif some:

@@ -83,7 +83,7 @@ def numbers(
     values = [number(typed, item) for item in text.split(separator)]
     if counts and len(values) not in counts:
         allowed = " or ".join(map(str, counts))
-        raise typed.wrong(f"must have {allowed} numbers, got {len(values)}", f"expected {what}")
+        raise typed.wrong(f"must have {allowed} numbers, got {len(values)}", f"write {what}")
     return values
 
 

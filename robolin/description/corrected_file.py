@@ -88,7 +88,7 @@ class CorrectedFile:
         sizable = {name: value for name, value in self.armature.items() if abs(value) > 1e-9}
         if sizable:
             values = ",".join(f"{name}={value:.6g}" for name, value in sizable.items())
-            yield f"armature is applied with --armature {values} (all digits: end of the file)"
+            yield f"to apply the armature, add --armature {values} (all digits: end of the file)"
 
 
 def corrected_file(
@@ -337,7 +337,7 @@ def _changed_armature(before: Arm, after: Arm) -> Iterator[str]:
 def _armature_remark(armature: Mapping[str, float]) -> Iterator[str]:
     if armature:
         values = ",".join(f"{name}={value!r}" for name, value in armature.items())
-        yield f"armature is applied with --armature {values}"
+        yield f"to apply the armature, add --armature {values}"
 
 
 def _read_again(
@@ -384,9 +384,9 @@ def _values(arm: Arm) -> dict[str, float]:
     for link in arm.links if arm.friction_velocity is not None else ():
         positive, negative = link.joint.friction_sides
         values[f"{link.joint.name}/friction"] = positive
-        values[f"{link.joint.name}/friction of negative velocities"] = negative
+        values[f"{link.joint.name}/friction at negative velocities"] = negative
         velocity = link.joint.friction_velocity or arm.friction_velocity or nan
-        values[f"{link.joint.name}/velocity of friction"] = velocity
+        values[f"{link.joint.name}/friction velocity"] = velocity
     return values
 
 

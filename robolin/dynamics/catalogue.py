@@ -482,7 +482,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "kinematics and its linearization, O(n)",
         kinematic=True,
         of_frame=True,
-        counted=("jacobian", "derivatives of its motion"),
+        counted=("jacobian", "derivatives of the frame motion"),
     ),
     "link-accelerations": Algorithm(
         "frames.frame_motion:link_accelerations",

@@ -114,7 +114,7 @@ def _known_frame(arm: Arm, name: str) -> Frame:
         listed = f"choose one of {quote_list(list(arm.frames), _MOST_LISTED)}"
         hint = did_you_mean(name, arm.frames, listed if len(arm.frames) <= _MOST_LISTED else None)
         if moved:
-            hint = f"'{name}' is a joint, not a link; it moves link '{moved[0]}'"
+            hint = f"'{name}' is a joint: use link '{moved[0]}', which it moves"
         raise UsageError(f"frame: link '{name}' not found", where=arm.source, hint=hint)
     return frame
 

@@ -216,7 +216,7 @@ EXPLAINED = {
         True,
     ),
     LoopFailure.DEAD_POINT: (
-        "the constraints are singular here: the linkage is at a dead point with nonzero velocity",
+        "the constraints are singular: the linkage is at a dead point with nonzero velocity",
         "start at another position, or with velocity 0",
         True,
     ),

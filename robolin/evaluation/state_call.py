@@ -338,6 +338,6 @@ def resolve_verb(
     spelt = verb.replace("_", "-")
     if spelt not in known and spelt not in algorithms:
         require_prescribed_of_use([spelt], None)
-        hint = did_you_mean(spelt, known, f"choose one of {', '.join(known)}")
+        hint = did_you_mean(spelt, known)
         raise UsageError(f"unknown function '{verb}' {end}", hint=hint)
     return spelt

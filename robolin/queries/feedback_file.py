@@ -64,7 +64,7 @@ class StoredFeedback:
         """Description of the control law for the contract."""
         parts = [f"τ₀ - K x, gains of {self.name}"]
         if self.law.time is not None:
-            parts[0] += f" on straight lines between its {np.size(self.law.time)} rows"
+            parts[0] += f", interpolated linearly between its {np.size(self.law.time)} rows"
         if self.law.dt is not None:
             parts.append(f"held for {self.law.dt:g} s")
         return ", ".join(parts)
@@ -275,7 +275,7 @@ def cost_text(
     text = "; ".join(parts)
     note = (
         f"cost {known_digits(float(total), total_error, 8)}, "
-        f"{known_digits(float(remaining), remaining_error, 3)} of it after the end; "
+        f"including {known_digits(float(remaining), remaining_error, 3)} after the end; "
         f"predicted by xᵀPx: {float(cost.predicted):.8g}"
     )
     context.settings.notify("summary", note)

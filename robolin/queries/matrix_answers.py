@@ -73,7 +73,7 @@ def _with_frame(arm: Arm, question: Question) -> Arm:
     axes = f"{arm.contract['frame']}, vectors in {_AXES[_reference(question)]} axes"
     contract = {**arm.contract, "frame": axes}
     if arm.loops:
-        contract["loops"] += "; every joint is moved by itself, as in the tree"
+        contract["loops"] += "; all joints are independent, as in the tree"
     return with_load_options(replace(arm, contract=contract), arm.loaded_with)
 
 
@@ -184,7 +184,7 @@ def _rank(context: QueryContext) -> Result:
     lines = {
         "state": states.origin,
         "algorithm": "singular values of the stacked regressor with normalized columns",
-        "identifiable": f"{identified.rank} numbers of {len(identified.names)} parameters",
+        "identifiable": f"{identified.rank} combinations of {len(identified.names)} parameters",
         "condition": f"{identified.condition:.3g}",
     }
     arrays = (

@@ -121,7 +121,7 @@ class ExternalQuery(AlgorithmQuery):
         """Rows that the observer skips."""
         repeated = self.observer.repeated if self.observer else 0
         plural = "rows repeat" if repeated > 1 else "row repeats"
-        return [f"{repeated} {plural} the time of the row before"] if repeated else []
+        return [f"{repeated} {plural} the time of the previous row"] if repeated else []
 
     def lines(self, context: QueryContext, inputs: StateInputs, rows: int | None) -> dict[str, Any]:
         """Settings of the observer and the thresholds."""
@@ -130,7 +130,7 @@ class ExternalQuery(AlgorithmQuery):
         return {
             **super().lines(context, inputs, rows),
             "torque": "measured in the recording; tau_external acts in addition",
-            "observer": f"gain {observer_gain(self.settling):.6g} 1/s, 1 % after "
+            "observer": f"gain {observer_gain(self.settling):.6g} 1/s, error 1 % after "
             f"{self.settling:g} s; period {period}",
             "thresholds": {name: value for name, value in joints if value is not None} or "none",
         }

@@ -252,7 +252,7 @@ LINEAR_MODEL_OPTIONS: Mapping[str, OptionSpec] = {
 SLOTINE_LI = OptionSpec(
     "switch",
     excludes={
-        "rank parameters geometry": "run the command once for each of them",
+        "rank parameters geometry": "run the command once with each option",
         "qdd": "set the reference acceleration with --qddr",
     },
 )
@@ -262,7 +262,7 @@ EXTERNAL_OPTIONS: Mapping[str, OptionSpec] = {
     "external": OptionSpec(
         "switch",
         requires={"trajectory": "add --trajectory FILE with measured efforts"},
-        excludes={"residual": "run the command once for each of them"},
+        excludes={"residual": "run the command once with each option"},
     ),
     **dict.fromkeys(("settling-time", "threshold", "dt"), _OF_EXTERNAL),
 }

@@ -411,8 +411,8 @@ def answer_excite(context: QueryContext) -> Result:
         "motion": f"Fourier series of {context.question.count('harmonics') or 5} harmonics, "
         "at rest at the start and the end",
         "algorithm": "D-optimal random search",
-        "identifiable": f"{identifiable.rank} numbers of {len(identifiable.names)} parameters; "
-        f"{motion.possible} for random motions",
+        "identifiable": f"{identifiable.rank} combinations of {len(identifiable.names)} "
+        f"parameters; {motion.possible} for random motions",
         "condition": f"{identifiable.condition:.3g}",
         "used limits": used,
     }

@@ -86,7 +86,8 @@ class Question:
             if spec.required and label not in plain and spec.unless not in plain
         ]
         if missing:
-            raise usage_error(command, f"missing option '--{missing[0]}'")
+            hint = f"add --{missing[0]}; `robolin {command.name} --help` shows examples"
+            raise usage_error(command, f"missing option '--{missing[0]}'", hint=hint)
         object.__setattr__(self, "verb", verb)
         object.__setattr__(self, "_options", tuple(sorted(plain.items())))
 

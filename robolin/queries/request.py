@@ -207,13 +207,14 @@ def validate_options(request: Request) -> None:
     for label in present:
         if label not in (*verb.states, *verb.states_from, STATES_OPTION):
             hint = "set one state with --q, --qd, …"
-            raise UsageError("has no effect here", where=f"--{label}", hint=hint)
+            raise UsageError("has no effect on this command", where=f"--{label}", hint=hint)
     if states.arrays and "trajectory" not in verb.states_from:
         message = f"{verb.name} requires one state, got arrays of states"
         raise UsageError(message, hint="pass one number per joint")
     for label, spec in verb.states_from.items():
         if spec.required and label not in present:
-            raise usage_error(verb, f"missing option '--{label}'")
+            hint = f"add --{label}; `robolin {verb.name} --help` shows examples"
+            raise usage_error(verb, f"missing option '--{label}'", hint=hint)
     options = {**present, **question.options}
     check_conflicts({**verb.states_from, **verb.own_options}, options)
     for labels, hint in verb.one_of.items():
@@ -233,8 +234,8 @@ def require_only(states: States, names: Sequence[str]) -> None:
     for name in states.values:
         if name not in names:
             if name == "qdd" and "tau" in names:
-                hint = f"`robolin inverse` computes torques from --qdd; {hint} here"
-            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+                hint = "use `robolin inverse`, which computes torques from --qdd"
+            raise UsageError("has no effect on this command", where=f"--{name}", hint=hint)
 
 
 def _require_one_stdin(files: Mapping[str, str]) -> None:

@@ -232,7 +232,7 @@ def _contract_lines(context: QueryContext, motion: Trajectory, torques: str) -> 
 def _everything(question: Question) -> str:
     if question.flag("matrices"):
         return "all, as matrices"
-    return f"all, by the gradient of the cost whose slopes are in {question.text('cost-gradient')}"
+    return f"all, by the cost gradient in {question.text('cost-gradient')}"
 
 
 def _payloads(question: Question) -> tuple[tuple[str, float, Vector3], ...]:

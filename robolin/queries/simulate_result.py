@@ -174,7 +174,7 @@ def _disturbance(task: SimulationTask) -> dict[str, str]:
     when = "always" if always else f"from {push.start:g} to {push.stop:g} s"
     pushed = zip(task.arm.joint_names, np.asarray(push.tau).tolist(), strict=True)
     listed = ", ".join(f"{name} {value:g}" for name, value in pushed if value)
-    return {"disturbance": f"{listed or 'none'}, {when}; efforts are without it"}
+    return {"disturbance": f"{listed or 'none'}, {when}; not included in the efforts"}
 
 
 def _closures(task: SimulationTask) -> dict[str, str]:

@@ -151,11 +151,11 @@ def _near(context: QueryContext, reference: StoredFeedback | ReferenceTrajectory
     q, qd = reference.start
     text = context.question.text("offset")
     if text is None:
-        what = "the gains of " if isinstance(reference, StoredFeedback) else ""
-        return Start(q, qd, f"where {what}{reference.name} begin{'s' * (not what)}", {})
+        what = "gains" if isinstance(reference, StoredFeedback) else "motion"
+        return Start(q, qd, f"start of the {what} in {reference.name}", {})
     offset = parse_per_joint(FlagText("--offset", text), context.arm, True)
     return Start(
-        integrate(context.arm, q, offset), qd, f"--offset from where {reference.name} begins", {}
+        integrate(context.arm, q, offset), qd, f"--offset from the start of {reference.name}", {}
     )
 
 
@@ -179,7 +179,7 @@ def _note_start_mismatch(
     other = [name for name in typed if (own[name] != state[name]).any()]
     if other:
         flags = [*dict.fromkeys(start.origins[name] for name in other)]
-        have = f"set by {join_and(flags)}, not as in the file"
+        have = f"set by {join_and(flags)}, instead of the values in the file"
         context.note(f"{prescribed.name}: prescribed joints start with {join_and(other)} {have}")
 
 

@@ -54,7 +54,7 @@ def _adapts_steps(options: Mapping[str, Any]) -> bool:
     return adaptive or bool({"rtol", "atol"} & set(options))
 
 
-_ONE_OF_THEM = "run the command once for each of them"
+_ONE_OF_THEM = "run the command once with each option"
 _CHANGES = "perturb perturb-torque parameter payload-change"
 _ALL_CHANGES = "this option already includes all perturbations; remove the other options"
 

@@ -104,7 +104,7 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
 
 WRONG = [
     (["--symbols"], "--symbols: has no effect without --curvature"),
-    (["--curvature", "--qd", "1,1"], "has no effect here"),
+    (["--curvature", "--qd", "1,1"], "has no effect on this command"),
     (["--curvature", "--unnormalized"], "cannot be used with --unnormalized"),
 ]
 

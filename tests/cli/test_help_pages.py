@@ -183,11 +183,17 @@ def test_an_unknown_command_has_a_hint(typed: str, hint: str) -> None:
 @pytest.mark.parametrize(
     "words, hint",
     [
-        ("inverse two-link --tau 1,1", "`robolin forward` computes accelerations from --tau"),
-        ("inverse two-link --torques 1,1", "`robolin forward` computes accelerations from --tau"),
+        (
+            "inverse two-link --tau 1,1",
+            "use `robolin forward`, which computes accelerations from --tau",
+        ),
+        (
+            "inverse two-link --torques 1,1",
+            "use `robolin forward`, which computes accelerations from --tau",
+        ),
         (
             "forward two-link --qdd 1,1",
-            "`robolin inverse` computes torques from --qdd; use --q, --qd, --tau only here",
+            "use `robolin inverse`, which computes torques from --qdd",
         ),
         (
             "simulate four-bar --duration 0.01 --rtol 1e-6",

@@ -204,7 +204,7 @@ def test_an_offset_of_a_prescribed_joint_is_rejected(tmp_path: Path) -> None:
     )
     document = json.loads(run_ok(*command, "shoulder=0.3").out)
     assert document["results"]["q"][0] == [0.3, 0.7]
-    start = "--offset from where way.csv begins; q of prescribed joints from full.csv"
+    start = "--offset from the start of way.csv; q of prescribed joints from full.csv"
     assert document["meta"]["contract"]["start"] == start
 
 
@@ -292,7 +292,7 @@ def test_initial_states_take_precedence(tmp_path: Path) -> None:
         "0.01",
     )
     ran = run_ok(*command, "--duration", "0.1", "--format", "json")
-    assert "base.csv: prescribed joints start with q set by --initial, not" in ran.err
+    assert "base.csv: prescribed joints start with q set by --initial, instead" in ran.err
     assert "base.csv: prescribed joints end up to 0.8 m from the positions in the file" in ran.err
     document = json.loads(ran.out)
     begun = "2 rows of starts.csv, at rest; qd of prescribed joints from base.csv"
@@ -355,7 +355,7 @@ REFUSED = [
         ("forward", *PRESCRIBED_BASE, "--tau", "base:x=1"),
         "--tau: joint 'base:x' is prescribed: its torque is a result, not an input",
     ),
-    (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect here"),
+    (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect on this command"),
     (
         ("forward", "four-bar", "--prescribe", "drive"),
         "--prescribe: prescribed joints are not supported with closed loops ('pin')",

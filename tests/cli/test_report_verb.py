@@ -71,7 +71,7 @@ def test_files_with_hostile_names() -> None:
         (["two-link", "two-link", "two-link"], "at most 2 ARM, got 3"),
         (["two-link", "-o", "page.pdf"], "the extension must be .html"),
         (["two-link", "a.npz"], "cannot combine a robot and a stored result"),
-        (["a.npz", "--q", "0,0"], "cannot be used here"),
+        (["a.npz", "--q", "0,0"], "cannot be used with a stored result"),
         (["two-link", "-o", "nowhere/page.html"], "does not exist"),
         (["four-bar", "--trajectory", "motion.csv"], "'pivot/position' are missing"),
         (["two-link", "--trajectory", "motion.csv", "--q", "0,0"], "cannot be used"),

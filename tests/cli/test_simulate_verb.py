@@ -317,7 +317,7 @@ def test_unknown_frame_is_rejected() -> None:
     )
 
     assert (ran.code, ran.out) == (3, "")
-    assert "frame: link 'tpi' not found" in ran.err
+    assert "--target: link 'tpi' not found" in ran.err
     assert "did you mean 'tip'?" in ran.err
 
 

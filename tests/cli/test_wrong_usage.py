@@ -100,10 +100,15 @@ TWO_LINK = [
     ("inverse", "-o out.txt", "out.txt: unknown file extension '.txt'", ".csv"),
     ("inverse", "extra", "robolin inverse: unexpected argument 'extra'", "robolin inverse --help"),
     ("forward", "--tau 1deg,0", "--tau=1deg,0: joint 'shoulder': the value is not an angle", ""),
-    ("forward", "--qdd 0,0", "--qdd: has no effect here", "use --q, --qd, --tau only"),
+    (
+        "forward",
+        "--qdd 0,0",
+        "--qdd: has no effect on this command",
+        "use `robolin inverse`, which computes torques from --qdd",
+    ),
     ("forward", "--tau holt", "--tau=holt: 'holt' is not a number", ""),
     ("forward", "--method fast", "'fast' is not one of", ""),
-    ("mass-matrix", "--qd 0,0", "--qd: has no effect here", "use --q only"),
+    ("mass-matrix", "--qd 0,0", "--qd: has no effect on this command", "use --q only"),
     (
         "linearize-inverse",
         "--perturb dtau=0,1",
@@ -144,8 +149,13 @@ TWO_LINK = [
         "--curvature: cannot be used with --inverse-transform",
         "remove the other options",
     ),
-    ("diagonalize", "--inverse-transform --nu 0,0 --qd 0,0", "--qd: has no effect here", ""),
-    ("diagonalize", "--nu 0,0", "--nu: has no effect here", "--q, --qd, --tau"),
+    (
+        "diagonalize",
+        "--inverse-transform --nu 0,0 --qd 0,0",
+        "--qd: has no effect on this command",
+        "",
+    ),
+    ("diagonalize", "--nu 0,0", "--nu: has no effect on this command", "--q, --qd, --tau"),
     ("inspect", "-o out.csv", "out.csv: unknown file extension for a report", "use .json, .txt"),
     ("inspect", "-o out.json --format table", "out.json: the extension means json, not table", ""),
     ("validate", "--q 0,0", "robolin validate: no such option '--q'", ""),
@@ -227,7 +237,7 @@ def test_several_wrong_options_are_still_wrong_usage() -> None:
         (
             "--joints elbow",
             "joints: 'shoulder' missing",
-            "name every movable joint; use lock to fix a joint",
+            "name every movable joint; use --lock (lock=) to fix a joint",
         ),
     ],
 )
@@ -292,8 +302,8 @@ SLIPS = [
     ("response --step", "step responses are the default: add --duration 2"),
     ("inverse --robot x", "the robot is an argument: robolin inverse ARM"),
     # options of other commands
-    ("inverse --tau 0,0", "`robolin forward` computes accelerations from --tau"),
-    ("inverse --torque 0,0", "`robolin forward` computes accelerations from --tau"),
+    ("inverse --tau 0,0", "use `robolin forward`, which computes accelerations from --tau"),
+    ("inverse --torque 0,0", "use `robolin forward`, which computes accelerations from --tau"),
     ("inverse --duration 1", "--duration is an option of excite, response, optimize"),
 ]
 

@@ -137,7 +137,7 @@ WRONG = [
     ({"passive": ["shoulder", "elbow"]}, "actuated: no joint is actuated", ""),
     (
         {"passive": "shoulder"},
-        "acrobot: joint 'shoulder' is passive, but equilibrium requires 20.64 N·m here",
+        "acrobot: joint 'shoulder' is passive, but equilibrium requires an effort of 20.64 N·m",
         "use trim (--trim) to find an equilibrium nearby, or --actuated all",
     ),
     (
@@ -148,7 +148,7 @@ WRONG = [
     ({"tau": 0.0, "qdd": 1.0}, "tau and qdd cannot be combined", ""),
     (
         {"tau": [1.0, 0.0], "actuated": "elbow"},
-        "acrobot: joint 'shoulder' is passive, but equilibrium requires 1 N·m here",
+        "acrobot: joint 'shoulder' is passive, but equilibrium requires an effort of 1 N·m",
         "",
     ),
     ({"outputs": []}, "give q, qd, or a frame", ""),

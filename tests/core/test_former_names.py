@@ -135,6 +135,33 @@ PHRASES = {
         "rate control by factorization of the mass matrix, O(n³)"
     ),
     "one half by recursions outward, O(n²)": "one triangle by recursions outward, O(n²)",
+    "all, by the gradient of the cost whose slopes are in c.csv": (
+        "all, by the cost gradient in c.csv"
+    ),
+    "elbow 5, from 0.1 to 0.2 s; efforts are without it": (
+        "elbow 5, from 0.1 to 0.2 s; not included in the efforts"
+    ),
+    "τ₀ - K x, gains of g.npz on straight lines between its 3 rows, held for 0.1 s": (
+        "τ₀ - K x, gains of g.npz, interpolated linearly between its 3 rows, held for 0.1 s"
+    ),
+    "pin (point: 'a' on 'b'); every joint is moved by itself, as in the tree": (
+        "pin (point: 'a' on 'b'); all joints are independent, as in the tree"
+    ),
+    "6 numbers of 13 parameters; 7 for random motions": (
+        "6 combinations of 13 parameters; 7 for random motions"
+    ),
+    "where the gains of g.npz begin": "start of the gains in g.npz",
+    "--offset from where m.csv begins; q of prescribed joints from f.csv": (
+        "--offset from the start of m.csv; q of prescribed joints from f.csv"
+    ),
+    "where m.csv begins": "start of the motion in m.csv",
+    "gain 46.0517 1/s, 1 % after 0.1 s; period 0.01 s": (
+        "gain 46.0517 1/s, error 1 % after 0.1 s; period 0.01 s"
+    ),
+    "2 rows repeat the time of the row before": "2 rows repeat the time of the previous row",
+    "q̇ from q; 1 row with the time stamp of the row before, first row 102": (
+        "q̇ from q; 1 row with the time stamp of the previous row, first row 102"
+    ),
     "of 4 poles 2 stable, 2 edge": "4 poles: 2 stable, 2 marginal",
     "1 edge, neither decays nor grows within 3e-05/s: a; 2 stable, gone after one sample: b": (
         "1 marginal, rate below 3e-05/s: a; 2 stable, vanishes after one sample: b"

@@ -361,13 +361,13 @@ BAD_OPTIONS = [
         "lock a link",
         {"lock": {"upper": 0.0}},
         "arm.urdf: lock: joint 'upper' not found",
-        "moved by joint 'shoulder'",
+        "use joint 'shoulder', which moves it",
     ),
     (
         "lock fixed",
         {"lock": {"mount": 0.0}},
         "arm.urdf:100: lock: joint 'mount' is fixed and does not move",
-        "remove 'mount'",
+        "omit 'mount'",
     ),
     (
         "lock follower",
@@ -391,7 +391,7 @@ BAD_OPTIONS = [
         "tip a joint",
         {"tip": "elbow"},
         "arm.urdf: tip: link 'elbow' not found",
-        "is a joint, not a link; it moves link 'lower'",
+        "is a joint: use link 'lower', which it moves",
     ),
     (
         "tip inboard",
@@ -495,7 +495,7 @@ BAD_OPTIONS = [
     (
         "order follower",
         {"joints": ("shoulder", "elbow", "side", "twin")},
-        "arm.urdf:100: joints: joint 'twin' follows 'side'",
+        "arm.urdf:100: joints: joint 'twin' mimics 'side'",
         "",
     ),
     (

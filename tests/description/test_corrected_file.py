@@ -402,7 +402,7 @@ def test_names_and_flags_in_the_comment() -> None:
     values = ",".join(f"{name}={value!r}" for name, value in new_file.armature.items())
     comment = new_file.text.decode().rpartition("<!--")[2]
     assert values.startswith("épaule=")
-    assert f"armature is applied with the flag 'armature' {values}\n" in comment
+    assert f"to apply the armature, add the flag 'armature' {values}\n" in comment
     assert "two hyphens" in comment
     latin = text.replace("<?xml version='1.0'?>", "<?xml version='1.0' encoding='iso-8859-1'?>")
     source = latin.encode("latin-1")

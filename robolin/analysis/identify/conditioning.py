@@ -136,12 +136,12 @@ def clean(
         cleaned, late = cleaned + int(spikes[keep].sum()), late + timing.late
         valid_rows += len(sound.time)
         period = period or float(np.median(np.diff(kept.time))) if len(kept.time) > 1 else period
-    kept_rows, words = store.rows - start, "stamps of the recording"
+    kept_rows, words = store.rows - start, "time stamps of the recording"
     if isinstance(choice, float):
         words = (
-            f"rebuilt from the motion, period {1e3 * choice:g} ms: "
-            f"{100.0 * (valid_rows - kept_rows) / valid_rows:.1f} % of the rows repeat, "
-            f"{100.0 * late / valid_rows:.1f} % last longer"
+            f"computed from the motion, period {1e3 * choice:g} ms: "
+            f"{100.0 * (valid_rows - kept_rows) / valid_rows:.1f} % of the rows are repeated, "
+            f"{100.0 * late / valid_rows:.1f} % last longer than one period"
         )
     left_out = total - valid_rows
     return CleanRecording(

@@ -18,7 +18,8 @@ from robolin.core.text import did_you_mean
 from robolin.errors import UsageError
 
 # line of a result about its friction velocities
-FRICTION_REMARK = "Coulomb friction is applied with --friction-velocity"
+ARMATURE_REMARK = "to apply the armature, add --armature"
+FRICTION_REMARK = "to apply the Coulomb friction, add --friction-velocity"
 # relative difference below which two errors count as equal
 _EQUAL = 0.02
 # errors below this fraction of the torques are zero for any sensor
@@ -156,7 +157,7 @@ def _model_flags(result: Identification) -> Iterator[str]:
     velocity = v0[0] if len({*v0}) == 1 else own
     yield f"{FRICTION_REMARK} {velocity}"
     if armature := of("armature", 1e-9):
-        yield f"armature is applied with --armature {','.join(armature)}"
+        yield f"{ARMATURE_REMARK} {','.join(armature)}"
     if offsets := of("offset", 1e-9):
         yield f"torque offsets, which a robot file cannot store: {', '.join(offsets)} N·m or N"
 

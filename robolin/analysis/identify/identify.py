@@ -428,7 +428,7 @@ class _Identifier:
         self.settings["recordings"] = f"{len(recordings)}, {rows} rows"
         self.settings["clock"] = "; ".join(dict.fromkeys(each.words for each in recordings))
         self.settings["cleaned"] = f"{pluralize(cleaned, 'row')} with spikes"
-        self.settings["prior"] = f"robot file trusted to {100 * self.options.prior:g} %"
+        self.settings["prior"] = f"assumed error of the robot file: {100 * self.options.prior:g} %"
 
     def _state_settings(
         self, fit: DesignRows, sample: DesignRows, test: DesignRows, shown: HeldOut, v0: Floats

@@ -264,7 +264,7 @@ def fit_stage(
     words = "equal"
     if inflation >= 1.5:
         words = f"{round(inflation)} rows contain as much information as one independent row"
-    words += f"; the file is trusted less for {join_and(less)}" if less else ""
+    words += f"; larger assumed errors of the file for {join_and(less)}" if less else ""
     return StageFit(x, uncertainty(rows.sums.divided(inflation), x, prior, index), words)
 
 

@@ -67,7 +67,7 @@ def _energies(on: CheckContext) -> Iterator[Check]:
     terms = on.weight + on.inertia_bound * on.speed**2
     energies = np.stack([computed["kinetic_energy"], computed["potential_energy"]], axis=1)
     bodies = np.stack([true, height], axis=1)
-    yield compared(FAMILY, "kinetic, potential energy = bodies'", energies, bodies, SUM, terms)
+    yield compared(FAMILY, "energies = sums over the bodies", energies, bodies, SUM, terms)
 
     tau = run_for_check(on.without_extras, "inverse", on.inputs("inverse")).arrays["tau"]
     power = (tau * on.qd).sum(-1)
@@ -270,7 +270,7 @@ def _frames_apart(on: CheckContext) -> Iterator[Check]:
     ):
         true = np.concatenate(parts, axis=axis)
         yield compared(
-            CLOSED_LOOPS, f"{name} = that of the bodies", computed[name], true, SUM, terms
+            CLOSED_LOOPS, f"{name} = motion of the bodies", computed[name], true, SUM, terms
         )
 
 

@@ -158,8 +158,8 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
     why = document["one_state"]["fallback_reason"]
-    calls = f"the generic path, because {why}" if why else "built-in functions"
-    entry = f"a call from Python with one state is computed by {calls}"
+    calls = f"the slower generic path, because {why}" if why else "a built-in function"
+    entry = f"a call from Python with one state uses {calls}"
     lines = [head, entry]
     if not document["kernels"]["optimized"]:
         lines.append("kernels are not optimized: ROBOLIN_OPTIMIZE is 0")

@@ -201,7 +201,7 @@ def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
         )
         for each in sorted(real or changed, key=lambda each: -abs(each.share or 0.0))
     ]
-    title = "Torques along the motion, at the row where each joint's torque changes most"
+    title = "Torques along the trajectory, at the row with the largest change of each joint"
     numbers = frozenset(_TORQUES) - {"joint", "unit"}
     return [ReportTable(_TORQUES, rows, numbers, title), *([TextLines(counts)] if counts else [])]
 

@@ -103,7 +103,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """
     for option in ("residual", "external"):
         if limits and inquiry.question.flag(option):
-            raise conflict(option, EXCLUDES, ["limits"], "run the command once for each of them")
+            raise conflict(option, EXCLUDES, ["limits"], "run the command once with each option")
     if inquiry.question.flag("residual"):
         from robolin.cli.residual_report import run_with_residuals
 
@@ -258,6 +258,6 @@ def simulate_command(inquiry: Request, out: Output) -> None:
     Returns: a trajectory that the other commands read
       q, qd, qdd, tau (n)                one row per time [s]
       kinetic_energy, potential_energy   [J]
-      work, energy_error                 of the torques and the integrator [J]
+      work, energy_error                 work of the torques, energy drift [J]
     """
     run_and_write(inquiry, out)

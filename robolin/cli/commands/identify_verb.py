@@ -422,12 +422,12 @@ def _corrected(
 
 def _remarks(source: ArmSource, result: Identification) -> list[str]:
     """Lines about identified values that the file does not hold; armature depends on the format."""
-    from robolin.analysis.identify.identification_result import FRICTION_REMARK
+    from robolin.analysis.identify.identification_result import ARMATURE_REMARK, FRICTION_REMARK
     from robolin.description.robot_source import robot_text
 
-    held = ("armature", FRICTION_REMARK)[: 1 + (robot_text(source.path).kind == "yaml")]
+    held = (ARMATURE_REMARK, FRICTION_REMARK)[: 1 + (robot_text(source.path).kind == "yaml")]
     lines = [line for line in result.model_flags if not line.startswith(held)]
     if "payload/mass" in result.names:
         mass, _ = result.value("payload/mass")
-        lines.append(f"the load of {mass:.6g} kg is not part of the file: add it with --payload")
+        lines.append(f"the file does not contain the load of {mass:.6g} kg: add it with --payload")
     return lines

@@ -80,9 +80,11 @@ def poles_command(inquiry: Request, out: Output) -> None:
       frequency, damping, decay   [rad/s], damping ratio, [1/s]
       stability (2n)              1 stable, 0 marginally stable, -1 unstable
       mode_shape (2n,n)           eigenvectors, positions only
-      controllability_distance, observability_distance (2n)   0: lost;
-                                  for rows of a file with --distances
-      controllability_dimension, observability_dimension      of 2n
+      controllability_distance, observability_distance (2n)
+                                  0: uncontrollable or unobservable mode;
+                                  for rows of a file, add --distances
+      controllability_dimension, observability_dimension
+                                  number of such states, at most 2n
       q, qd, qdd, tau (n)         operating point
     """
     run_and_write(inquiry, out)

@@ -110,14 +110,14 @@ _RECORD_FLAGS = [
         "--rtol R",
         METHOD,
         "Relative tolerance of later checks (default 0)\n"
-        "If COMMAND has the same option, write this one before COMMAND.",
+        "If COMMAND has the same option, write this option before COMMAND.",
         type=float,
     ),
     flag(
         "--atol A",
         METHOD,
         "Absolute tolerance of later checks (default 0)\n"
-        "In the unit of the array. If COMMAND has the same option, write this one before COMMAND.",
+        "In the unit of the array. If COMMAND has the same option, write this option first.",
         type=float,
     ),
     flag(

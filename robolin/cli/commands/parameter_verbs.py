@@ -23,8 +23,8 @@ _REGRESSOR_FLAGS = flags(
         "dtau_dgeometry contains derivatives with respect to joint positions, orientations, axes "
         "and Denavit-Hartenberg parameters.",
         "--slotine-li": "Return the regressor for adaptive control\n"
-        "Slotine-Li: regressor parameters = M qddr + C(q, qd) qdr + g, with damping at qdr, "
-        "Coulomb friction at qd, and dM/dt - 2C skew-symmetric.",
+        "Slotine-Li: regressor * parameters = M qddr + C(q, qd) qdr + g. Damping is at qdr, "
+        "Coulomb friction at qd; dM/dt - 2C is skew-symmetric.",
     },
 )
 

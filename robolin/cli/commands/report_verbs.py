@@ -126,7 +126,7 @@ def _request(
 def _only(recordings: tuple[str, ...]) -> str:
     """The single recording of a report."""
     if len(recordings) > 1:
-        hint = "write one report for each of them"
+        hint = "write one report per recording"
         raise UsageError("accepts one recording only", where="--trajectory", hint=hint)
     return recordings[0]
 
@@ -143,7 +143,8 @@ def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
         )
     if any(stored) and options:
         hint = "remove it: a stored result includes its states and model"
-        raise UsageError("cannot be used here", where=f"--{next(iter(options))}", hint=hint)
+        where = f"--{next(iter(options))}"
+        raise UsageError("cannot be used with a stored result", where=where, hint=hint)
     return any(stored)
 
 

@@ -62,7 +62,7 @@ _FLAGS = [
         {
             "--gravity X,Y,Z|G": "Gravity [m/s^2] (default: from the file, else 0,0,-9.81)\n"
             "X,Y,Z are in the axes of the root link. A single number G is the magnitude; the "
-            "direction is that of the file, or -z.",
+            "direction comes from the file (default -z).",
             "--base LINK": "Lock the joints between the root and this link",
             "--tip LINK": "Lock the joints that do not move this link",
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
@@ -292,7 +292,7 @@ _LIVE = flag(
     OUTPUT,
     "Compute each line of standard input as it arrives\n"
     "Requires --trajectory -. Writes CSV to standard output; times are decimal numbers "
-    "unless the first time is a date or an integer that is too large.",
+    "unless the first time is a date or an integer above 2^53.",
     requires={"trajectory=-": "add --trajectory -"},
     excludes={"output": _ONLY_CSV, "format if !format=csv": _ONLY_CSV},
 )

@@ -343,14 +343,15 @@ def _unreachable(
     arm: Arm, residual: PoseResidual, error: GoalError, starts: int, limits: bool
 ) -> RobolinError:
     best = int(np.argmin(_square(error.error)))
-    angle = np.degrees(error.angle[best])
+    angle, distance = np.degrees(error.angle[best]), error.distance[best]
+    far = f"{1000.0 * distance:.4g} mm" if distance < 10.0 else f"{distance:.4g} m"
     turned = f" and {angle:.3g} deg" if residual.rotation is not None else ""
     hints = ["move the goal", *(["omit its orientation"] if turned else [])]
     hints += ["add starts with --starts (starts=)"] if starts < 1000 else []
     hints += ["ignore the limits with --ignore-limits (limits=False)"] if limits else []
     return RobolinError(
         f"frame '{residual.frame}' does not reach the goal: the nearest of {starts} starts "
-        f"ends {1000.0 * error.distance[best]:.4g} mm{turned} away",
+        f"ends {far}{turned} away",
         where=arm.source,
         hint=f"{', '.join(hints[:-1])}, or {hints[-1]}",
     )

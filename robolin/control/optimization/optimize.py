@@ -187,7 +187,7 @@ def _method(problem: Problem, method: str) -> str:
     if method == "acceleration" and not full:
         names = [problem.arm.joint_names[i] for i in range(problem.n) if i not in problem.actuated]
         raise UsageError(
-            f"requires motors on all joints; passive joints are {', '.join(names)}",
+            f"'acceleration' requires a motor at every joint; passive joints: {', '.join(names)}",
             where="method",
             hint="use --method torque",
         )
@@ -332,7 +332,7 @@ def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinEr
 
     search: None for motions that are not solved again with other limits and durations
     """
-    within = f"no motion within the limits found in {problem.duration:g} s"
+    within = f"found no motion of {problem.duration:g} s within the limits"
     text = f"{within}: {'' if search is None else _reason(problem, search)}"
     if text.endswith(": "):
         left = ", ".join(f"{x:.3g} {unit}" for unit, x in goal_error(problem, y[-1, 0]).items())
@@ -351,17 +351,17 @@ def _unfinished(
     """The error for a motion that the iterations did not bring to the goal or into the limits."""
     left, arm = violation(form, tolerances), problem.arm
     if left.goal >= float(left.limits.max(initial=0.0)):
-        what = f"goal, {left.goal * tolerances.goal:.3g} rad, m, rad/s or m/s away"
+        what = f"ends {left.goal * tolerances.goal:.3g} (rad, m, rad/s or m/s) from the goal"
     else:
         word, i = np.unravel_index(int(np.argmax(left.limits)), left.limits.shape)
         quantity = ("position", "velocity", "effort")[word]
         beyond = left.limits[word, i] * tolerances.limits[word, i]
         unit = joint_unit(quantity, arm.joints[i].turns)
         name = arm.joint_names[i]
-        what = f"{quantity} limit of joint '{name}', exceeded by {beyond:.3g} {unit}"
+        what = f"exceeds the {quantity} limit of joint '{name}' by {beyond:.3g} {unit}"
     count = pluralize(search.iterations, "iteration")
     return RobolinError(
-        f"not converged in {count}: the motion does not meet the {what}",
+        f"not converged in {count}: the motion {what}",
         where=arm.source,
         hint=f"use --iterations {10 * search.iterations}, or a longer --duration",
     )

@@ -265,7 +265,7 @@ def receding(
     require_simple(arm)
     if arm.passive_joints:
         raise RobolinError(
-            "receding requires motors on all joints; passive joints are "
+            "receding requires a motor at every joint; passive joints: "
             + ", ".join(arm.passive_joints),
             where=arm.source,
             hint="use robolin.optimize and simulate with its gains",

@@ -120,7 +120,8 @@ def velocities_of(
     if form not in STATE_FORMS:
         raise UsageError(f"unknown state '{form}'", hint=f"states: {', '.join(STATE_FORMS)}")
     if accelerations is not None:
-        raise UsageError(f"closed loops are not supported in {form}", hint="use the state 'rates'")
+        message = f"the state '{form}' does not support closed loops"
+        raise UsageError(message, hint="use the state 'rates'")
     return DiagonalizingVelocities(arm, form, run_options)
 
 

@@ -216,7 +216,7 @@ def _prepared(
         if task.accelerations is not None:
             raise UsageError("cannot be combined with prescribed accelerations", where="prescribe")
         if task.form in DIAGONAL_FORMS:
-            message = f"prescribed joints are not supported in {task.form}"
+            message = f"the state '{task.form}' does not support prescribed joints"
             raise UsageError(message, where="prescribe", hint="use the state 'rates'")
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)

@@ -68,7 +68,7 @@ def _lock_problems(
     where = str(joint.location)
     if joint.kind == "fixed":
         message = f"lock: joint '{name}' is fixed and does not move"
-        hint = f"remove '{name}' from lock; movable joints are {quote_list(movable)}"
+        hint = f"omit '{name}'; movable joints are {quote_list(movable)}"
         yield RobolinError(message, where=where, hint=hint)
     elif joint.kind not in ONE_NUMBER:
         message = f"lock: joint '{name}' is {joint.kind}, so its position is not a single number"
@@ -127,7 +127,7 @@ def order_problems(
         problems.append(UsageError(message, where=source, hint=hint))
     if missing := [name for name in independent if name not in order]:
         message = f"joints: {quote_list(missing)} missing"
-        hint = "name every movable joint; use lock to fix a joint"
+        hint = "name every movable joint; use --lock (lock=) to fix a joint"
         problems.append(UsageError(message, where=source, hint=hint))
     return problems
 
@@ -137,7 +137,7 @@ def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> Robol
     if joint is None:
         return unknown_joint(tree, "joints", name, independent)
     rule = tree.mimic.get(name)
-    why = f"follows '{rule.leader}'" if rule else "is fixed or locked"
+    why = f"mimics '{rule.leader}'" if rule else "is fixed or locked"
     hint = f"name the movable joints {quote_list(independent)}"
     return UsageError(f"joints: joint '{name}' {why}", where=str(joint.location), hint=hint)
 
@@ -152,11 +152,14 @@ def unknown_joint(
         message = f"{option}: joint '{name}' has several degrees of freedom"
         hint = f"name them separately: {quote_list(parts)}"
     elif owner and name in coordinate_names(owner):
-        hint = f"'{name}' is one degree of freedom of joint '{owner.name}' and cannot be set alone"
+        hint = f"omit it: '{name}' is only one degree of freedom of joint '{owner.name}'"
     elif name in tree.links:
         joint = tree.above.get(name)
-        hint = f"'{name}' is a link"
-        hint += f", moved by joint '{joint.name}'" if joint else ", the root link"
+        hint = f"'{name}' is the root link, which no joint moves"
+        if joint:
+            fixed = f"a link, fixed to link '{joint.parent}'"
+            moved = f"a link: use joint '{joint.name}', which moves it"
+            hint = f"'{name}' is {fixed if joint.kind == 'fixed' else moved}"
     else:
         hint = did_you_mean(name, tree.by_name if known is None else known)
     return UsageError(message, where=tree.description.source, hint=hint)
@@ -165,7 +168,7 @@ def unknown_joint(
 def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
     """The error for an option with an unknown link."""
     if joint := tree.by_name.get(name):
-        hint = f"'{name}' is a joint, not a link; it moves link '{joint.child}'"
+        hint = f"'{name}' is a joint: use link '{joint.child}', which it moves"
     else:
         hint = did_you_mean(name, tree.links)
     message = f"{option}: link '{name}' not found"

@@ -273,7 +273,8 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
         del parts[tag]
     if element.attributes.get("type") in ("revolute", "prismatic") and "limit" not in parts:
         message = f"{owner} is {kind} and has no <limit>"
-        notes.add("limit-missing", "note", element, message, "its range is unknown")
+        hint = 'add <limit lower="…" upper="…" effort="…" velocity="…"/>'
+        notes.add("limit-missing", "note", element, message, hint)
     damping, friction = _dynamics(parts.get("dynamics"), owner, notes)
     return JointEntry(
         name=name,

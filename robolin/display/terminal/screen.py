@@ -212,7 +212,8 @@ def headline(result: Result, rows: RowSummary) -> str:
     """One line: the robot, the quantity and the state, or the verdict of a stability analysis."""
     verb = base_verb(result.verb)
     arm = str(result.contract.get("arm", "")).partition(" (")[0]
-    batch = result.batch is not None
+    # the rows of a response are frequencies or times at one state
+    batch = result.batch is not None and verb != "response"
     verdict = VERDICTS[verb](result, rows) if verb in VERDICTS else ""
     what = verdict or screen_of(result).what or verb
     if verb == "jacobian" and "frame" in result.contract:

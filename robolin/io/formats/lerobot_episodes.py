@@ -154,7 +154,7 @@ def _chosen(part: str, numbers: Sequence[int], file: str) -> int:
             "robolin.recording_paths lists them in Python"
         )
         raise UsageError(
-            f"the dataset has {pluralize(len(numbers), 'episode')}; one is required",
+            f"the dataset has {pluralize(len(numbers), 'episode')}; exactly one must be selected",
             where=file,
             hint=hint,
         )

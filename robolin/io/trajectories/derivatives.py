@@ -42,7 +42,7 @@ class DerivationReport:
     method:   the method in words
     origin:   what is differentiated
     gaps:     number of gaps between rows, and where the first one begins
-    repeated: number of rows with the time stamp of the row before, and where the first one is
+    repeated: number of rows with the time stamp of the previous row, and where the first one is
     """
 
     method: str = ""
@@ -71,7 +71,7 @@ class DerivationReport:
         if self.repeated:
             rows = pluralize(self.repeated, "row")
             texts.append(
-                f"{rows} with the time stamp of the row before, first {self.first_repeated}"
+                f"{rows} with the time stamp of the previous row, first {self.first_repeated}"
             )
         return texts
 
@@ -303,8 +303,8 @@ class LocalDerivatives:
         lasts = float(ticks[high] - ticks[low]) * fit.tick
         message = (
             f"{pluralize(len(np.unique(ticks[low : high + 1])), 'time stamp')} over {lasts:.4g} s "
-            f"are too few for a derivative: order {plan.order} over {plan.width:.6g} s requires "
-            f"{fit.fewest} over {plan.width / 2:.6g} s"
+            f"are too few for a derivative: order {plan.order} requires {fit.fewest} over "
+            f"{plan.width / 2:.6g} s in a window of {plan.width:.6g} s"
         )
         hint = "skip such rows with --on-bad-row nan"
         if (wider := (WINDOW - 1) * self._median_step()) > plan.width:
@@ -319,7 +319,7 @@ class LocalDerivatives:
         lasts = float(self._ticks[-1] - self._ticks[0]) * self._fit.tick
         message = (
             f"{pluralize(len(self._ticks), 'row')} over {lasts:.4g} s are too few for derivatives "
-            f"of order {self._plan.order} over {self._plan.width:.6g} s"
+            f"of order {self._plan.order} in windows of {self._plan.width:.6g} s"
         )
         hint, width = "provide more rows", (WINDOW - 1) * self._median_step()
         if len(self._ticks) >= WINDOW and NARROWEST <= width <= WIDEST:

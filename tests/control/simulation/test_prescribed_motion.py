@@ -113,7 +113,10 @@ REFUSED = [
         {"prescribe": "elbow", "tau": [0.0, 1.0]},
         "tau: joint 'elbow' is prescribed: its torque is a result, not an input",
     ),
-    ({"prescribe": "elbow", "state": "xi"}, "prescribe: prescribed joints are not supported in xi"),
+    (
+        {"prescribe": "elbow", "state": "xi"},
+        "prescribe: the state 'xi' does not support prescribed joints",
+    ),
     (
         {"prescribe": "shoulder,elbow", "qdd": 2.0},
         "one number for several joints is ambiguous",

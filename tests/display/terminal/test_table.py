@@ -371,7 +371,7 @@ def test_rounding_is_explained_where_it_is_shown():
     """A table with ~0 explains it; one without does not."""
     noisy = Array("tau", np.array([1.0, 3e-18]), (names(2),), "N·m", "effort")
     plain = Array("tau", np.array([1.0, 3e-8]), (names(2),), "N·m", "effort")
-    assert "~0: below" in render_table(result_of(noisy), 80, False)
+    assert "~0: round-off" in render_table(result_of(noisy), 80, False)
     assert "rounding" not in render_table(result_of(plain), 80, False)
 
 
@@ -493,7 +493,7 @@ def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
     text = render_table(result, 80, False, height=24)
     assert text.startswith("ur5: 1 of 12 poles unstable, fastest grows at 5.201 1/s; 10 marginal")
     assert "~0 1/s: below 0.0001 1/s, where the sign is round-off" in text
-    assert "~0: below" not in text
+    assert "~0: round-off" not in text
     # the note of a pipe has the same numbers and the rule
     note = next(text for text in notes if "poles" in text)
     assert note.startswith("1 of 12 poles is unstable; 10 marginal, ")
@@ -525,7 +525,7 @@ def test_matrices_do_not_show_rounded_angles():
     assert ((sizes > 1e-10) & (sizes < 1e-9)).any()
 
     text = render_table(result, 80, False, height=24)
-    assert "e-1" not in text.partition("~0: below")[0]
+    assert "e-1" not in text.partition("~0: round-off")[0]
 
 
 def test_the_pose_of_a_frame_does_not_show_rounded_angles():

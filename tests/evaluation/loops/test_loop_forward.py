@@ -279,7 +279,7 @@ def test_a_dead_point_is_refused_in_motion() -> None:
     assert robolin.loop_constraints(flat, q).open_by.max() == 0.0
     with pytest.raises(
         robolin.RobolinError,
-        match="the constraints are singular here: the linkage is at a dead point",
+        match="the constraints are singular: the linkage is at a dead point",
     ):
         robolin.forward(flat, q, [1.0, -2.0, 0.0])
     with pytest.raises(

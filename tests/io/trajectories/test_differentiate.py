@@ -142,7 +142,7 @@ def test_chunks_of_any_size_have_the_same_bits(tmp_path, monkeypatch, method):
     ((line, *_),) = results
     if method == "savgol:0.02":
         assert "1 gap in time that no window spans, the first after row 250" in line
-        assert "1 row with the time stamp of the row before, first row 102" in line
+        assert "1 row with the time stamp of the previous row, first row 102" in line
 
 
 def test_rows_are_derived_before_the_file_ends(tmp_path, monkeypatch):
