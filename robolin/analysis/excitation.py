@@ -431,12 +431,11 @@ def _require_arguments(
         if not (isfinite(value) and value > 0.0):
             raise UsageError(f"must be a time above 0 s, got {value:g}", where=name)
     if abs(duration / period - round(duration / period)) > _ROUNDING or duration < period:
-        nearest = max(1, round(duration / period)) * period
         raise UsageError(
             f"{duration:g} s is not a multiple of the period {period:g} s, so the motion would "
             "not end at rest",
             where="duration",
-            hint=f"use a multiple of the period, such as {nearest:g}",
+            hint=f"for example {max(1, round(duration / period)) * period:g} s",
         )
     if abs(duration / dt - round(duration / dt)) > _ROUNDING * duration / dt:
         raise UsageError(f"{duration:g} s is not a multiple of {dt:g} s", where="dt")

@@ -86,8 +86,7 @@ class Question:
             if spec.required and label not in plain and spec.unless not in plain
         ]
         if missing:
-            hint = f"add --{missing[0]}; `robolin {command.name} --help` shows examples"
-            raise usage_error(command, f"missing option '--{missing[0]}'", hint=hint)
+            raise missing_option(command, missing[0])
         object.__setattr__(self, "verb", verb)
         object.__setattr__(self, "_options", tuple(sorted(plain.items())))
 
@@ -305,6 +304,12 @@ def usage_error(verb: Verb, message: str, label: str = "", hint: str = "") -> Us
         return UsageError(message, where=where, hint=hint)
     command = f"robolin {verb.name}"
     return UsageError(message, where=where or command, hint=hint or f"run `{command} --help`")
+
+
+def missing_option(verb: Verb, label: str) -> UsageError:
+    """Return the error about a required option that is not set."""
+    hint = f"add --{label}; `robolin {verb.name} --help` shows examples"
+    return usage_error(verb, f"missing option '--{label}'", hint=hint)
 
 
 _FLAG = r"--([a-z][a-z-]*)"

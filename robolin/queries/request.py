@@ -25,7 +25,7 @@ from robolin.queries.option_specs import (
     check_conflicts,
     conflict,
 )
-from robolin.queries.question import Question, answering_verb, coerce_option, usage_error
+from robolin.queries.question import Question, answering_verb, coerce_option, missing_option
 from robolin.queries.states import NAN, States, state_options
 from robolin.queries.verbs import VERBS
 
@@ -213,8 +213,7 @@ def validate_options(request: Request) -> None:
         raise UsageError(message, hint="pass one number per joint")
     for label, spec in verb.states_from.items():
         if spec.required and label not in present:
-            hint = f"add --{label}; `robolin {verb.name} --help` shows examples"
-            raise usage_error(verb, f"missing option '--{label}'", hint=hint)
+            raise missing_option(verb, label)
     options = {**present, **question.options}
     check_conflicts({**verb.states_from, **verb.own_options}, options)
     for labels, hint in verb.one_of.items():
