@@ -371,6 +371,9 @@ _TORQUES_ARE_RESULTS = "use `robolin forward`, which computes accelerations from
 OTHER_DIRECTION = {
     ("response", "step"): "step responses are the default: add --duration 2",
     ("response", "bode"): "add --frequencies 0.1:100:200",
+    ("optimize", "limits"): "use --ignore-limits, or --limit-scale 0.5",
+    ("optimize", "integrator"): "use --method: acceleration has semi-implicit Euler steps, torque "
+    "has rk4 steps",
 }
 OTHER_DIRECTION |= {
     (verb, name): _TORQUES_ARE_RESULTS

@@ -577,7 +577,7 @@ static double larger(double one, double other)
 /* size of the Hessian by the accelerations */
 static double size_of(const @_mpc *m)
 {
-    double most = 0.0, effort = 0.0;
+    double most = 0.0, scale = 0.0;
     int knot, i, c;
     for (knot = 0; knot < N; ++knot)
         for (i = 0; i < n; ++i)
@@ -586,8 +586,8 @@ static double size_of(const @_mpc *m)
                 most = larger(most, each < 0.0 ? -each : each);
             }
     for (i = 0; i < n; ++i)
-        effort = larger(effort, weight[FIRST][2 * n + i]);
-    return most * most * effort;
+        scale = larger(scale, weight[FIRST][2 * n + i]);
+    return most * most * scale;
 }
 
 static int iterate(@_mpc *m)

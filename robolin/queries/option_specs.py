@@ -307,7 +307,7 @@ OPTIMIZE_OPTIONS: Mapping[str, OptionSpec] = {
     "actuated": LINEAR_MODEL_OPTIONS["actuated"],
     "passive": TEXT,
     **dict.fromkeys(("weight", "effort"), TEXTS),
-    "final": TEXT,
+    **dict.fromkeys(("final", "tolerance"), TEXT),
     "ignore-limits": SWITCH,
     **dict.fromkeys(("limit-scale", "max-effort", "max-velocity"), TEXT),
     "method": OptionSpec("choice", OPTIMIZE_METHODS),

@@ -59,6 +59,7 @@ def answer_optimize(context: QueryContext) -> Result:
     context.emit_arm_notes()
     files: dict[str, str] = {}
     ranges = _limit_options(question, arm)
+    tolerance = parsed_option(question, "tolerance", number)
     with running("optimize"):
         motion = optimize(
             arm,
@@ -77,7 +78,8 @@ def answer_optimize(context: QueryContext) -> Result:
             method=cast(OptimizeMethod, question.text("method") or "auto"),
             starts=question.count("starts"),
             seed=question.count("seed") or 0,
-            iterations=question.count("iterations") or 500,
+            iterations=question.count("iterations"),
+            tolerance=1e-9 if tolerance is None else tolerance,
             solver=cast(Solver, question.text("solver") or "own"),
             initial=_motion_file(context, "from", ("tau",), files),
         )
@@ -92,9 +94,9 @@ def answer_optimize(context: QueryContext) -> Result:
     lines = summary_lines(motion, ranges)
     if over := _replay_over(motion, ranges):
         lines["replay"] += f", {over} of the limit"
-        context.warn(
-            f"simulated with gains, the motion exceeds its limits: {over}; use --limit-scale 0.9"
-        )
+        # --limit-scale does not scale positions
+        remedy = "use --limit-scale 0.9" if "velocity" in over else "use shorter steps (--dt)"
+        context.warn(f"simulated with gains, the motion exceeds its limits: {over}; {remedy}")
     for name, text in lines.items():
         context.settings.notify("summary", f"{name}: {text}")
     # of the augmented cost, which rises when a penalty does
@@ -111,7 +113,7 @@ def validate_values(question: Question) -> None:
         parse_pose_goal(FlagText("--goal", question.text("goal") or ""))
     if question.verb != "optimize":
         return
-    for label in ("duration", "dt", "final", "limit-scale"):
+    for label in ("duration", "dt", "final", "tolerance", "limit-scale"):
         parsed_option(question, label, number)
     state_weights(question)
     parse_efforts(question)

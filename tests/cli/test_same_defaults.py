@@ -155,6 +155,7 @@ MEANT: dict[Any, str] = {
     ("optimize", "R"): "1/limit^2, else 1",
     ("optimize", "final"): "reach it exactly",
     ("optimize", "starts"): "1; 4 for a pose, 24 with passive joints",
+    ("optimize", "iterations"): "2000; 500 with passive joints",
     ("simulate", "atol"): "the value of --rtol",
     ("simulate", "integrator"): "rk4; dop853 with a tolerance",
     ("simulate", "rows"): "101, or one row per --dt",

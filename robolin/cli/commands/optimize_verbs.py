@@ -56,7 +56,7 @@ _FLAGS = [
             "--passive JOINTS": "Unactuated joints, instead of --actuated",
             "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
             "The cost is integrated over time. elbow/q=5 sets the weight of one joint. Repeatable. "
-            "With --follow, the default also contains q=1e4.",
+            "With --follow and --hold, the default also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
             "The cost is integrated over time. elbow=0.5 sets the weight of one joint. Repeatable.",
             "--final WEIGHT": "Weight of the distance to the goal (default: reach it exactly)",
@@ -65,7 +65,9 @@ _FLAGS = [
             "steps, also for robots with passive joints.",
             "--starts N": "Number of starts (default 1; 4 for a pose, 24 with passive joints)",
             "--seed N": "Random seed (default 0)",
-            "--iterations N": "Maximum number of iterations (default 500)",
+            "--iterations N": "Maximum number of iterations (default 2000; 500 with passive "
+            "joints)",
+            "--tolerance R": "Relative decrease of the cost that ends the search (default 1e-9)",
             "--solver": "Solver\nipopt requires CasADi: pip install casadi.",
         },
         method="auto",

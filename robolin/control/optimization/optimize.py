@@ -47,6 +47,10 @@ from robolin.errors import RobolinError, UsageError
 
 # starts with passive joints
 TORQUE_STARTS = 24
+# largest number of iterations: of fully actuated arms, and of all starts with passive joints
+ITERATIONS, TORQUE_ITERATIONS = 2000, 500
+# penalty of the goal in a search that hardly leaves the goal, relative to the first one
+STIFF_GOAL = 1e4
 # difference of torques that is round-off of the dynamics, relative to the largest torque
 EFFORT_ROUNDING = 1e-12
 # factors of the duration that are tried after a failure, and steps of the bisection
@@ -76,7 +80,7 @@ def optimize(
     method: OptimizeMethod = "auto",
     starts: int | None = None,
     seed: int = 0,
-    iterations: int = 500,
+    iterations: int | None = None,
     tolerance: float = 1e-9,
     solver: Solver = "own",
     initial: TimedMotion | None = None,
@@ -95,7 +99,7 @@ def optimize(
         dt: time between knots in s; None for a hundredth of the duration
         follow: motion with `time` (rows,), `q` and optionally `qd` (rows, n) to follow
         Q: weights of states per second, such as {"q": 1, "qd": 0.1, "elbow/q": 5}; None for
-            velocities 1/limit², and positions 0, or 1e4 to follow a motion
+            velocities 1/limit², and positions 0, or 1e4 to follow a motion or hold
         R: weights of torques per second; None for 1/limit², or 1 without a limit
         final: weight of the final position and velocity errors; None to reach the goal exactly
         actuated: names of the actuated joints, or "all"; None for the robot file's
@@ -107,7 +111,7 @@ def optimize(
         method: "acceleration" for fully actuated arms, "torque" for other arms; "auto" selects one
         starts: number of starts; None for 1, for 4 with a pose, and for 24 with passive joints
         seed: random seed of the other starts
-        iterations: maximum number of iterations
+        iterations: maximum number of iterations; None for 2000, and for 500 with passive joints
         tolerance: relative decrease of the cost at which the iterations end
         solver: "own", or "ipopt" through CasADi
         initial: motion with `time` and `q`, and `tau` with passive joints, as the first start
@@ -134,7 +138,8 @@ def optimize(
         actuated=actuated, passive=passive, limits=limits, limit_scale=limit_scale,
         max_effort=max_effort, max_velocity=max_velocity,
     )  # fmt: skip
-    search = Search(starts, seed, iterations, tolerance, initial)
+    most = ITERATIONS if len(problem.actuated) == problem.n else TORQUE_ITERATIONS
+    search = Search(starts, seed, most if iterations is None else iterations, tolerance, initial)
     _require_choices(method, solver, search)
     form = _method(problem, method)
     require_start(problem)
@@ -144,7 +149,7 @@ def optimize(
     if solver == "ipopt":
         from robolin.control.optimization.ipopt import solve_with_ipopt
 
-        return finished(problem, form, *solve_with_ipopt(problem, form, iterations, initial))
+        return finished(problem, form, *solve_with_ipopt(problem, form, search.iterations, initial))
     solve = _solve_accelerations if form == "acceleration" else _solve_torques
     return solve(problem, search)
 
@@ -201,13 +206,17 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
     """Solve from every guess; the best motion within the limits."""
     best: tuple[float, AccelerationForm, bool] | None = None
     closest: tuple[float, AccelerationForm] | None = None
-    cost, tolerances = problem.stage_cost(), problem.tolerances()
+    tolerances = problem.tolerances()
     tried = guesses(problem, search.starts, search.seed, search.initial)
     for a in tried:
-        form = AccelerationForm(problem.arm, problem.dt, problem.start, a, cost, problem.terminal())
+        form = _form(problem, a)
+        end = form.x[-1, : problem.n].copy()
         converged, inside = satisfy(form, tolerances, search.tolerance, search.iterations)
         if not converged and form.iterations < search.iterations:
-            longer = _continued(problem, form, search)
+            pose = problem.residual is not None
+            longer = _continued(problem, form, search) if inside or not pose else None
+            if longer is None and not inside:
+                longer = _held_at_goal(problem, a, end, search)
             if longer is not None:
                 converged, inside, form = longer
         if inside:
@@ -227,17 +236,47 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
     return replace(finished_accelerations(problem, form, converged), starts=len(tried))
 
 
+def _form(problem: Problem, a: Floats) -> AccelerationForm:
+    """The motion with these accelerations."""
+    cost, end = problem.stage_cost(), problem.terminal()
+    return AccelerationForm(problem.arm, problem.dt, problem.start, a, cost, end)
+
+
 def _continued(
     problem: Problem, form: AccelerationForm, search: Search
 ) -> tuple[bool, bool, AccelerationForm] | None:
     """Continue from a motion with the first penalties, which grow less often; None if it fails."""
-    cost, end = problem.stage_cost(), problem.terminal()
-    again = AccelerationForm(problem.arm, problem.dt, problem.start, form.a, cost, end)
-    log = form.progress
-    again.progress = IterationLog([*log.costs], [*log.fractions], log.reason)
+    again = _form(problem, form.a)
+    again.progress = IterationLog([*form.progress.costs], [*form.progress.fractions])
     stop = search.tolerance, search.iterations
     converged, inside = satisfy(again, problem.tolerances(), *stop, PATIENT_ITERATIONS)
     return (converged, inside, again) if inside else None
+
+
+def _held_at_goal(
+    problem: Problem, a: Floats, end: Floats, search: Search
+) -> tuple[bool, bool, AccelerationForm] | None:
+    """Search from a guess that ends at the goal, and hardly leaves the goal; None if it fails.
+
+    A pose is first reached with the positions of the guess; others may have a lower cost.
+    """
+    if problem.final is not None or problem.reference is not None:
+        return None
+    pose, tolerances = problem.terminal(), problem.tolerances()
+    fixed = problem if pose is None else replace(problem, goal=end, residual=None)
+    form = _form(fixed, a)
+    form.cost_terms.penalty[-1] *= STIFF_GOAL
+    most = search.iterations
+    converged, inside = satisfy(form, tolerances, search.tolerance, most, PATIENT_ITERATIONS)
+    if not inside or pose is None:
+        return (converged, inside, form) if inside else None
+    if np.abs(pose.error(form.last())).max() > tolerances.goal:
+        return None
+    freed = _continued(problem, form, search)
+    if freed is not None and violation(freed[2], tolerances).worst <= 1.0:
+        return freed
+    form.progress.reason = "no step to other positions at the end reduces the cost"
+    return False, True, form
 
 
 def finished_accelerations(
@@ -332,7 +371,8 @@ def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinEr
 
     search: None for motions that are not solved again with other limits and durations
     """
-    within = f"found no motion of {problem.duration:g} s within the limits"
+    end = "within the limits" if problem.limited else "to the goal"
+    within = f"found no motion of {problem.duration:g} s {end}"
     text = f"{within}: {'' if search is None else _reason(problem, search)}"
     if text.endswith(": "):
         left = ", ".join(f"{x:.3g} {unit}" for unit, x in goal_error(problem, y[-1, 0]).items())
@@ -367,24 +407,17 @@ def _unfinished(
     )
 
 
-def _first_form(problem: Problem, seed: int) -> AccelerationForm:
-    """The motion of the first guess."""
-    [guess, *_] = guesses(problem, 1, seed, None)
-    cost, end = problem.stage_cost(), problem.terminal()
-    return AccelerationForm(problem.arm, problem.dt, problem.start, guess, cost, end)
-
-
 def _reason(problem: Problem, search: Search) -> str:
     """Largest excess of the motion without velocity and effort limits: joint, time and limit."""
     arm, none = problem.arm, np.full(problem.n, np.inf)
     free = replace(
         problem, ranges=replace(problem.ranges, qd_upper=none, tau_lower=-none, tau_upper=none)
     )
-    form = _first_form(free, search.seed)
+    form = _form(free, guesses(free, 1, search.seed, None)[0])
     satisfy(form, free.tolerances(), 1e-3, search.iterations)
     y, cost = form.y(), problem.stage_cost()
     limit = np.where(y > 0.0, cost.upper, -cost.lower)[:-1, 1:]
-    share = np.abs(y[:-1, 1:]) / limit
+    share = np.divide(np.abs(y[:-1, 1:]), limit, out=np.zeros_like(limit), where=limit > 0.0)
     knot, quantity, i = np.unravel_index(int(np.argmax(share)), share.shape)
     if share[knot, quantity, i] <= 1.0:
         return ""
@@ -401,7 +434,7 @@ def _shortest(problem: Problem, search: Search) -> float | None:
 
     def works(duration: float) -> bool:
         longer = replace(problem, dt=duration / problem.N)
-        form = _first_form(longer, search.seed)
+        form = _form(longer, guesses(longer, 1, search.seed, None)[0])
         tolerances = longer.tolerances()
         satisfy(form, tolerances, max(search.tolerance, 1e-4), search.iterations)
         return violation(form, tolerances).worst <= NEARLY_INSIDE

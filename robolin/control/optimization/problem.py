@@ -34,7 +34,7 @@ Weight = Mapping[str, float] | float
 LIMIT_TOLERANCE, GOAL_TOLERANCE = 1e-6, 1e-6
 # knots of a motion without dt
 KNOTS = 100
-# default weight of positions when following a motion, in 1/rad² or 1/m²
+# default weight of positions to follow a motion or hold, in 1/rad² or 1/m²
 FOLLOW_WEIGHT = 1e4
 
 
@@ -68,6 +68,11 @@ class Problem:
     @property
     def n(self) -> int:
         return self.arm.n
+
+    @property
+    def limited(self) -> bool:
+        """True if any quantity has a limit."""
+        return any(np.isfinite(each).any() for each in vars(self.ranges).values())
 
     @property
     def duration(self) -> float:
@@ -141,30 +146,36 @@ class Problem:
     def _inertia(self) -> Floats:
         """Inertia of each joint at the start (n,)."""
         arm, q = self.arm, self.start[0]
-        if len(self.actuated) < self.n:
+        if self._passive:
             return np.diagonal(mass_matrix(arm, q))
         # the acceleration form needs this kernel anyway; the bits are those of `mass_matrix`
         return np.diagonal(linearize_inverse(arm, q, engine="compiled").mass_matrix)
+
+    @property
+    def _passive(self) -> bool:
+        return len(self.actuated) < self.n
 
     def _scales(self, time: float) -> Floats:
         """Second derivative of the effort cost by positions and velocities to change in a time.
 
         A change δq within t takes torques of M δq / t², so it costs about 12 w M² / t³ δq².
+        Joints that move together cost at most n times the sum of the single joints.
         """
         inertia = self._inertia
         effort = 2.0 * self.weight[2, list(self.actuated)].max() * inertia * inertia
-        return np.stack([12.0 * effort / time**3, 4.0 * effort / time])
+        together = 1.0 if self._passive else float(self.n)
+        return together * np.stack([12.0 * effort / time**3, 4.0 * effort / time])
 
     def tolerances(self) -> MotionTolerances:
         """Violations that count as none."""
         limits = self.ranges
-        reach = np.where(
-            np.isfinite(limits.q_upper - limits.q_lower), limits.q_upper - limits.q_lower, 1.0
-        )
-        speed = np.where(np.isfinite(limits.qd_upper), limits.qd_upper, 1.0)
-        most = np.maximum(np.abs(limits.tau_lower), np.abs(limits.tau_upper))
-        effort = np.where(np.isfinite(most) & (most > 0.0), most, 1.0)
-        return MotionTolerances(LIMIT_TOLERANCE * np.stack([reach, speed, effort]), GOAL_TOLERANCE)
+        reach = limits.q_upper - limits.q_lower
+        effort = np.maximum(np.abs(limits.tau_lower), np.abs(limits.tau_upper))
+        sizes = np.stack([reach, limits.qd_upper, effort])
+        # limits of 0 exist: joints that may not move, and joints without a motor
+        usable = np.isfinite(sizes) & (sizes > 0.0)
+        sizes[~usable] = 1.0
+        return MotionTolerances(LIMIT_TOLERANCE * sizes, GOAL_TOLERANCE)
 
 
 def motion_problem(
@@ -221,7 +232,8 @@ def motion_problem(
         if follow is None
         else sampled_motion(arm, follow, step * np.arange(N + 1, dtype=np.float64))
     )
-    weight = weights(arm, Q, R, driven, follow is not None)
+    stays = follow is not None or isinstance(goal, str)
+    weight = weights(arm, Q, R, driven, stays)
     return Problem(
         arm, step, N, (start, velocity), driven, weight, final, ranges, joints, residual, reference
     )
@@ -266,16 +278,16 @@ def weights(
     Q: Weight | None,
     R: Weight | None,
     actuated: tuple[int, ...],
-    follows: bool,
+    stays: bool,
 ) -> Floats:
     """Weights of q, v and τ per second (3, n).
 
-    Defaults: 1/limit² of velocities and efforts, or 1; 0 of positions, more when following.
+    Defaults: 1/limit² of velocities and efforts, or 1; 0 of positions, more to follow or hold.
     """
     ranges, joints = joint_ranges(arm), arm.joint_names
     most = np.maximum(np.abs(ranges.tau_lower), np.abs(ranges.tau_upper))
     table = np.zeros((3, arm.n))
-    table[0] = FOLLOW_WEIGHT if follows else 0.0
+    table[0] = FOLLOW_WEIGHT if stays else 0.0
     table[1] = _inverse_square(ranges.qd_upper)
     table[2] = _inverse_square(most)
     for word, rows, weight in (("Q", (0, 1), Q), ("R", (2,), R)):

@@ -285,7 +285,7 @@ def receding(
     else:
         target = require_one("goal", as_joint_array(arm, "goal", goal))
     every = tuple(range(arm.n))
-    weight = weights(arm, Q, R, every, follows=False)
+    weight = weights(arm, Q, R, every, stays=False)
     if Q is None:
         weight[0] = POSITION_WEIGHT
     if final is not None:

@@ -28,6 +28,7 @@ links:
   - {name: base}
   - {name: body, mass: 2.0}
 """
+INERTIA = "mass: 0.5, inertia: {ixx: 0.01, iyy: 0.01, izz: 0.01}"
 
 
 def test_a_mass_follows_the_closed_form() -> None:
@@ -196,6 +197,14 @@ def test_pose_goal_follow_and_warm_start() -> None:
     assert max(soft.goal_error.values()) > 1e-4
     held = robolin.optimize(arm, "hold", q=[0.3, 0.2], duration=0.5, dt=0.05, Q={"q": 1e6})
     assert np.abs(held.q - [0.3, 0.2]).max() < 1e-3
+
+
+def test_a_held_panda_stays() -> None:
+    """Without weights of positions, a Panda would sag by 1.6 deg to save effort, and return."""
+    arm = robolin.load("panda")
+    held = robolin.optimize(arm, "hold", q=arm.poses["home"], duration=1.0)
+    assert held.converged
+    assert np.abs(held.q - arm.poses["home"]).max() < 1e-4
 
 
 @pytest.mark.slow
@@ -404,3 +413,67 @@ def test_a_simulated_motion_beyond_its_limits_is_reported(tmp_path: Path) -> Non
     assert 1.03 < np.abs(simulated.qd).max() / 2.175 < 1.05
     ran = run_ok(*words, "--duration", "1.3", "--limit-scale", "0.9")
     assert "exceeds" not in ran.err
+
+
+def uniform_chain(n: int) -> robolin.Arm:
+    """Joints about z, y and x in turns, links of 1 kg and 0.2 m, 400 N·m and 5 rad/s."""
+    links, joints = ["  - {name: base}"], []
+    axes = ("[0, 0, 1]", "[0, 1, 0]", "[1, 0, 0]")
+    for i in range(n):
+        parent, height = ("base", 0.0) if i == 0 else (f"l{i - 1}", 0.2)
+        joints.append(
+            f"  - {{name: j{i}, type: revolute, parent: {parent}, child: l{i}, "
+            f"axis: {axes[i % 3]}, origin: {{xyz: [0, 0, {height}]}}, "
+            "limits: {lower: -3, upper: 3, velocity: 5, effort: 400}}"
+        )
+        links.append(
+            f"  - {{name: l{i}, mass: 1.0, com: [0, 0, 0.1], "
+            "inertia: {ixx: 0.01, iyy: 0.01, izz: 0.002}}"
+        )
+    text = "\n".join(["robolin: 1", f"name: chain-{n}", "joints:", *joints, "links:", *links])
+    return robolin.load(text + "\n")
+
+
+@pytest.mark.slow
+def test_a_long_chain_reaches_joint_and_pose_goals_within_its_limits() -> None:
+    """A search that leaves the goal is repeated from the first guess, with a stiff goal."""
+    arm = uniform_chain(30)
+    goal = np.random.default_rng(30).uniform(-0.5, 0.5, 30)
+    motion = robolin.optimize(arm, goal, duration=1.5)
+    assert motion.converged
+    assert np.abs(motion.q[-1] - goal).max() < 1e-6
+    assert np.abs(motion.qd).max() < 5.0 * (1.0 + 1e-5)
+    assert np.abs(motion.tau).max() <= 400.0
+    arm = uniform_chain(16)
+    there = robolin.jacobian(arm, goal[:16], frame="l15")
+    pose = robolin.PoseGoal("l15", there.position, there.rotation)
+    motion = robolin.optimize(arm, pose, duration=1.5, starts=1)
+    assert max(motion.goal_error.values()) < 1e-6
+    assert np.abs(motion.tau).max() <= 400.0
+
+
+def test_a_joint_without_motion_and_motor_does_not_hide_the_reason() -> None:
+    """Position limits 0 to 0 and an effort limit of 0 have no relative violation."""
+    text = SLIDER + "  - {name: hand, mass: 0.5}\n"
+    hand = (
+        "  - {name: hand, type: revolute, parent: body, child: hand, axis: [1, 0, 0], "
+        "limits: {lower: 0, upper: 0, velocity: 0, effort: 0}}\nlinks:"
+    )
+    arm = robolin.load(text.replace("links:", hand).replace("mass: 0.5", INERTIA))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        motion = robolin.optimize(arm, [1.0, 0.0], duration=1.0)
+    assert np.abs(motion.q[:, 1]).max() < 1e-9
+    assert not motion.tau[:, 1].any()
+
+
+def test_options_of_other_programs_have_a_hint(tmp_path: Path) -> None:
+    command = ["optimize", "two-link", "--goal", "1,0", "--duration", "1"]
+    assert "--ignore-limits" in run(*command, "--limits", "none").err
+    assert "--method" in run(*command, "--integrator", "rk4").err
+    loose, tight = (
+        run_ok(*command, "--tolerance", tolerance, "-o", str(tmp_path / "a.npz")).err
+        for tolerance in ("1e-3", "1e-12")
+    )
+    assert loose != tight
+    assert "--tolerance" in run(*command, "--tolerance", "0").err
