@@ -71,7 +71,8 @@ def without_malformed(text: bytes) -> tuple[bytes, str] | None:
         if before and (tag_end is None or tag_end.end() > stop):
             # the start tag itself is malformed
             units = before[-1:]
-        return _cut(text, units[-1]) if units else None
+        # in UTF-16, no bytes of a tag match
+        return _cut(text, units[-1]) if units and _UNIT.match(text, units[-1]) else None
     return None
 
 

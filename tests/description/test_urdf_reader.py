@@ -435,6 +435,16 @@ def test_parts_that_other_programs_ignore_are_noted() -> None:
     assert pinocchio.buildModelFromXML(LINKS).nv == 2
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_malformed_joint_is_an_error_in_any_encoding(encoding: str):
+    text = robot(A, B, "<joint name='j' type='fixed'><limit effort='1'</joint>", C)
+
+    reading = read_urdf(text.encode(encoding), "arm.urdf")
+
+    assert reading.description is None
+    assert [x.id for x in reading.findings if x.level == "error"] == ["xml-malformed"]
+
+
 def test_hyphens_in_a_comment_are_a_warning():
     """urdfdom and libsdformat read comments with --, which XML does not allow."""
     text = (
