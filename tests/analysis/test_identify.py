@@ -196,6 +196,25 @@ def test_noise_of_the_velocities_widens_the_filter(noise: float, width: float, l
     assert conditioning.find_width(ARM, trials, estimate) == width
 
 
+@pytest.mark.parametrize("seconds", [0.15, 0.25, 0.35])
+def test_short_recording_has_rows_for_every_width(seconds: float) -> None:
+    """A window at each end, with every lag, leaves most rows of the trials."""
+    time = np.arange(0.0, seconds, 1e-3)
+    rates = 30.0 + np.arange(ARM.n)
+    angle = np.outer(time, rates) + np.arange(ARM.n)
+    q, qd, qdd = 0.2 * np.sin(angle), 0.2 * rates * np.cos(angle), -0.2 * rates**2 * np.sin(angle)
+    recording = Recording(time, q, robolin.inverse(TRUE, q, qd, qdd))
+    store = recordings_module.RowStore(1 + 4 * ARM.n)
+    trials = conditioning.trials([conditioning.clean(recording, "stamps", store)], None)
+
+    widths = conditioning.fitting_widths(trials)
+
+    inner = seconds - widths[-1] - 2.0 * np.abs(conditioning.LAGS).max()
+    assert inner > 0.25 * seconds
+    assert conditioning.find_lag(ARM, trials, widths[-1]) == 0.0
+    assert conditioning.find_width(ARM, trials, 0.0) in widths
+
+
 def test_joints_that_move_faster_in_held_out_rows_are_named() -> None:
     slow = np.tile([[0.5], [-0.4]], (50, 6))
     fast = slow.copy()

@@ -42,6 +42,8 @@ DEFAULT_WIDTH = 0.1
 # rows per width of the filter that are kept: the filter leaves no information between them
 _ROWS_PER_WIDTH = 10
 _FEWEST_PER_WIDTH = 8
+# a recording lasts at least as long as this many widths
+_WIDTHS_IN = 5
 LAGS = np.arange(-0.02, 0.0401, 0.004)
 # rows of the trials that find width and lag, and rows of recordings in memory for them
 _TRIAL_ROWS, _MOST_IN_TRIALS = 900, 1 << 17
@@ -340,10 +342,15 @@ def no_rows() -> RobolinError:
 
 
 def fitting_widths(trials: Sequence[Trial]) -> tuple[float, ...]:
-    """The widths that hold enough rows, the widest last."""
+    """The widths that hold enough rows and that are short enough, the widest last."""
     period = float(np.median([each.period for each in trials]))
     fitting = tuple(width for width in WIDTHS if width >= _FEWEST_PER_WIDTH * period)
-    return fitting if len(fitting) > 1 else (max(DEFAULT_WIDTH, 2.0 * _FEWEST_PER_WIDTH * period),)
+    if len(fitting) <= 1:
+        return (max(DEFAULT_WIDTH, 2.0 * _FEWEST_PER_WIDTH * period),)
+    times = [each.recording.time for each in trials]
+    seconds = float(np.median([time.max(initial=0.0) - time.min(initial=0.0) for time in times]))
+    # near both ends of a recording, rows have no complete window
+    return tuple(width for width in fitting if _WIDTHS_IN * width <= seconds) or fitting[:1]
 
 
 def find_width(arm: Arm, trials: Sequence[Trial], lag: float) -> float:
