@@ -18,6 +18,7 @@ from robolin.display.plots.draw_curves import (
 )
 from robolin.display.plots.draw_planes import WRITTEN, draw_matrix, draw_plane, has_pole_table
 from robolin.display.plots.panels import (
+    AT_LIMIT_WITHIN,
     BarPanel,
     CurvePanel,
     MatrixPanel,
@@ -52,10 +53,8 @@ _NAME, _LETTER, _FRAME = 0.15, 0.06, 1.0
 # letters of a title per inch
 _TITLE_LETTERS = 10.5
 _CELL = 0.4
-# a curve with a smaller relative change is drawn as constant
 # width of the table of poles in inches
 _TABLE_WIDTH = 2.6
-_ROUNDING = 1e-12
 
 # words of a title, by array
 _TITLES = {
@@ -286,7 +285,7 @@ def _finding(panels: Sequence[Panel]) -> list[str]:
     if not verdicts:
         return []
     share, joint, at = max(verdicts)
-    verdict = "limit exceeded" if share > 1.0 + _ROUNDING else "tightest"
+    verdict = "limit exceeded" if share > 1.0 + AT_LIMIT_WITHIN else "tightest"
     return [f"{verdict}: {joint}, {100.0 * share:.1f} % used{at}"]
 
 

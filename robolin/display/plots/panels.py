@@ -22,8 +22,8 @@ from robolin.core.natural_scales import (
 )
 from robolin.core.records import dataclass
 
-# saturated torques equal their limit only up to round-off
-_ROUNDING = 1e-12
+# values equal a limit up to this share: round-off of saturated torques, tolerance of `optimize`
+AT_LIMIT_WITHIN = 2e-6
 # more intervals are a pattern of the data, not events
 _MOST_EVENTS = 200
 _SIZES = {"qd": "velocity limit", "tau": "effort limit"}
@@ -64,7 +64,7 @@ class ClosestPoint:
     @property
     def words(self) -> str:
         """The margin, or the amount of excess, as text; round-off counts as neither."""
-        if abs(self.margin) <= _ROUNDING * abs(self.limit):
+        if abs(self.margin) <= AT_LIMIT_WITHIN * abs(self.limit):
             return "at the limit"
         word = "EXCEEDED by" if self.margin < 0.0 else "margin"
         return f"{word} {abs(self.margin):.3g}"
@@ -185,7 +185,7 @@ def events_of(x: Numbers, values: Numbers, bounds: Bounds) -> tuple[Event, ...]:
         column = values[:, 0]
         below, above = column - bounds.lower, bounds.upper - column
         margin, limit = np.minimum(below, above), np.where(below < above, *_ends(bounds))
-        room = _ROUNDING * np.abs(limit)
+        room = AT_LIMIT_WITHIN * np.abs(limit)
         masks |= {BEYOND_LIMIT: margin < -room, AT_LIMIT: np.abs(margin) <= room}
     events = []
     for kind, mask in masks.items():

@@ -41,6 +41,12 @@ def test_intervals_start_and_end_at_their_rows() -> None:
     assert _kinds([0.0, 5.0], Bounds(upper=4.0)) == (Event(BEYOND_LIMIT, 1.0, 1.0),)
 
 
+def test_an_optimal_motion_at_its_limits_does_not_exceed_them() -> None:
+    """`optimize` meets velocity limits to 1e-6 of the limit, far below what a picture shows."""
+    at = _kinds([0.0, 2.0 * (1.0 + 1e-6), 2.0 * (1.0 + 1e-5)], Bounds(-2.0, 2.0))
+    assert set(at) == {Event(AT_LIMIT, 1.0, 1.0), Event(BEYOND_LIMIT, 2.0, 2.0)}
+
+
 def test_saturated_torques_are_marked() -> None:
     """A controller that reaches the effort limit has strips above its curve, and a text."""
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
