@@ -69,6 +69,38 @@ def test_reports_the_same_error() -> None:
     assert plain == run_all(commands, "imported")
 
 
+STARTED = """
+import sys
+from robolin.cli.main import main
+from robolin.core.records import OnUse
+
+main(sys.argv[1:])
+modules = [name for name in sys.modules if name.partition(".")[0] == "robolin"]
+values = [value for name in modules for value in vars(sys.modules[name]).values()]
+kinds = {value for value in values if isinstance(value, type)}
+fields = [vars(kind).get("__dataclass_fields__") for kind in kinds]
+inspected = [each for each in fields if each and type(each) is not OnUse]
+print("started:", len(modules), len(inspected), *sys.modules)
+"""
+# modules that take milliseconds to import, and that one state does not need
+UNUSED = {"numpy", "llvmlite", "polars", "scipy", "rich", "yaml", "json", "textwrap", "tempfile"}
+UNUSED |= {"robolin.io.trajectories.trajectory", "robolin.queries.option_files"}
+# of the package, and dataclasses whose fields are inspected, which compiles texts
+MOST_MODULES, MOST_INSPECTED = 106, 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", sorted({command[0] for command in COMMANDS}))
+def test_starts_with_few_modules(command: str) -> None:
+    """A command for one state imports few modules and inspects few dataclasses."""
+    ran = python(STARTED, command, "panda")
+    assert ran.code == 0, ran.err
+    modules, inspected, *names = ran.out.partition("started: ")[2].split()
+    assert not UNUSED & {*names}
+    assert int(modules) <= MOST_MODULES
+    assert int(inspected) <= MOST_INSPECTED
+
+
 @pytest.mark.slow
 def test_the_block_is_effective() -> None:
     """Commands that need NumPy fail in these tests: a batch, and another number type."""
