@@ -59,6 +59,14 @@ def test_only_model_that_moves() -> None:
     assert description.ignored == ("model (1)",)
 
 
+def test_only_model_that_is_not_static() -> None:
+    """Without joints, the only model that is not static can move on a floating base."""
+    text = world(STILL, '<model name="box"><link name="b"/></model>')
+    assert robolin.load(text, floating_base=True).name == "box"
+    with pytest.raises(RobolinError, match="no movable joint"):
+        robolin.load(text)
+
+
 def test_several_models(tmp_path: Path) -> None:
     """With several models, `FILE:MODEL` chooses one."""
     path = tmp_path / "room.world"

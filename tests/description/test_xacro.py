@@ -255,6 +255,16 @@ def test_a_missing_argument_is_named_with_those_of_the_file(workspace):
     assert caught.value.hint == hint
 
 
+def test_an_unknown_macro_names_the_remedy(workspace):
+    """A call of a macro that no file defines is an error, also in a URDF file."""
+    text = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:sensors/></robot>'
+    Path("a.urdf").write_text(text)
+    with pytest.raises(RobolinError) as caught:
+        robolin.load("a.urdf")
+    assert caught.value.message == "unknown macro name: xacro:sensors"
+    assert caught.value.hint.startswith("add an <xacro:include> of the file")
+
+
 def test_an_argument_in_the_name_of_the_robot_is_named_with_its_default(workspace):
     """xacro expands the name before it reads the arguments, as in the file of Universal Robots."""
     path = workspace / "robot/urdf/arm.urdf.xacro"

@@ -79,7 +79,8 @@ def _chosen(world: World, robot: RobotText, notes: FileNotes) -> Model | None:
     if robot.part:
         chosen = [model for model in models if model.name == robot.part]
     else:
-        chosen = [model for model in models if not model.static and _has_joint(model)] or models
+        loose = [model for model in models if not model.static]
+        chosen = [model for model in loose if _has_joint(model)] or loose or models
     if len(chosen) == 1:
         notes.ignored.update(["model"] * (len(models) - 1))
         for other in models:

@@ -270,6 +270,8 @@ def _error(path: Path, answer: Mapping[str, Any]) -> RobolinError:
         hints = [f"add --xacro-arg {undefined[1]}:={value}", _arguments(answer["known"])]
     elif "No such file" in message and answer["known"]:
         hints += ["set other values with --xacro-arg NAME:=VALUE", _arguments(answer["known"])]
+    elif message.startswith("unknown macro name"):
+        hints = ["add an <xacro:include> of the file that defines the macro, or remove the element"]
     hint = "; ".join([*hints, *ways[:4]])
     return RobolinError(printable(" ".join(message.split())), where=where, hint=printable(hint))
 
