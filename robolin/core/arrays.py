@@ -182,12 +182,12 @@ def reject_tensor(name: str, value: object) -> None:
     if library == "torch" and hasattr(value, "requires_grad"):
         raise UsageError(
             f"{name}: must be a NumPy array, got a PyTorch tensor",
-            hint="use robolin.torch.function(arm, 'forward'), or pass tensor.detach().numpy()",
+            hint="use robolin.torch.function(arm, NAME), or pass tensor.detach().numpy()",
         )
     if library == "jax" and "Tracer" in kind.__name__:
         raise UsageError(
             f"{name}: must be a NumPy array, got a traced JAX array",
-            hint="use robolin.jax.function(arm, 'forward') inside jit, grad and vmap",
+            hint="use robolin.jax.function(arm, NAME) inside jit, grad and vmap",
         )
 
 
