@@ -1,4 +1,4 @@
-"""Dynamics on JAX: robolin.jax, frax and adam on the same states, on one core.
+"""Dynamics on JAX: robolin.jax, frax, MJX and adam on the same states, on one core.
 
 Every program is compiled with `jit`, maps over states with `vmap` and computes with 64 bits.
 Jacobians of the other libraries are from `jacfwd`; robolin has its own.  XLA gets one core, like
@@ -106,11 +106,23 @@ def _libraries(subject: Subject) -> Iterator[tuple[str, Functions]]:
 
     own = {verb: robolin.jax.function(subject.arm, verb) for verb in TASKS}
     yield "robolin.jax", {**own, "batched": own["inverse"]}
-    for name, make in (("frax", _frax), ("adam", _adam)):
-        if find_spec(name) is None:
+    for name, package, make in (
+        ("frax", "frax", _frax),
+        ("MJX", "mujoco.mjx", _mjx),
+        ("adam", "adam", _adam),
+    ):
+        if not _is_installed(package):
             progress(f"{name} is not installed and left out")
             continue
         yield name, make(subject)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        # the package that contains it is missing
+        return False
 
 
 def _frax(subject: Subject) -> Functions:
@@ -123,6 +135,37 @@ def _frax(subject: Subject) -> Functions:
         "inverse": lambda q, qd, qdd: robot.rnea(q, qd, qdd, gravity, None),
         "forward": lambda q, qd, tau: robot.forward_dynamics(q, qd, tau, None),
         "mass-matrix": robot.crba,
+    }
+
+
+def _mjx(subject: Subject) -> Functions:
+    """Only the steps that the result needs: no sensors, contacts or constraints."""
+    from mujoco import mjx
+    from mujoco.mjx._src.smooth import solve_m
+
+    from benchmarks.mujoco_peer import MuJoCo
+
+    model = mjx.put_model(MuJoCo(subject).model)
+    start = mjx.make_data(model)
+
+    def placed(q: Any) -> Any:
+        return mjx.crb(model, mjx.com_pos(model, mjx.kinematics(model, start.replace(qpos=q))))
+
+    def with_bias(q: Any, qd: Any) -> Any:
+        return mjx.rne(model, mjx.com_vel(model, placed(q).replace(qvel=qd)))
+
+    def inverse(q: Any, qd: Any, qdd: Any) -> Any:
+        data = with_bias(q, qd)
+        return mjx.mul_m(model, data, qdd) + data.qfrc_bias
+
+    def forward(q: Any, qd: Any, tau: Any) -> Any:
+        data = mjx.factor_m(model, with_bias(q, qd))
+        return solve_m(model, data, tau - data.qfrc_bias)
+
+    return {
+        "inverse": inverse,
+        "forward": forward,
+        "mass-matrix": lambda q: mjx.full_m(model, placed(q)),
     }
 
 
