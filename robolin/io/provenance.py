@@ -73,8 +73,6 @@ class Digests:
 
     def meta_text(self, result: ResultStream) -> str:
         """The provenance as one line of JSON, identical for identical results."""
-        import json
-
         return json.dumps(self.meta(result), ensure_ascii=False, allow_nan=False)
 
 
@@ -154,9 +152,6 @@ def meta_digest(meta: Mapping[str, Any], *, strict: bool = False) -> str:
     Args:
         strict: raise ValueError for NaN, infinity and half of a surrogate pair
     """
-    # import here: numbers in a pipe have no provenance
-    import json
-
     content = {key: value for key, value in meta.items() if key != "sha256"}
     layout: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
     text = json.dumps(content, sort_keys=True, allow_nan=not strict, **layout)
