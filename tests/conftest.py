@@ -119,6 +119,30 @@ def kernel_folder(
 
 
 @pytest.fixture
+def optimized_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """LLVM optimizes the compiled loops around kernels, as for users; kernels stay as they are."""
+    from robolin.control import retiming_problem, retiming_sweeps
+    from robolin.control.optimization import compiled_pass
+    from robolin.control.simulation import rollout_code
+    from robolin.engine.compiled import native
+
+    loaded = (
+        compiled_pass.functions,
+        rollout_code.rollout_module,
+        retiming_problem._compiled_bends,
+        retiming_sweeps._compiled_lines,
+        retiming_sweeps._compiled_sweeps,
+    )
+    monkeypatch.setattr(native, "optimizing", lambda: True)
+    monkeypatch.setattr(native, "_modules", {})
+    for cached in loaded:
+        cached.cache_clear()
+    yield
+    for cached in loaded:
+        cached.cache_clear()
+
+
+@pytest.fixture
 def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` compiles no kernels of rare arms: other tests compare them with plain Python."""
     from robolin.checking.verification import verify

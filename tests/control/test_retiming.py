@@ -302,6 +302,7 @@ def test_a_joint_that_cannot_hold_the_arm_is_named() -> None:
     assert "its limit is 4 N·m" in str(caught.value)
 
 
+@pytest.mark.usefixtures("optimized_modules")
 @pytest.mark.parametrize("seed", range(3))
 def test_compiled_sweeps_have_the_bits_of_the_loops(
     seed: int, monkeypatch: pytest.MonkeyPatch

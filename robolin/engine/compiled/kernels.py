@@ -155,15 +155,16 @@ def cached_function(text: str, name: str) -> tuple[int, Any]:
     return engine.get_function_address(name), engine
 
 
-def cached_engine(text: str, vectorize: bool = False) -> Any:
+def cached_engine(text: str, vectorize: bool = False, optimized: bool = True) -> Any:
     """The engine that keeps the functions of LLVM assembly loaded; cached on disk."""
     with _lock:
-        parts = {"text": text, "vectorize": vectorize, **target_description()}
+        options = {"vectorize": vectorize, "optimized": optimized}
+        parts = {"text": text, **options, **target_description()}
         key = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         code = read_kernel(key)
         if code is None:
             with running("compiling"):
-                code = object_code(text, vectorize=vectorize)
+                code = object_code(text, optimized, vectorize)
             write_kernel(key, code)
         return _engine_of(code)
 

@@ -24,7 +24,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from robolin.core.records import dataclass
-from robolin.engine.compiled.kernels import cached_engine, default_triple
+from robolin.engine.compiled.kernels import cached_engine, default_triple, optimizing
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class NativeModule:
     """Machine code of the functions of an LLVM module, loaded as long as this object exists."""
 
     def __init__(self, text: str, vectorize: bool) -> None:
-        self._engine = cached_engine(text, vectorize)
+        self._engine = cached_engine(text, vectorize, optimizing())
 
     def address(self, name: str) -> int:
         """Address of a function."""
