@@ -57,8 +57,13 @@ class MuJoCo:
         handles = [ctypes.c_void_p(each._address) for each in (self.model, self.data)]
         step = [ctypes.c_double(DIFFERENCE)] if verb.startswith("linearize") else []
 
+        @cache
+        def memory(rows: int) -> list[np.ndarray]:
+            # new memory in every call would take more time
+            return [np.empty((rows, *shape(n))) for shape in RESULTS[verb].values()]
+
         def answer(states: States, rows: int) -> dict[str, np.ndarray]:
-            arrays = [np.empty((rows, *shape(n))) for shape in RESULTS[verb].values()]
+            arrays = memory(rows)
             inputs = (states[name] for name in VERBS[verb][0])
             parts = (*map(pointer, inputs), *map(pointer, arrays))
             run(*handles, ctypes.c_long(rows), *parts, *step)

@@ -51,11 +51,17 @@ class Pinocchio:
             return None
         run, n = getattr(_loops(), f"pinocchio_{verb.replace('-', '_')}"), self.model.nv
 
+        @cache
+        def memory(rows: int) -> dict[str, np.ndarray]:
+            # new memory in every call would take a third more time
+            return {name: np.empty((rows, *(n,) * axes)) for name, axes in results.items()}
+
         def answer(states: States, rows: int) -> dict[str, np.ndarray]:
-            arrays = {name: np.empty((rows, *(n,) * axes)) for name, axes in results.items()}
+            arrays = memory(rows)
             inputs = (states[name] for name in VERBS[verb][0])
             run(robot, ctypes.c_long(rows), *map(pointer, inputs), *map(pointer, arrays.values()))
-            return arrays
+            # matrices are stored column by column
+            return {name: array.swapaxes(1, -1) for name, array in arrays.items()}
 
         return answer
 
@@ -67,10 +73,18 @@ class Pinocchio:
             return None
         joints = list(zip(model.joints, model.jointPlacements, model.inertias, strict=True))[1:]
         kinds, numbers = np.empty((model.nv, 2), np.int32), np.empty((model.nv, 29))
+        still = pin.SE3.Identity()
+        turned = [still]
         for i, (joint, placement, body) in enumerate(joints):
-            name = joint.shortname().removeprefix("JointModel")
-            axis = np.eye(3)["XYZ".index(name[-1])] if len(name) == 2 else joint.extract().axis
-            kinds[i] = model.parents[i + 1], name.startswith("R")
+            name, parent = joint.shortname().removeprefix("JointModel"), model.parents[i + 1]
+            if len(name) == 2:
+                axis, own = np.eye(3)["XYZ".index(name[-1])], still
+            else:
+                # joints along z are faster than joints along any axis
+                axis, own = np.eye(3)[2], _turned_to(joint.extract().axis)
+            turned.append(own)
+            placement, body = turned[parent].inverse() * placement * own, own.actInv(body)
+            kinds[i] = parent, name.startswith("R")
             pose = (*placement.rotation.ravel(), *placement.translation)
             inertia = (body.mass, *body.lever, *body.inertia.ravel())
             numbers[i] = *pose, *axis, *inertia, model.armature[i]
@@ -105,6 +119,11 @@ class Pinocchio:
             return {gives: run(threads, pool, *columns).T}
 
         return answer
+
+
+def _turned_to(axis: np.ndarray) -> pin.SE3:
+    """A rotation that turns z to the axis."""
+    return pin.SE3(pin.Quaternion.FromTwoVectors(np.eye(3)[2], axis).matrix(), np.zeros(3))
 
 
 @cache

@@ -317,6 +317,15 @@ def test_all_errors_of_an_expansion_are_reported(tmp_path):
     assert "gone" in messages[1]
 
 
+def test_invalid_expression_of_a_condition_is_one_error(tmp_path):
+    path = tmp_path / "arm.xacro"
+    condition = '<xacro:if value="${unknown}"><link name="never"/></xacro:if>'
+    path.write_text(SEVERAL_ERRORS.replace("</robot>", f"{condition}</robot>"))
+    messages = [x.message for x in read(path).findings if x.id == "xacro-failed"]
+    assert [message for message in messages if "unknown}" in message] == []
+    assert len([message for message in messages if "'unknown' is not defined" in message]) == 1
+
+
 def test_packages_without_a_manifest_are_found_by_their_folders(workspace):
     for name in ("parts", "robot"):
         (workspace / name / "package.xml").unlink()
