@@ -213,6 +213,20 @@ def _stems_beside(path: Path) -> dict[str, str]:
         return {}
 
 
+def text_digest(text: bytes) -> str:
+    """SHA-256 of a robot file."""
+    try:
+        # as in `random` of the standard library: hashlib loads OpenSSL, which takes milliseconds
+        from _sha2 import sha256  # type: ignore[import-not-found]
+    except ImportError:
+        try:
+            from _sha256 import sha256  # type: ignore[import-not-found]
+        except ImportError:
+            from hashlib import sha256
+    digest: str = sha256(text).hexdigest()
+    return digest
+
+
 def robot_file_bytes(path: Path) -> bytes:
     """The content of a file, limited in size."""
     try:

@@ -84,7 +84,7 @@ print("started:", len(modules), len(inspected), *sys.modules)
 """
 # modules that take milliseconds to import, and that one state does not need
 UNUSED = {"numpy", "llvmlite", "polars", "scipy", "rich", "yaml", "json", "textwrap", "tempfile"}
-UNUSED |= {"robolin.io.trajectories.trajectory", "robolin.queries.option_files"}
+UNUSED |= {"hashlib", "robolin.io.trajectories.trajectory", "robolin.queries.option_files"}
 # of the package, and dataclasses whose fields are inspected, which compiles texts
 MOST_MODULES, MOST_INSPECTED = 106, 10
 

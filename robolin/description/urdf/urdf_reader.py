@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import sha256
 from itertools import chain
 
 from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
@@ -29,6 +28,7 @@ from robolin.description.model import (
     limit_findings,
     sorted_counts,
 )
+from robolin.description.robot_source import text_digest
 from robolin.description.structure import check_structure, parallel_axes, split_joint_pairs
 from robolin.description.xml_tree import (
     XACRO_HINT,
@@ -160,7 +160,7 @@ def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
         joints=tuple(joints),
         root=root or "",
         source=notes.source,
-        digest=sha256(text).hexdigest(),
+        digest=text_digest(text),
         ignored=(*sorted_counts(notes.ignored), *ignored),
         notes=remarks,
         locations={"robot": notes.at(robot)},
