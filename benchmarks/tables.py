@@ -347,11 +347,11 @@ def motions(figures: Figures) -> Lines:
     ]
     parts = [(f"{name} of 100 knots", number(us)) for name, us in part["iteration"].items()]
     limited = (
-        "effort limits from the robot file",
-        "ms of a call",
+        "factor on the effort limits",
+        "ms per call",
         "iterations",
-        "beyond the limit",
-        "cost",
+        "largest excess over a limit",
+        "cost relative to IPOPT",
     )
     rows = [
         (
@@ -359,7 +359,7 @@ def motions(figures: Figures) -> Lines:
             number(entry["ms"]),
             str(entry["iterations"]),
             f"{entry['violation']:.1e} N·m",
-            f"{entry['gap']:+.1e} of IPOPT's" if "gap" in entry else "–",
+            f"{entry['gap']:+.1e}" if "gap" in entry else "–",
         )
         for scale, entry in part["limits"].items()
     ]

@@ -81,7 +81,7 @@ class SdfEditor(XmlEditor):
     """Sets values of links and joints of one model of an SDF text."""
 
     missing_hint = (
-        "give the included file with the robot as ARM, "
+        "pass the included file that contains the robot as ARM, "
         "or save it as one file: gz sdf --print FILE > arm.sdf"
     )
     mismatch_hint = "check the file with robolin validate"
@@ -179,7 +179,10 @@ _JOINTS = ("joint", "freejoint")
 _CREATING = ("include", "replicate", "attach", "composite", "flexcomp")
 # settings of <compiler> that change the inertias of a file
 _COMPILER = ("settotalmass", "boundmass", "boundinertia", "balanceinertia", "fusestatic")
-_SAVED = "load it in MuJoCo and save it as one file with mujoco.mj_saveLastXML, then identify again"
+_SAVED = (
+    "load the main file in MuJoCo, save it as one file with mujoco.mj_saveLastXML, "
+    "and run identify again"
+)
 
 
 class MjcfEditor(XmlEditor):
@@ -202,7 +205,8 @@ class MjcfEditor(XmlEditor):
         nodes = list(self.edits.root.all_nodes())
         files = [node.attributes.get("file", "") for node in nodes if node.tag == "include"]
         if files:
-            return f"give the included file with the robot as ARM ({', '.join(files)}), or {_SAVED}"
+            shown = ", ".join(files)
+            return f"pass as ARM the included file that contains the robot ({shown}), or {_SAVED}"
         if any("fusestatic" in node.attributes for node in nodes):
             return self.mismatch_hint
         made = [f"<{tag}>" for tag in _CREATING if any(node.tag == tag for node in nodes)]

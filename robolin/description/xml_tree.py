@@ -61,15 +61,15 @@ _LEAVES = (
 _CHANGES_DYNAMICS = {
     "loop_joint": "it closes a loop",
     "force_element": "it applies forces",
-    "drake:joint": "it is a joint",
+    "drake:joint": "it adds a joint",
     "drake:mimic": "it couples joints",
-    "drake:linear_bushing_rpy": "it is a spring with a damper",
-    "drake:linear_spring_damper": "it is a spring with a damper",
+    "drake:linear_bushing_rpy": "it adds a spring with a damper",
+    "drake:linear_spring_damper": "it adds a spring with a damper",
     "drake:ball_constraint": "it closes a loop",
     "drake:tendon_constraint": "it couples joints",
     "drake:rotor_inertia": "it adds armature",
-    "quat_xyzw": "it is a rotation",
-    **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it is a spring"),
+    "quat_xyzw": "it defines a rotation",
+    **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it adds a spring"),
 }
 _KEEP_ONE = "keep only one of them"
 _LEFT_OUT_HINT = "model this effect in YAML or MJCF, or add it to the result yourself"
@@ -336,7 +336,7 @@ def _check_simulator(gazebo: Element, notes: Notes) -> None:
         spring = part.tag in ("springStiffness", "spring_stiffness") and not _is_zero(part.text)
         if spring or (part.tag == "joint" and part.children):
             what = f"<{part.tag}> in <gazebo> is ignored, although it changes the dynamics"
-            effect = "it is a spring" if spring else "it is a joint"
+            effect = "it adds a spring" if spring else "it adds a joint"
             notes.add("urdf-left-out", "warning", part, f"{what}: {effect}", _LEFT_OUT_HINT)
 
 

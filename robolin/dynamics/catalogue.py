@@ -693,7 +693,7 @@ _BY_ELIMINATION: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
     ),
     "operational-space": (
         f"{_OPERATIONAL_SPACE}:operational_space_conventional",
-        "J 𝓜⁻¹ J* by elimination, then a 6x6 elimination, O(n³)",
+        "J 𝓜⁻¹ J* by elimination, then its inverse by elimination, O(n³)",
         "operational space by elimination",
     ),
     "operational-space-inverse": (

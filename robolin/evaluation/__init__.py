@@ -1,1 +1,1 @@
-"""Choice of algorithm and engine for a robot, and errors of single rows."""
+"""Choice of algorithm and engine for a robot, and error messages for single rows."""

@@ -53,8 +53,8 @@ def bench_command(model: ArmSource, report: Report, rows: int | None) -> None:
     """Measure states per second; count operations.
 
     Runs each command from Python on random states of ARM, on one core and on all cores, and
-    shows the median of several runs. Compilation is not included. The output also reports how
-    Python calls a compiled function for one state.
+    shows the median of several runs. Compilation is not included. The output also shows
+    whether calls from Python with one state use the fast or the slow implementation.
     `robolin bench counts COMMAND` counts multiplications and additions.
 
     \b
@@ -158,8 +158,8 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
     why = document["one_state"]["fallback_reason"]
-    calls = f"the slower generic path, because {why}" if why else "a built-in function"
-    entry = f"a call from Python with one state uses {calls}"
+    calls = f"slow implementation, because {why}" if why else "fast implementation"
+    entry = f"calls from Python with one state: {calls}"
     lines = [head, entry]
     if not document["kernels"]["optimized"]:
         lines.append("kernels are not optimized: ROBOLIN_OPTIMIZE is 0")

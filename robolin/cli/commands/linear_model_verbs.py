@@ -28,7 +28,8 @@ def state_space_command(inquiry: Request, out: Output) -> None:
     \b
     dx/dt = drift + A x + B u, outputs = y + C x + D u
     x contains changes of q and qd; u contains torque changes of actuated joints.
-    With --dt: x[k+1] = drift + A x[k] + B u[k]. The default torque holds ARM.
+    With --dt: x[k+1] = drift + A x[k] + B u[k].
+    By default, tau is the torque that holds ARM at rest.
 
     \b
     Examples:

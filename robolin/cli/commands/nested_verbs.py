@@ -189,7 +189,7 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
 
         if out.path is None:
             others = extensions(name for name in FORMATS if name != "npz")
-            hint = f"add -o FILE.npz, or {others}"
+            hint = f"add -o FILE.npz (other extensions: {others})"
             raise UsageError("requires an output file", where="robolin record", hint=hint)
         out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
 

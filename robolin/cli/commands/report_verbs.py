@@ -47,7 +47,11 @@ _FLAGS = [
     *MODEL_PARAMS[1:],
     *state_flags(_VERB, "", {}),
     CLOSE_FLAG,
-    flag("--residual", METHOD, "Compare measured efforts with the model, like `inverse`"),
+    flag(
+        "--residual",
+        METHOD,
+        "Compare measured efforts with the model, as `inverse --residual` does",
+    ),
     flag(
         "--verify-states N",
         METHOD,

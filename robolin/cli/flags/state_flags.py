@@ -174,8 +174,8 @@ READING_FLAGS = [
             "--sample-time S": "Time between rows [s], if the file has no time column\n"
             "--differentiate and identify need this option if the file has no times.",
             "--degrees": "Angles in the file are in degrees",
-            "--radians": "Read angles in rad, if the file has no units\n"
-            "LeRobot datasets need this option.",
+            "--radians": "Angles in the file are in radians\n"
+            "LeRobot datasets have no units: add --degrees or --radians.",
             "--no-header": "Read a text file without a header line\n"
             "Select columns by index, counted from 0: --columns position=1:7,velocity=7:13,time=0.",
             "--join": "Join a.csv+b.csv by row number or by time (default row)\n"

@@ -27,8 +27,8 @@ _NO_LIMIT = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _LEFT_OUT_HINT = "model this effect in YAML or MJCF, or add it to the result yourself"
 # elements that change the dynamics but are not read, and their effect
 _CHANGES_DYNAMICS = {
-    "drake:linear_bushing_rpy": "it is a spring with a damper",
-    "drake:linear_spring_damper": "it is a spring with a damper",
+    "drake:linear_bushing_rpy": "it adds a spring with a damper",
+    "drake:linear_spring_damper": "it adds a spring with a damper",
     "drake:ball_constraint": "it closes a loop",
     "drake:distance_constraint": "it closes a loop",
     "drake:fixed_constraint": "it closes a loop",
