@@ -107,7 +107,7 @@ class ConditionMonitor:
 
     def update(self, q: Floats, location: Callable[[int], str]) -> None:
         """Check one state (n,) or rows (rows, n); `location` returns the text for a row."""
-        if self._arm.loops or (on_floats({"q": q}) and self._is_safe_state(q)):
+        if self._arm.loops or not q.size or (on_floats({"q": q}) and self._is_safe_state(q)):
             return
         rows = np.atleast_2d(q)
         if self._is_safe(rows):
@@ -306,6 +306,8 @@ class JointRangeMonitor:
 
     def update(self, q: Floats) -> None:
         """Update the ranges with one state (n,) or rows (rows, n)."""
+        if not q.size:
+            return
         if q.ndim == 1:
             low = high = q.tolist()
             distances = [abs(value) for value in low]
@@ -320,8 +322,11 @@ class JointRangeMonitor:
 
     def warnings(self) -> Iterator[str]:
         """Yield one warning per kind of implausible position."""
-        spans = [*zip(self._joints, self._lowest, self._highest, strict=True)]
-        far = [(joint, low, high) for joint, low, high in spans if _is_far(joint, low, high)]
+        spans = zip(self._joints, self._lowest, self._highest, strict=True)
+        nearest = zip(spans, self._nearest, strict=True)
+        # without any number, the lowest position is infinite
+        known = [(each, near) for each, near in nearest if each[1] < inf]
+        far = [each for each, _ in known if _is_far(*each)]
         in_degrees = [each for each in far if self._rows > 1 and _fits_in_degrees(*each)]
         if in_degrees:
             joint, low, high = in_degrees[0]
@@ -330,8 +335,7 @@ class JointRangeMonitor:
                 f"range of '{joint.name}': {low:.6g} to {high:.6g} rad, limits {_limits(joint)}; "
                 "--degrees reads them in degrees"
             )
-        nearest = zip(spans, self._nearest, strict=True)
-        away = [each for each, near in nearest if self._rows > 1 and _is_away(*each, near)]
+        away = [each for each, near in known if self._rows > 1 and _is_away(*each, near)]
         if away:
             joint, low, high = away[0]
             yield (

@@ -149,3 +149,13 @@ def test_extremes_are_those_of_numpy(rows: int, gaps: float) -> None:
     assert np.array_equal(column_max(table), np.fmax.reduce(table), equal_nan=True)
     in_turn = table[::-1, ::-1]
     assert np.array_equal(column_max(in_turn), np.fmax.reduce(in_turn), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["two-link", "panda", "cart-pole"])
+def test_no_rows_and_joints_without_numbers_give_no_warning(name: str) -> None:
+    """A range of no numbers is infinite, but no position is far from 0 or from a limit."""
+    arm = library.load(name)
+    missing = np.zeros((4, arm.n))
+    missing[:, 0] = np.nan
+    for q in (np.zeros((0, arm.n)), np.zeros((3, 0, arm.n)), missing, np.full((4, arm.n), np.nan)):
+        assert library.state_warnings(arm, q) == ()
