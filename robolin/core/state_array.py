@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import inf, prod
+from math import inf, isnan, nan, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -79,11 +79,10 @@ class StateArray:
     def __abs__(self) -> StateArray:
         return StateArray(map(abs, self._flat), self.shape)
 
-    def min(self) -> float:
-        return min(self._flat)
-
     def max(self, initial: float = -inf) -> float:
-        return max(initial, *self._flat)
+        """The largest number; NaN if any number is NaN, as in NumPy."""
+        has_nan = any(map(isnan, self._flat))
+        return nan if has_nan else max([initial, *self._flat])
 
     def any(self) -> bool:
         return any(self._flat)

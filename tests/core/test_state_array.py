@@ -62,6 +62,15 @@ def test_mixed_tables_are_joined_by_numpy() -> None:
     assert side_by_side([mine, theirs]).tolist() == [[1.0, 2.0, 3.0]]
 
 
+def test_the_extremes_of_nan_and_of_no_numbers_are_those_of_numpy() -> None:
+    """Python's max and min skip or keep a NaN, depending on its place."""
+    for flat in ([float("nan"), 1.0], [1.0, float("nan")]):
+        assert np.isnan(StateArray(flat).max())
+        assert np.isnan(StateArray(flat).max(initial=9.0))
+        assert np.isnan(StateArray(flat).min())
+    assert StateArray([]).max(initial=2.0) == np.array([]).max(initial=2.0)
+
+
 def test_finds_numbers_that_are_not_finite() -> None:
     """NaN and infinity are found in both kinds of arrays."""
     for bad in (float("nan"), float("inf")):
