@@ -79,10 +79,13 @@ class StateArray:
     def __abs__(self) -> StateArray:
         return StateArray(map(abs, self._flat), self.shape)
 
+    def min(self) -> float:
+        """The smallest number; NaN if any number is NaN, as in NumPy."""
+        return nan if any(map(isnan, self._flat)) else min(self._flat)
+
     def max(self, initial: float = -inf) -> float:
         """The largest number; NaN if any number is NaN, as in NumPy."""
-        has_nan = any(map(isnan, self._flat))
-        return nan if has_nan else max([initial, *self._flat])
+        return nan if any(map(isnan, self._flat)) else max([initial, *self._flat])
 
     def any(self) -> bool:
         return any(self._flat)
