@@ -85,6 +85,8 @@ class BoundLines(NamedTuple):
 
 # larger than every ṡ²: a path without limits
 _UNLIMITED = 1e18
+# part of the largest ṡ² below which ṡ² is round-off: an interval would last for years
+_AT_REST = 1e-14
 
 
 def squared_speeds(
@@ -104,7 +106,7 @@ def squared_speeds(
     x = _sweeps(step, lines, least, most)
     if x.max() >= 0.99 * _UNLIMITED:
         raise NoSpeedError(None)
-    stopped = np.flatnonzero(x[1:] + x[:-1] == 0.0)
+    stopped = np.flatnonzero(x[1:] + x[:-1] <= _AT_REST * x.max())
     if stopped.size:
         raise NoSpeedError(int(stopped[0]))
     return x

@@ -347,3 +347,11 @@ def test_the_command_names_stops(tmp_path: Path) -> None:
     assert "s apart, so that the last row is at the end" in printed.err
     run_ok(*words, "-o", tmp_path / "motion.npz")
     run_ok("check", tmp_path / "motion.npz")
+
+
+def test_speeds_of_round_off_are_stops() -> None:
+    """Where limits allow no speed at two neighbours, the motion stops, and does not creep."""
+    paths = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 20, 6))
+    motion = robolin.retime(robolin.load("ur5"), paths[2], max_velocity=1.0, max_effort=100.0)
+    assert motion.stops
+    assert motion.time[-1] < 60.0
