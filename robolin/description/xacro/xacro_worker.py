@@ -179,6 +179,7 @@ def _continue_after_errors(xacro: Any, errors: list[dict[str, Any]]) -> None:
     plain_text, plain_boolean = xacro.eval_text, xacro.get_boolean_value
     plain_include, plain_call = xacro.process_include, xacro.handle_macro_call
     inside = [0]
+    unexpanded: set[str] = set()
 
     def record(error: Exception) -> None:
         if isinstance(error, RecursionError) or len(errors) >= MOST_ERRORS:
@@ -194,6 +195,7 @@ def _continue_after_errors(xacro: Any, errors: list[dict[str, Any]]) -> None:
             if inside[0] > 1:
                 raise
             record(error)
+            unexpanded.add(text)
             return text
         finally:
             inside[0] -= 1
@@ -219,7 +221,9 @@ def _continue_after_errors(xacro: Any, errors: list[dict[str, Any]]) -> None:
             if condition is None:
                 # xacro tries several types of a value
                 raise
-            record(error)
+            # the text of a failed expression is not a second error
+            if value not in unexpanded:
+                record(error)
             return False
 
     xacro.eval_text, xacro.get_boolean_value = eval_text, boolean
