@@ -164,7 +164,7 @@ def _without_spikes(part: Recording) -> tuple[Recording, Mask]:
 
 
 def _damaged(part: Recording, spikes: Mask) -> Mask:
-    """Rows (rows,) of windows in which half of the rows or more hold numbers out of all range.
+    """Rows (rows,) of windows with replaced numbers out of all range in at least half of the rows.
 
     The running median fails there, and rows with shifted columns look like sound ones.
 
