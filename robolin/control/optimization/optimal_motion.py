@@ -26,6 +26,7 @@ from robolin.control.simulation.torques import EffortLimits, InterpolatedTorque
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
 from robolin.core.notebook import DisplayMixin
+from robolin.core.quantity_table import joint_unit
 from robolin.core.records import dataclass
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import RunOptions
@@ -221,6 +222,48 @@ def goal_error(problem: Problem, q: Floats) -> dict[str, float]:
     if problem.goal is None:
         return {}
     return by_unit(problem.arm, q - problem.goal)
+
+
+def shortfall(problem: Problem, y: Floats) -> tuple[str, str]:
+    """Describe the largest violation of y = (q, v, τ): (N + 1, 3, n): a limit, or else the goal.
+
+    Returns:
+        "position", "velocity" or "effort" of the limit, else ""; and the text, "" if nothing
+    """
+    cost, tolerances, arm = problem.stage_cost(), problem.tolerances(), problem.arm
+    beyond = np.maximum(np.maximum(cost.lower - y, y - cost.upper), 0.0)
+    # the goal is the limits of the last knot
+    beyond[-1][cost.lower[-1] == cost.upper[-1]] = 0.0
+    missed = _missed_goal(problem, y[-1], tolerances.goal)
+    relative = beyond / tolerances.limits
+    if not relative.max() > 1.0:
+        return "", missed
+    knot, row, i = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    quantity = ("position", "velocity", "effort")[row]
+    unit, value = joint_unit(quantity, arm.joints[i].turns), y[knot, row, i]
+    limit = (cost.upper if value > cost.upper[knot, row, i] else cost.lower)[knot, row, i]
+    limit = abs(limit) if row else limit
+    text = (
+        f"exceeds the {quantity} limit of joint '{arm.joint_names[i]}' by "
+        f"{beyond[knot, row, i]:.3g} {unit} (limit {limit:.4g} {unit})"
+    )
+    return quantity, f"{text}, and misses the goal" if missed else text
+
+
+def _missed_goal(problem: Problem, end: Floats, tolerance: float) -> str:
+    """Describe the distance of the last knot (3, n) from the goal; '' if it is there."""
+    if problem.final is not None or (problem.goal is None and problem.residual is None):
+        return ""
+    errors = goal_error(problem, end[0])
+    away = ", ".join(f"{x:.3g} {unit}" for unit, x in errors.items() if x > tolerance)
+    i = int(np.argmax(np.abs(end[1])))
+    speed = f"{end[1, i]:.3g} {joint_unit('velocity', problem.arm.joints[i].turns)}"
+    joint = f"joint '{problem.arm.joint_names[i]}'"
+    if not abs(end[1, i]) > tolerance:
+        return f"ends {away} from the goal" if away else ""
+    if not away:
+        return f"reaches the goal, but not at rest: {joint} still moves with {speed}"
+    return f"ends {away} from the goal, and {joint} still moves with {speed}"
 
 
 def by_unit(arm: Arm, change: Floats) -> dict[str, float]:

@@ -11,7 +11,6 @@ from robolin.control.operating_point import JointNames
 from robolin.control.optimization.acceleration_form import AccelerationForm, IterationLog
 from robolin.control.optimization.augmented_lagrangian import (
     PATIENT_ITERATIONS,
-    MotionTolerances,
     satisfy,
     violation,
 )
@@ -25,6 +24,7 @@ from robolin.control.optimization.optimal_motion import (
     polish_accelerations,
     polish_torques,
     replayed,
+    shortfall,
     torque_guesses,
 )
 from robolin.control.optimization.problem import (
@@ -230,7 +230,7 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
     if best is None:
         assert closest is not None, "there is at least one guess"
         if closest[1].iterations >= search.iterations:
-            raise _unfinished(problem, closest[1], tolerances, search)
+            raise _unfinished(problem, closest[1], search)
         raise _infeasible(problem, closest[1].y(), search)
     _, form, converged = best
     return replace(finished_accelerations(problem, form, converged), starts=len(tried))
@@ -373,11 +373,13 @@ def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinEr
     """
     end = "within the limits" if problem.limited else "to the goal"
     within = f"found no motion of {problem.duration:g} s {end}"
-    text = f"{within}: {'' if search is None else _reason(problem, search)}"
-    if text.endswith(": "):
-        left = ", ".join(f"{x:.3g} {unit}" for unit, x in goal_error(problem, y[-1, 0]).items())
-        text = f"{within}: the best motion ends {left} from the goal"
-    hint = "allow more time with --duration, more starts with --starts, or other limits"
+    quantity, missed = shortfall(problem, y)
+    why = f"the best motion {missed}" if missed else "the search did not converge"
+    text = f"{within}: {(search and _reason(problem, search)) or why}"
+    ways = ["a longer --duration", "more --starts", "more --iterations"]
+    if quantity in ("velocity", "effort"):
+        ways.append(f"a larger --max-{quantity}")
+    hint = f"allow {', '.join(ways[:-1])}, or {ways[-1]}"
     if search is not None and problem.reference is None:
         shortest = _shortest(problem, search)
         if shortest is not None:
@@ -385,24 +387,13 @@ def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinEr
     return RobolinError(text, where=problem.arm.source, hint=hint)
 
 
-def _unfinished(
-    problem: Problem, form: AccelerationForm, tolerances: MotionTolerances, search: Search
-) -> RobolinError:
+def _unfinished(problem: Problem, form: AccelerationForm, search: Search) -> RobolinError:
     """The error for a motion that the iterations did not bring to the goal or into the limits."""
-    left, arm = violation(form, tolerances), problem.arm
-    if left.goal >= float(left.limits.max(initial=0.0)):
-        what = f"ends {left.goal * tolerances.goal:.3g} (rad, m, rad/s or m/s) from the goal"
-    else:
-        word, i = np.unravel_index(int(np.argmax(left.limits)), left.limits.shape)
-        quantity = ("position", "velocity", "effort")[word]
-        beyond = left.limits[word, i] * tolerances.limits[word, i]
-        unit = joint_unit(quantity, arm.joints[i].turns)
-        name = arm.joint_names[i]
-        what = f"exceeds the {quantity} limit of joint '{name}' by {beyond:.3g} {unit}"
+    _, missed = shortfall(problem, form.y())
     count = pluralize(search.iterations, "iteration")
     return RobolinError(
-        f"not converged in {count}: the motion {what}",
-        where=arm.source,
+        f"not converged in {count}: the motion {missed}",
+        where=problem.arm.source,
         hint=f"use --iterations {10 * search.iterations}, or a longer --duration",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from functools import partial
 from pathlib import Path
@@ -282,11 +283,31 @@ def test_failures() -> None:
         robolin.optimize(panda, duration=1.0)
 
 
+def test_passive_joints_name_what_the_best_motion_misses() -> None:
+    """A distance is that of a motion within the limits; else the error has the limit."""
+    arm = robolin.load("acrobot")
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.optimize(arm, [np.pi, 0.0], duration=1.0, max_effort=0.01, starts=1, iterations=60)
+    message = r"exceeds the effort limit of joint 'elbow' by (\S+) N·m \(limit 0.01 N·m\)"
+    beyond = re.search(message, str(caught.value))
+    # 0.01 N·m for 1 s changes the energy by far less than the upright position needs
+    assert beyond is not None
+    assert float(beyond.group(1)) > 0.01
+    assert "rad from the goal" not in str(caught.value)
+    assert "--max-effort" in (caught.value.hint or "")
+
+    with pytest.raises(robolin.RobolinError, match="joint 'elbow' still moves with") as caught:
+        robolin.optimize(arm, [np.pi, 0.0], duration=0.1, starts=1, iterations=60)
+    assert "to the goal: the best motion" in str(caught.value)
+    assert "more --iterations" in (caught.value.hint or "")
+    assert "max" not in (caught.value.hint or "")
+
+
 def test_too_few_iterations_name_what_is_missing() -> None:
     """The error has the goal or the limit that the motion misses, and more iterations reach it."""
     arm = robolin.load("two-link")
     for options, message in (
-        ({}, r"not converged in 1 iteration: the motion ends \S+ \(rad, m, .*\) from the goal"),
+        ({}, r"not converged in 1 iteration: the motion ends \S+ rad from the goal, and joint"),
         (
             {"max_effort": [20.0, 6.0]},
             r"the motion exceeds the effort limit of joint '\w+' by ",
