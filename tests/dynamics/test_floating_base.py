@@ -192,7 +192,7 @@ BAD = {
     "lock one freedom": (
         {"lock": {"base:x": 1.0}},
         "panda.urdf: lock: joint 'base:x' not found",
-        "is one degree of freedom of joint",
+        "is only one degree of freedom of joint",
     ),
     "unknown base": ({"base": "nowhere"}, "panda.urdf: base: link 'nowhere' not found", ""),
     "order": (

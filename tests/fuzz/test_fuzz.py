@@ -44,5 +44,7 @@ def test_corpus_of_past_failures(path: Path, tmp_path: Path) -> None:
     kind = path.name.rpartition("-")[0]
     if kind == "arrow":
         pytest.importorskip("pyarrow", reason="pyarrow reads the same file")
+    if kind not in SUBJECTS:
+        pytest.skip(f"a package that files of the kind {kind} need is not installed")
     SUBJECTS[kind].seeds(tmp_path)
     assert run_mutant(kind, path.read_bytes(), tmp_path)[1] is None
