@@ -344,7 +344,7 @@ REFUSED = [
     ),
     (shape("{joint}/{word}", separator=";").replace("0.25", '"0.25"'), (), 3, "quotes"),
     (shape("axis {number} {word}"), (), 3, "--columns 'position=PATTERN'"),
-    (shape("{joint}_pos", "time", "position"), (), 3, "--columns 'shoulder/position=shoulder_pos'"),
+    (shape("{joint}_pos", "time", "position"), (), 3, "--columns 'position={joint}_pos'"),
     (NATIVE.replace("shoulder/p", "Shoulder/p"), (), 3, "if 'Shoulder/position' is"),
     (NATIVE.partition("\n")[2], (), 3, "header with column names is missing"),
     (NATIVE.replace("\n", "\ns,rad,rad,rad/s,rad/s\n", 1), (), 3, "'rad' in column"),
@@ -393,3 +393,97 @@ def test_native_names_are_never_reinterpreted():
         canonical_columns(
             [f"{p}/{c}" for p in "ab" for c in columns[:2]], JOINTS, ReadOptions(), ""
         )
+
+
+def positions_only(pattern: str) -> str:
+    return text(["time", *named(pattern, "position")], np.c_[TIME, VALUES[:, :2]])
+
+
+UNITS = "[deg]", "(deg)", "[°]", "[Degrees]", "_deg"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_degrees_in_column_names_are_not_read_as_radians(unit: str) -> None:
+    before = "" if unit.startswith("_") else " "
+    pattern = f"{{joint}}{before}{unit}"
+    Path("log.csv").write_text(positions_only(pattern))
+    refused = run("--trajectory", "log.csv")
+    assert refused.code != 0
+    assert f"--columns 'position={pattern}'; add --degrees" in refused.err
+    flags = "--trajectory", "log.csv", "--columns", f"position={pattern}"
+    silent = run(*flags)
+    assert silent.code == 2
+    assert f"'shoulder{before}{unit}' is in degrees by its name, but is read in rad" in silent.err
+    assert "hint: add --degrees" in silent.err
+    Path("plain.csv").write_text(positions_only("{joint}/position"))
+    for flag in ("--degrees", "--radians"):
+        plain = ["--degrees"] if flag == "--degrees" else []
+        assert run(*flags, flag).out == run("--trajectory", "plain.csv", *plain).out
+
+
+def test_radians_in_column_names_are_read_and_contradict_degrees() -> None:
+    Path("log.csv").write_text(positions_only("{joint} [rad]"))
+    flags = "--trajectory", "log.csv", "--columns", "position={joint} [rad]"
+    assert run(*flags).code == 0
+    wrong = run(*flags, "--degrees")
+    assert wrong.code == 2
+    assert "is in rad by its name, but is read in degrees" in wrong.err
+
+
+@pytest.mark.parametrize("rate", [" [deg/s]", " (deg/s)", "_deg_s", "_deg_per_s", " [°/s]"])
+def test_rates_in_degrees_are_not_read_as_radians(rate: str) -> None:
+    columns = [*named("{joint}/position", ""), *named(f"{{joint}}{rate}", "")]
+    Path("log.csv").write_text(text(["time", *columns], np.c_[TIME, VALUES]))
+    rules = "--columns", "position={joint}/position", "--columns", f"velocity={{joint}}{rate}"
+    wrong = run("--trajectory", "log.csv", *rules)
+    assert wrong.code == 2
+    assert f"'shoulder{rate}' is in degrees by its name, but is read in rad" in wrong.err
+    Path("plain.csv").write_text(NATIVE)
+    native = run("--trajectory", "plain.csv", "--degrees").out
+    assert run("--trajectory", "log.csv", *rules, "--degrees").out == native
+
+
+@pytest.mark.parametrize("unit", ["mm", "mrad", "rpm"])
+def test_other_units_in_column_names_are_refused(unit: str) -> None:
+    Path("log.csv").write_text(positions_only(f"{{joint}} [{unit}]"))
+    wrong = run("--trajectory", "log.csv", "--columns", f"position={{joint}} [{unit}]")
+    assert wrong.code == 2
+    assert f"is in {unit} by its name, but is read in SI units" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"), [("time [s]", 1.0), ("Time (s)", 1.0), ("t [ms]", 1e3), ("time_us", 1e6)]
+)
+def test_the_unit_in_the_name_of_the_time_is_used(name: str, scale: float) -> None:
+    columns = named("{joint}/{word}", "position")
+    Path("log.csv").write_text(text([name, *columns], np.c_[TIME * scale, VALUES[:, :2]]))
+    Path("plain.csv").write_text(text(["time", *columns], np.c_[TIME, VALUES[:, :2]]))
+    flags = "--differentiate", "central", "--trajectory"
+    seen, plain = run(*flags, "log.csv"), run(*flags, "plain.csv")
+    assert f"time is taken from the column '{name}'" in seen.err
+    rows = [np.loadtxt(each.out.splitlines(), delimiter=",", skiprows=1) for each in (seen, plain)]
+    np.testing.assert_allclose(rows[0][:, 1:], rows[1][:, 1:], rtol=1e-9)
+
+
+def test_two_times_with_units_are_ambiguous() -> None:
+    columns = ["time [s]", "time [ms]", *named("{joint}/{word}", "position")]
+    Path("log.csv").write_text(text(columns, np.c_[TIME, TIME, VALUES[:, :2]]))
+    wrong = run("--trajectory", "log.csv")
+    assert "the time column is ambiguous" in wrong.err
+    assert "hint: choose one: --time 'time [s]'" in wrong.err
+
+
+def test_a_column_of_no_joint_is_named() -> None:
+    names = [f"lbr_iiwa_joint_{i}" for i in (1, 2, 3, 4, 5, 6, 8)]
+    Path("log.csv").write_text(text(["time", *names], np.c_[TIME, np.ones((5, 7))]))
+    wrong = robolin("inverse", "iiwa14", "--trajectory", "log.csv")
+    assert (
+        "column 'lbr_iiwa_joint_8' is not a joint of the robot, and joint 'lbr_iiwa_joint_7' is "
+        "missing" in wrong.err
+    )
+
+
+def test_suffixes_of_joint_names_are_one_pattern() -> None:
+    Path("log.csv").write_text(shape("{joint}_{word}", "time", "pos", "vel"))
+    wrong = run("--trajectory", "log.csv")
+    assert "hint: add --columns 'position={joint}_pos'" in wrong.err

@@ -12,6 +12,7 @@ from robolin.core.quantity_table import COLUMN_WORDS, column_name
 from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.errors import RobolinError
+from robolin.io.trajectories.read_options import listed_names, named_unit
 
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}
 
@@ -200,6 +201,12 @@ def detect_layout(
     if selected and all(joint in columns for joint in selected):
         positions = {joint: column_name("q", joint) for joint in selected}
         return positions, (), ["columns named after joints are read as positions"]
+    absent = [joint for joint in selected if joint not in columns]
+    near = closest_match(absent[0], columns, 0.75) if 2 * len(absent) < len(selected) else None
+    if near and near not in joints:
+        message = f"column '{near}' is not a joint of the robot, and joint '{absent[0]}' is missing"
+        hint = f"rename '{near}' if it is '{absent[0]}', or lock the joint with --lock JOINT=VALUE"
+        raise RobolinError(message, where=where, hint=hint)
     return {}, (), []
 
 
@@ -326,11 +333,13 @@ def _rules_behind(
 def missing_hint(quantity: str, names: Sequence[str], unused: Sequence[str]) -> str:
     """A hint for missing columns: a similar name, or the known names; --degrees."""
     hint = (
-        _similar_column(names, unused)
+        _columns_of_joints(quantity, names, unused)
+        or _similar_column(names, unused)
         or _numbered_columns(quantity, unused, len(names))
         or _column_styles(quantity, unused, len(names))
     )
-    in_degrees = any(each.lower().endswith(("deg", "degrees")) for each in unused)
+    endings = ("deg", "degrees")
+    in_degrees = any(c.lower().endswith(endings) or named_unit(c) == "degrees" for c in unused)
     if quantity in ("q", "qd", "qdd") and in_degrees:
         hint += "; add --degrees if the values are in degrees"
     return hint
@@ -354,6 +363,20 @@ _DERIVATIVES = {"d", "dd", "dot", "ddot"}
 _MOST_COMPARED = 10_000
 
 
+def _columns_of_joints(quantity: str, names: Sequence[str], unused: Sequence[str]) -> str:
+    """A hint with the pattern of columns that contain the names of several joints."""
+    joints, known = [name.removesuffix(column_name(quantity, "")) for name in names], {*unused}
+    parts = [each.partition(joints[0]) for each in unused[:_MOST_COMPARED] if joints[0] in each]
+    patterns = [
+        (before + after, f"{before}{{joint}}{after}")
+        for before, _, after in parts
+        if before + after
+        and "/" not in after
+        and known.issuperset(before + j + after for j in joints)
+    ]
+    return _pattern_hint(quantity, patterns) if len(names) > 1 else ""
+
+
 def _numbered_columns(quantity: str, unused: Sequence[str], count: int) -> str:
     """A hint with the patterns of columns that are numbered from 0 or 1, one for every joint."""
     numbered: dict[tuple[str, str], set[int]] = {}
@@ -366,6 +389,11 @@ def _numbered_columns(quantity: str, unused: Sequence[str], count: int) -> str:
         for first, placeholder in enumerate(("{index}", "{number}"))
         if before and indices == {*range(first, first + count)}
     ]
+    return _pattern_hint(quantity, patterns)
+
+
+def _pattern_hint(quantity: str, patterns: Sequence[tuple[str, str]]) -> str:
+    """The hint with the most likely of these patterns, each after its constant text."""
     if not patterns:
         return ""
     word, names = COLUMN_WORDS[quantity], [pattern for _, pattern in patterns]
@@ -374,6 +402,8 @@ def _numbered_columns(quantity: str, unused: Sequence[str], count: int) -> str:
         for name, pattern in patterns
         if (commanded := _commanded(quantity, name)) is not None
     ]
+    if not usual and quantity == "q" and len(names) == 1 and named_unit(names[0]):
+        usual = [(False, names[0])]
     if not usual:
         return f"add --columns '{word}=PATTERN', where PATTERN is one of {quote_list(names, 4)}"
     best = min(usual, key=lambda each: each[0])[1]
@@ -417,10 +447,3 @@ def _similar_column(names: Sequence[str], unused: Sequence[str]) -> str:
                 return f"add --columns 'current={pattern}' --torque-constants VALUES [N·m/A]"
             return f"if '{near}' is '{name}', add --columns '{name}={near}'"
     return ""
-
-
-_NAMED_AT_MOST = 6
-
-
-def listed_names(names: Sequence[str]) -> str:
-    return quote_list(names, _NAMED_AT_MOST)

@@ -8,6 +8,7 @@ and looked up; column names are never split.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 
 from robolin.core.quantity_table import COLUMN_WORDS, column_name
@@ -19,7 +20,6 @@ from robolin.io.trajectories.column_layouts import (
     TextsOf,
     behind_a_prefix,
     detect_layout,
-    listed_names,
     missing_hint,
     names_without_case,
     orientations,
@@ -28,12 +28,15 @@ from robolin.io.trajectories.read_options import (
     CURRENT,
     INDEX_RANGE,
     TIME_COLUMN,
+    TIME_NAMES,
     ReadOptions,
     add_columns,
     columns_in_range,
     columns_of_rule,
     left_side,
+    listed_names,
     quantity_of,
+    times_with_units,
 )
 
 _NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")
@@ -295,8 +298,6 @@ def any_native(columns: Sequence[str], joints: Sequence[str], selected: Sequence
 # new name of a column 'time' if another column is the time
 _NOT_THE_TIME = "time (not used)"
 
-TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s", "times")
-
 
 @dataclass(frozen=True)
 class NativeColumns:
@@ -438,8 +439,9 @@ def _time_column(
     if TIME_COLUMN in columns:
         return TIME_COLUMN
     candidates = [name for name in TIME_NAMES if name in columns and name not in renamed]
+    candidates = candidates or times_with_units(columns, renamed)
     if len(candidates) > 1:
-        hint = f"choose one: --time {candidates[0]}"
+        hint = f"choose one: --time {shlex.quote(candidates[0])}"
         raise RobolinError(
             f"the time column is ambiguous: {quote_list(candidates)}", where=where, hint=hint
         )

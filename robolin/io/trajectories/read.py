@@ -47,6 +47,8 @@ from robolin.io.trajectories.read_options import (
     chosen_rows,
     no_row,
     parse_differentiation,
+    require_named_units,
+    time_and_unit,
 )
 from robolin.io.trajectories.trajectory import (
     Chunk,
@@ -350,10 +352,22 @@ def table_trajectory(
     offered = rules.differentiate is None and not rules.free_turns
     match_columns = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
     matched = match_columns(native.names, joints, needs, optional)
+    for quantity, indices in matched.columns.items():
+        pairs = zip(joints, indices, strict=True)
+        read = {joint: table.names[i] for joint, i in pairs if i is not None}
+        require_named_units(read, rules, quantity, file)
+    rules = _with_time_unit(table, matched.time, rules)
     if rules.sample_time is not None:
         table, matched = _with_sample_time(table, matched, rules.sample_time, file)
     options = (native.notes, rules, tuple(joints), carried, derived, choice)
     return TrajectoryStream(table, matched, file, *options)
+
+
+def _with_time_unit(table: TableFile, time: int | None, rules: ReadOptions) -> ReadOptions:
+    """The options with the unit in the name of the time column, if nothing else has one."""
+    if time is None or rules.time_unit or table.time_unit or table.datetime_unit(time):
+        return rules
+    return replace(rules, time_unit=time_and_unit(table.names[time])[1] or None)
 
 
 def _with_sample_time(
