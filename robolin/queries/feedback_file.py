@@ -15,10 +15,14 @@ from robolin.control.optimization.optimal_motion import centred_velocities
 from robolin.control.simulation.feedback_control import FeedbackControl
 from robolin.control.simulation.schedule import Schedule
 from robolin.control.simulation.simulated_motion import FeedbackCost, Simulation
+from robolin.control.simulation.torques import reference_of
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Numbers, seconds_of
+from robolin.core.configuration import change_between
+from robolin.core.quantity_table import joint_unit
 from robolin.core.records import dataclass
 from robolin.core.result import Result
+from robolin.core.text import pluralize
 from robolin.description.inspection import DescribedArm, in_words
 from robolin.description.inspection import differences as figure_differences
 from robolin.errors import RobolinError, UsageError
@@ -234,6 +238,87 @@ def stored_weights(
     model = with_integrals(model, integrals)
     weights = (state_weights(question) or None, effort_weights(question, model) or None, None)
     return weights_of(model, *weights, question.flag("bryson"))
+
+
+# the cost-to-go falls with the square of the deviation: 1 % is a tenth of the deviation
+_SETTLED = 1e-2
+# deviations that are rounding at the start, and too small to matter at the end
+_AT_REFERENCE, _NEGLIGIBLE = 1e-8, 1e-4
+_FIFTHS = 5
+
+
+class ReturnCheck:
+    """Finds motions under feedback that do not return to the reference of the gains.
+
+    The cost-to-go V = xᵀPx measures the distance, because the linear closed loop never increases
+    it.  A motion returns if V ends below 1 % of its initial value.  A motion does not return if V
+    ends above its initial value, or ends above 1 % and does not decrease: its maximum over the last
+    fifth of the motion is not below the maximum over the fifth before.
+
+    begin: end of the disturbance, where the comparison begins
+    """
+
+    def __init__(self, arm: Arm, law: FeedbackControl, begin: float, end: float) -> None:
+        self._arm, self._law, self._begin, self._end = arm, law, begin, end
+        self._first: Floats | None = None
+        self._last, self._away = np.zeros(()), np.zeros(arm.n)
+        self._fifths: list[Floats | None] = [None] * _FIFTHS
+
+    def update(self, motion: Simulation) -> None:
+        """Add the rows of a part."""
+        counted = motion.time >= self._begin
+        if motion.lyapunov is None or not counted.any():
+            return
+        time, cost = motion.time[counted], motion.lyapunov[..., counted]
+        self._first = cost[..., 0] if self._first is None else self._first
+        self._last = cost[..., -1]
+        reference = reference_of(self._arm, self._law.time, {"q": self._law.q}, {})
+        self._away = change_between(
+            self._arm, reference.at(float(time[-1]))["q"], motion.q[..., -1, :]
+        )
+        share = (time - self._begin) / max(self._end - self._begin, 1e-300)
+        fifth = np.minimum((_FIFTHS * share).astype(int), _FIFTHS - 1)
+        for i in np.unique(fifth).tolist():
+            most, known = cost[..., fifth == i].max(axis=-1), self._fifths[i]
+            self._fifths[i] = most if known is None else np.maximum(known, most)
+
+    def verdict(self) -> tuple[str, bool]:
+        """A clause about the end of the motion, and True for a failure; '' if there is none."""
+        size = float(np.max(np.trace(np.asarray(self._law.P), axis1=-2, axis2=-1)))
+        if self._first is None or not (self._first > _AT_REFERENCE**2 * size).all():
+            return "", False
+        returned = self._last <= np.maximum(_SETTLED * self._first, _NEGLIGIBLE**2 * size)
+        before, last = self._fifths[-2:]
+        stays = False if before is None or last is None else last >= before
+        failed = ~returned & ((self._last > self._first) | stays)
+        point = "operating point" if self._law.time is None else "reference motion"
+        if returned.ndim:
+            if failed.any():
+                count = f"{int(failed.sum())} of {pluralize(failed.size, 'motion')}"
+                return f"{count} fail to return to the {point}", True
+            return f"{int(returned.sum())} of {returned.size} motions return to the {point}", False
+        if failed:
+            distance, names = self._distance()
+            return f"does not return to the {point}: ends {distance} away ({names})", True
+        distance, _ = self._distance()
+        if returned:
+            return f"returns to within {distance} of the {point}", False
+        return f"still approaches the {point}: ends {distance} away", False
+
+    def _distance(self) -> tuple[str, str]:
+        """The largest deviation of angles and of displacements, and the joints that have it."""
+        sizes, names = [], []
+        for unit in ("rad", "m"):
+            joints = [
+                (abs(float(away)), joint.name)
+                for joint, away in zip(self._arm.joints, self._away, strict=True)
+                if joint_unit("position", joint.turns) == unit
+            ]
+            if joints:
+                size, name = max(joints)
+                sizes.append(f"{size:.3g} {unit}")
+                names.append(name)
+        return " and ".join(sizes), " and ".join(names)
 
 
 def cost_text(

@@ -17,7 +17,7 @@ from robolin.control.simulation.simulate import (
     with_samples_met,
 )
 from robolin.control.simulation.simulated_motion import Simulation
-from robolin.control.simulation.torques import AnyTorque, TorqueTable
+from robolin.control.simulation.torques import AnyTorque, Push, TorqueTable
 from robolin.core.arrays import Floats, seconds_of
 from robolin.core.choices import CONTROL_LAWS, Integrator, StateForm
 from robolin.core.result import Result, ResultStream
@@ -32,7 +32,7 @@ from robolin.core.text_parsing import (
     split_hold,
 )
 from robolin.errors import RobolinError
-from robolin.queries.feedback_file import StoredFeedback, cost_text, read_feedback
+from robolin.queries.feedback_file import ReturnCheck, StoredFeedback, cost_text, read_feedback
 from robolin.queries.loop_answer import closed_state, loop_options
 from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
@@ -51,7 +51,7 @@ from robolin.queries.values import accelerations_text
 if TYPE_CHECKING:
     from robolin.control.simulation.controllers import Law
     from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
-    from robolin.control.simulation.torques import Prescription, Push
+    from robolin.control.simulation.torques import Prescription
     from robolin.core.arm import Arm
     from robolin.queries.simulate_start import ReferenceTrajectory
 
@@ -92,7 +92,8 @@ def answer_simulate(context: QueryContext) -> Result | ResultStream:
     schedule = _schedule(question, many, reference_motion)
     task = with_samples_met(_task(context, schedule, stored, reference_motion, prescribed))
     ends_only = many and not _selects_rows(question, schedule)
-    simulated = SimulatedMotion(task, start_text, torque_text, files, ends_only)
+    returning = _return_check(arm, stored, task)
+    simulated = SimulatedMotion(task, start_text, torque_text, files, ends_only, returning)
 
     def cost(motion: Simulation) -> str:
         if stored is None:
@@ -109,6 +110,17 @@ def answer_simulate(context: QueryContext) -> Result | ResultStream:
     if prescribed is not None:
         _note_tracking_error(context, prescribed, motion)
     return motion_result(context, simulated, motion, cost(motion))
+
+
+def _return_check(
+    arm: Arm, stored: StoredFeedback | None, task: SimulationTask
+) -> ReturnCheck | None:
+    """Check the return to the reference of the gains, after the end of a disturbance."""
+    push, end = task.disturbance, task.schedule.duration
+    if stored is None or stored.law.P is None or not (push is None or isinstance(push, Push)):
+        return None
+    begin = 0.0 if push is None else push.stop
+    return ReturnCheck(arm, stored.law, begin, end) if begin < end else None
 
 
 def _with_schedule(

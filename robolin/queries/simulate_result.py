@@ -19,6 +19,7 @@ from robolin.core.records import dataclass
 from robolin.core.result import Array, Footer, Result, ResultStream
 from robolin.core.text import list_some
 from robolin.evaluation.constant_inputs import prescribed_joints, prescribed_line
+from robolin.queries.feedback_file import ReturnCheck
 from robolin.queries.request import QueryContext
 
 _NUMBERS = (
@@ -43,6 +44,7 @@ class SimulatedMotion:
     torque_text: str
     files: Mapping[str, str]
     ends_only: bool
+    returning: ReturnCheck | None = None
 
 
 def motion_result(
@@ -50,7 +52,7 @@ def motion_result(
 ) -> Result:
     """Build the result of a simulation and emit its warnings."""
     time = None if simulated.ends_only else _times(motion)
-    checks = MotionChecks(simulated.task)
+    checks = MotionChecks(simulated.task, simulated.returning)
     checks.update(motion)
     lines = _contract_lines(context, simulated, checks, cost)
     return context.result(_arrays(simulated, motion), lines, dict(simulated.files), time)
@@ -63,7 +65,7 @@ def motion_stream(
     cost: Callable[[Simulation], str],
 ) -> ResultStream:
     """The same result in parts; its warnings and its contract follow after the last row."""
-    checks, last = MotionChecks(simulated.task), list[Simulation]()
+    checks, last = MotionChecks(simulated.task, simulated.returning), list[Simulation]()
 
     def results() -> Iterator[Result]:
         for motion in parts:
@@ -135,6 +137,9 @@ def _contract_lines(
     task = simulated.task
     for text in checks.warnings():
         context.warn(text)
+    ending, failed = checks.returning.verdict() if checks.returning else ("", False)
+    if ending:
+        context.settings.notify("warning" if failed else "summary", ending)
     limits = checks.saturation_text() or "respected, none was reached"
     if task.prescribed is not None:
         limits += f"; {checks.effort_exceeded_text() or 'prescribed joints have none'}"
@@ -147,6 +152,7 @@ def _contract_lines(
         "torque limits": limits if task.limits else "ignored",
         **_disturbance(task),
         **_prescribed(task),
+        **({"return": ending} if ending else {}),
         **({"cost": cost} if cost else {}),
         "energy error": f"at most {checks.energy_error.max():.3g} J, kinetic energy "
         f"up to {checks.kinetic.max():.3g} J{_among_rows(task)}",
@@ -219,7 +225,8 @@ class MotionChecks:
     kinetic: Floats
     energy_error: Floats
 
-    def __init__(self, task: SimulationTask) -> None:
+    def __init__(self, task: SimulationTask, returning: ReturnCheck | None = None) -> None:
+        self.returning = returning
         self._task, self._arm = task, task.arm
         names = task.arm.joint_names
         self._saturated, self._exceeded, self._passive, self._fast = (
@@ -236,6 +243,8 @@ class MotionChecks:
     def update(self, motion: Simulation) -> None:
         """Add the rows of a part."""
         self._update_counts(motion)
+        if self.returning:
+            self.returning.update(motion)
         q = motion.q.reshape(-1, self._arm.n)
         self._low = np.minimum(self._low, q.min(axis=0))
         self._high = np.maximum(self._high, q.max(axis=0))

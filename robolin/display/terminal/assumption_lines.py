@@ -15,7 +15,7 @@ _HIDDEN = frozenset(
     {"arm", "joints", "inertial_frame", "units", "algorithm", "paper", "state", "torque", "notes"}
     | {"operating point", "stability", "modes", "closed loop", "closed modes", "frame"}
     | {"controllability", "observability", "Riccati equation", "units by name", "actuated"}
-    | {"velocities", "start", "fixed", "ignored", "pose", "changed"}
+    | {"velocities", "start", "fixed", "ignored", "pose", "changed", "return"}
 )
 # contract entries that describe the model, in the order of the sentence
 _MODEL = (

@@ -321,10 +321,16 @@ def _of_excitation(result: Result, rows: RowSummary) -> str:
     return f"exciting motion, {determined}, condition {condition}" if determined else ""
 
 
+def _of_simulation(result: Result, rows: RowSummary) -> str:
+    ending = result.contract.get("return")
+    return f"simulated motion, {_rows(result, rows.total)}, {ending}" if ending else ""
+
+
 VERDICTS: dict[str, Callable[[Result, RowSummary], str]] = {
     "poles": _of_poles,
     "lqr": _of_gains,
     "optimize": _of_motion,
+    "simulate": _of_simulation,
     "excite": _of_excitation,
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -12,6 +13,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import robolin
+from robolin.queries.feedback_file import ReturnCheck
 from tests.cli.command import run_ok
 
 ARM = robolin.load("two-link")
@@ -271,3 +273,54 @@ def test_weights_without_a_cost_to_go_are_rejected() -> None:
     law = replace(regulator().feedback(), P=None)
     with pytest.raises(robolin.RobolinError, match="the cost requires P"):
         robolin.simulate(ARM, POSE + OFFSET, duration=0.01, dt=0.01, control=law)
+
+
+RETURNS = {
+    "shoulder=1deg": r", returns to within \S+e-05 rad of the operating point",
+    # the diverging motion is chaotic
+    "shoulder=60deg": r", does not return to the operating point: ends \d+ rad away \(\w+\)",
+    "0,0": "",
+}
+
+
+@pytest.mark.parametrize("offset", RETURNS)
+def test_tells_whether_feedback_returns_to_its_operating_point(tmp_path: Path, offset: str) -> None:
+    """The upright acrobot is regulated from 1 degree, not from 60; without offset: no verdict."""
+    gains, motion = str(tmp_path / "gains.npz"), str(tmp_path / "motion.npz")
+    run_ok("lqr", "acrobot", "--q", "180deg,0", "--weight", "q=100", "-q", "-o", gains)
+    args = ("--feedback", gains, "--offset", offset, "--duration", "5", "--dt", "0.01")
+    screen = run_ok("simulate", "acrobot", *args, "--format", "table", "--only", "q")
+    headline = " ".join(screen.out.partition("\n\n")[0].split())
+    assert re.fullmatch(f"acrobot: simulated motion, 0 to 5 s{RETURNS[offset]}", headline)
+    kind = "warning: " if "not" in RETURNS[offset] else "note: "
+    expected = RETURNS[offset].replace(", ", kind, 1)
+    written = run_ok("simulate", "acrobot", *args, "-o", motion).err
+    lines = [line for line in written.splitlines() if "return" in line]
+    assert len(lines) == bool(expected)
+    assert all(re.fullmatch(expected, line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("costs", "verdict"),
+    [
+        ([1.0, 0.5, 0.2, 0.1, 0.05], "still approaches"),
+        ([1.0, 0.5, 0.2, 0.1, 0.005], "returns"),
+        ([1.0, 0.5, 0.2, 0.2, 0.2], "does not return"),
+        ([1.0, 0.5, 0.2, 0.2, 1.5], "does not return"),
+    ],
+)
+def test_judges_the_return_by_the_cost_to_go(costs: list[float], verdict: str) -> None:
+    """1 % of the initial cost-to-go is a return; no decrease in the last fifth is a failure."""
+    law = regulator().feedback()
+    motion = replace(simulated(law, every=250), lyapunov=np.array(costs))
+    single = ReturnCheck(ARM, law, 0.0, 1.0)
+    single.update(motion)
+    text, failed = single.verdict()
+    assert text.startswith(verdict)
+    assert failed == (verdict == "does not return")
+    several = ReturnCheck(ARM, law, 0.0, 1.0)
+    both = {"q": np.stack([motion.q] * 2), "lyapunov": np.stack([motion.lyapunov] * 2)}
+    several.update(replace(motion, **both))
+    text, again = several.verdict()
+    assert again == failed
+    assert text.split(" ")[0] == ("0" if verdict == "still approaches" else "2")
