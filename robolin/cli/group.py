@@ -39,6 +39,11 @@ _OUT_OF_RANGE = r"(\S+) is not in the range (\S+?)\.?$"
 
 # commands that a hint about an option names
 _AT_MOST = 3
+# '(limits=False)' after '--ignore-limits', and '; in Python dt=0.1' after '--dt 0.1'
+_PYTHON_WORDS = (
+    r"(--[\w-]+(?: [\w.-]+(?: or less)?)?)"
+    r"(?: \((?:in Python )?\w+=[^()]*\)|; in Python [^;()]*| \(\w+= in Python\))"
+)
 
 _HEAD = f"""\
 Usage: robolin COMMAND ARM [OPTIONS], as in robolin poles panda --q home
@@ -164,6 +169,7 @@ def _name_flags(error: RobolinError, args: Sequence[str]) -> None:
     for flag in {"--goal", "--target"} & {*flags}:
         typed.setdefault("frame", flag)
     for part in error.parts:
+        part.hint = re.sub(_PYTHON_WORDS, r"\1", part.hint)
         name, colon, rest = part.message.partition(": ")
         if part.where in typed:
             part.where = typed[part.where]
@@ -199,6 +205,9 @@ def option_hint(error: click.NoSuchOption) -> str:
     typed = error.option_name
     if error.ctx is None:
         return ""
+    if typed in ("-q", "--quiet"):
+        verb = error.ctx.command_path.removeprefix("robolin ")
+        return f"-q/--quiet is an option of inverse, simulate and others; omit it for {verb}"
     flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
     word = typed.lstrip("-")
@@ -240,10 +249,19 @@ def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> 
         hint = hint or _near_choice(error.param.type, text)
     # Click lists choices one per line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
+    if context and (extra := re.search(_EXTRA, text)):
+        hint = hint or _flag_of_word(context, extra[1])
     text = re.sub(_EXTRA, r"unexpected argument '\1'", text)
     for ours, theirs in _KINDS.items():
         text = text.replace(theirs, ours)
     return UsageError(text, where=where, hint=hint or f"run `{path} --help`")
+
+
+def _flag_of_word(context: click.Context, words: str) -> str:
+    """A hint for 'show acrobot' instead of '--show acrobot'; '' if no flag has this name."""
+    flags = [flag for each in context.command.get_params(context) for flag in each.opts]
+    known = f"--{words.split()[0]}" in flags
+    return f"did you mean `{context.command_path} --{words}`?" if known else ""
 
 
 def _near_choice(kind: click.ParamType[Any], text: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from math import isfinite, pi, radians
 from typing import NamedTuple
 
@@ -13,6 +15,9 @@ SLIP, NEARLY = 0.75, 0.1
 SHORTEST_BEGINNING = 3
 # a longer list of names keeps its order: to compare texts takes long
 MOST_SORTED = 100
+
+# files of a folder that are compared with a missing one
+_MOST_FILES = 2000
 
 # plain decimal notation: Python's float() would also take 1_000, nan and ٣
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -51,6 +56,19 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) 
     if len(names) <= MOST_SORTED:
         names = by_similarity(name, names)
     return f"choose one of {quote_list(names)}" if names else ""
+
+
+def path_hint(path: str) -> str:
+    """Hint for a file that does not exist: the most similar one of the same kind in its folder."""
+    folder, name = os.path.split(path)
+    kind = os.path.splitext(name)[1].lower()
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = [each.name for each in islice(entries, _MOST_FILES)]
+    except (OSError, ValueError):
+        return "check the path"
+    near = closest_match(name, (each for each in names if each.lower().endswith(kind)), SLIP)
+    return f"did you mean '{os.path.join(folder, near)}'?" if near else "check the path"
 
 
 def _containing(name: str, known: Sequence[str]) -> list[str | None]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.core.arm import Limits, Matrix3, Pose, Vector3
 from robolin.core.arm_parts import compose, inverse_rotation, rotation_from_quaternion
 from robolin.core.quantity_table import joint_unit
-from robolin.core.text import did_you_mean, is_number, quote_value
+from robolin.core.text import did_you_mean, is_number, path_hint, quote_value
 from robolin.description.building.keywords import ModelOptions
 from robolin.description.finding_ids import finding
 from robolin.description.model import (
@@ -197,7 +197,7 @@ def with_group_states(reading: Reading, robot: RobotText, options: ModelOptions)
     if path is None or reading.description is None:
         return reading
     if option is not None and not path.is_file():
-        raise FileError("no such file", where=f"--srdf={option}", hint="check the path")
+        raise FileError("no such file", where=f"--srdf={option}", hint=path_hint(option))
     poses: tuple[PoseEntry, ...] = ()
     try:
         poses, findings = read_srdf(_srdf_text(path, options), path.name, reading.description)

@@ -22,6 +22,7 @@ from robolin.core.former_names import with_current_names
 from robolin.core.quantity_table import unit_of
 from robolin.core.records import dataclass
 from robolin.core.result import Array, Footer, Result, ResultStream
+from robolin.core.text import path_hint
 from robolin.core.threads import close_generator
 from robolin.errors import FileError, RobolinError
 from robolin.io.format_table import with_companion
@@ -225,7 +226,7 @@ def open_bytes(path: str | Path) -> BinaryIO:
     try:
         return open(path, "rb")
     except FileNotFoundError as error:
-        raise FileError("no such file", where=str(path), hint="check the path") from error
+        raise FileError("no such file", where=str(path), hint=path_hint(str(path))) from error
     except OSError as error:
         raise FileError(f"could not read: {error.strerror or error}", where=str(path)) from error
 

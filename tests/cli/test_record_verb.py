@@ -67,7 +67,7 @@ def test_recording_twice_gives_the_same_bytes() -> None:
         ),
         (
             ("inverze", "two-link"),
-            "robolin record: the command 'inverze' has no result to store",
+            "robolin record: unknown command 'inverze'\nhint: did you mean 'inverse'?",
         ),
         (("inverse", "two-link"), "robolin record: requires an output file"),
         (

@@ -237,7 +237,7 @@ def test_several_wrong_options_are_still_wrong_usage() -> None:
         (
             "--joints elbow",
             "joints: 'shoulder' missing",
-            "name every movable joint; use --lock (lock=) to fix a joint",
+            "name every movable joint; use --lock to fix a joint",
         ),
     ],
 )
@@ -397,3 +397,55 @@ def test_units_in_numbers_have_a_hint(tmp_path: Path) -> None:
     log.write_text("time,shoulder_deg,elbow_deg\n0,10,20\n1,11,20\n")
     ran = robolin("inverse", "two-link", "--trajectory", log)
     assert "; add --degrees if the values are in degrees" in ran.err
+
+
+@pytest.mark.parametrize(
+    "verb", ["inspect", "validate", "check", "plot", "verify", "diff", "models"]
+)
+def test_quiet_has_a_hint_for_commands_without_it(verb: str) -> None:
+    ran = robolin(verb, "two-link", "-q")
+    assert ran.code == 2
+    assert f"-q/--quiet is an option of inverse, simulate and others; omit it for {verb}" in ran.err
+    for quiet in ("inverse", "simulate --duration 0.01"):
+        name, *flags = quiet.split()
+        assert robolin(name, "two-link", "--q", "0,0", *flags, "-q").code == 0
+
+
+def test_an_unknown_command_to_record_has_a_suggestion() -> None:
+    ran = robolin("record", "inverze", "two-link")
+    assert "unknown command 'inverze'" in ran.err
+    assert "did you mean 'inverse'?" in ran.err
+    assert "has no result to store" in robolin("record", "plot", "two-link").err
+
+
+def test_similar_files_are_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("motion.csv", "motion.npz", "gains.npz"):
+        Path(name).touch()
+    ran = robolin("inverse", "two-link", "--trajectory", "motoin.csv")
+    assert (ran.code, "hint: did you mean 'motion.csv'?" in ran.err) == (4, True)
+    ran = robolin("simulate", "two-link", "--duration", "1", "--feedback", "gainz.npz")
+    assert (ran.code, "hint: did you mean 'gains.npz'?" in ran.err) == (4, True)
+    ran = robolin("inverse", "two-link", "--trajectory", "other/motoin.csv")
+    assert (ran.code, "hint: check the path" in ran.err) == (4, True)
+
+
+def test_a_flag_without_hyphens_is_suggested() -> None:
+    ran = robolin("models", "show", "acrobot")
+    assert "did you mean `robolin models --show acrobot`?" in ran.err
+
+
+def test_far_goals_have_a_hint_with_the_unit_and_no_words_of_python() -> None:
+    ran = robolin("ik", "iiwa14", "--goal", "726.8,0,0")
+    hint = "move the goal (its lengths are in m), add starts with --starts, or ignore the limits"
+    assert f"{hint} with --ignore-limits\n" in ran.err
+
+
+def test_hints_of_the_command_line_name_flags_only() -> None:
+    ran = robolin(
+        "simulate",
+        *["two-link", "--control", "pd", "--kp", "1e9", "--kd", "1e7", "--duration", "1"],
+    )
+    assert "--integrator radau for strong damping" in ran.err
+    assert "in Python" not in ran.err
+    assert "integrator=" not in ran.err

@@ -15,7 +15,7 @@ from robolin.core.text import pluralize, printable
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, extensions
 from robolin.queries.question import answering_verb
-from robolin.queries.verbs import VERBS
+from robolin.queries.verbs import VERBS, unknown_verb
 
 if TYPE_CHECKING:
     from robolin.checking.differences import Tolerances
@@ -203,6 +203,8 @@ def _parse_recorded(words: tuple[str, ...]) -> tuple[Request, Output]:
 
     if words[0] == SWEEP:
         return parse_sweep(words[1:])
+    if words[0] not in VERBS and canonical_name(words[0]) not in VERBS:
+        raise unknown_verb(words[0], "robolin record", "run `robolin --help`")
     if answering_verb(words[0]) is None:
         message = f"the command '{words[0]}' has no result to store"
         raise UsageError(message, where="robolin record", hint="run `robolin --help`")

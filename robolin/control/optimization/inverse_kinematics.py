@@ -346,7 +346,8 @@ def _unreachable(
     angle, distance = np.degrees(error.angle[best]), error.distance[best]
     far = f"{1000.0 * distance:.4g} mm" if distance < 10.0 else f"{distance:.4g} m"
     turned = f" and {angle:.3g} deg" if residual.rotation is not None else ""
-    hints = ["move the goal", *(["omit its orientation"] if turned else [])]
+    move = "move the goal" if distance < 10.0 else "move the goal (its lengths are in m)"
+    hints = [move, *(["omit its orientation"] if turned else [])]
     hints += ["add starts with --starts (starts=)"] if starts < 1000 else []
     hints += ["ignore the limits with --ignore-limits (limits=False)"] if limits else []
     return RobolinError(

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, BinaryIO, cast
 
 from robolin.core.quantity_table import COLUMN_WORDS
-from robolin.core.text import did_you_mean
+from robolin.core.text import did_you_mean, path_hint
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.io.format_table import (
     FORMATS,
@@ -77,7 +77,7 @@ def open_table(
         with ExitStack() as stack:
             with read_errors(file):
                 if not os.path.exists(location):
-                    raise FileError("no such file", where=file, hint="check the path")
+                    raise FileError("no such file", where=file, hint=path_hint(location))
                 table = stack.enter_context(opener(location, part, file, joints))
             yield table
         return
@@ -204,7 +204,7 @@ def _opened(
             packed, on_disk = bool(compression(path)), not stored and _is_file(held)
             stream = stack.enter_context(opened_compressed(path, held)) if packed else held
         except FileNotFoundError as error:
-            raise FileError("no such file", where=file, hint="check the path") from error
+            raise FileError("no such file", where=file, hint=path_hint(path)) from error
         except OSError as error:
             raise FileError(f"could not read: {error.strerror or error}", where=file) from error
         regular = not packed and (stored is not None or on_disk)
