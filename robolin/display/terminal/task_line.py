@@ -50,7 +50,9 @@ class TaskLine:
     def update(self, fraction: float) -> None:
         with self._lock:
             if self._tasks:
-                self._tasks[-1] = (*self._tasks[-1][:2], fraction)
+                # a rejected step ends later than the next one
+                name, start, largest = self._tasks[-1]
+                self._tasks[-1] = (name, start, max(fraction, largest))
 
     def end(self) -> None:
         with self._lock:

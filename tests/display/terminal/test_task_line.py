@@ -51,6 +51,18 @@ def test_a_nested_task_without_a_fraction_shows_seconds(clock: Clock) -> None:
         assert line.text(7.0) == "simulating: 7 s"
 
 
+def test_the_fraction_never_decreases(clock: Clock) -> None:
+    """Adaptive integrators evaluate the rate at earlier times after a rejected step."""
+    with TaskLine() as line:
+        line.begin("simulating")
+        for fraction in (0.5, 0.75, 0.25):
+            line.update(fraction)
+        line.begin("compiling energy")
+        line.end()
+        line.update(0.3)
+        assert line.text(6.0) == "simulating: 75%, about 2 s left"
+
+
 def test_the_line_is_removed_at_the_end(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     """The line is drawn over itself and erased when the task ends."""
     stream = io.StringIO()
