@@ -231,7 +231,8 @@ def named_pose(typed: FlagText, arm: Arm) -> tuple[float, ...] | None:
     if len(words) > 1 and all(map(is_number, words)):
         raise typed.wrong("values must be separated by commas", f"write {','.join(words)}")
     if not poses:
-        hint = f"write 0.5, 30deg or pi/2; '{arm.name}' has no named poses (--srdf FILE adds poses)"
+        adds = "the key 'poses:'" if arm.source.endswith((".yaml", ".yml")) else "--srdf FILE"
+        hint = f"write 0.5, 30deg or pi/2; '{arm.name}' has no named poses ({adds} adds poses)"
         raise typed.wrong(f"'{name}' is not a number", hint)
     near = closest_match(name, poses)
     hint = f"did you mean '{near}'? " * bool(near) + f"the poses are {quote_list(list(poses))}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask
-from robolin.core.quantity_table import QUANTITIES, rate_of, unit_alternatives, unit_of
+from robolin.core.quantity_table import QUANTITIES, joint_unit, rate_of, unit_alternatives, unit_of
 from robolin.core.records import dataclass
 from robolin.core.result import Array, Result, ResultStream
 from robolin.core.text_parsing import parse_names, parse_seconds
@@ -46,6 +46,8 @@ ModelArrays = tuple[Array, ...]
 
 # entries of A and B per part: small enough to reuse its memory for the next part
 _ENTRIES_PER_PART, _MIN_ROWS = 1 << 20, 64
+# change of --trim in rad or m that has a note, and number of joints that the note names
+_LEAST_MOVE, _FEW_MOVES = 1e-6, 4
 # matrices of the size of A that a matrix exponential keeps in memory
 _MATRICES_IN_MEMORY = 4
 
@@ -256,6 +258,7 @@ class LinearModelTask:
             return values
         equilibrium = self.spec.trimmed(values["q"])
         farthest = int(np.abs(equilibrium.moved).argmax())
+        _note_moved(context, values["q"], equilibrium)
         self.contract_entries["torque"] = "holding the equilibrium"
         self.contract_entries["trim"] = (
             f"{equilibrium.iterations} steps; largest change {equilibrium.moved[farthest]:.4g} of "
@@ -303,6 +306,18 @@ class LinearModelTask:
 
     def lines(self, context: QueryContext, inputs: StateInputs, rows: int | None) -> dict[str, Any]:
         return {}
+
+
+def _note_moved(context: QueryContext, q: Floats, equilibrium: Trim) -> None:
+    """Note the positions that --trim changes."""
+    texts = [
+        f"{joint.name} {q[i]:.6g} to {equilibrium.q[i]:.6g} {joint_unit('position', joint.turns)}"
+        for i, joint in enumerate(context.arm.joints)
+        if abs(equilibrium.moved[i]) > _LEAST_MOVE
+    ]
+    if texts:
+        more = f" and {len(texts) - _FEW_MOVES} more" * (len(texts) > _FEW_MOVES)
+        context.note(f"--trim changes q: {', '.join(texts[:_FEW_MOVES])}{more}")
 
 
 def answer_models(context: QueryContext, task: LinearModelTask) -> Result | ResultStream:

@@ -42,6 +42,7 @@ from robolin.queries.lqr_answer import parse_efforts, state_weights
 from robolin.queries.question import Question, parsed_option
 from robolin.queries.request import QueryContext
 from robolin.queries.simulate_start import read_with_notes, require_increasing_time
+from robolin.queries.state_monitor import noted_angles
 
 # entry of the contract with the cost after each iteration
 COST_BY_ITERATION = "cost by iteration"
@@ -63,7 +64,7 @@ def answer_optimize(context: QueryContext) -> Result:
     with running("optimize"):
         motion = optimize(
             arm,
-            _goal(question, arm),
+            _goal(context),
             q=_typed(context, "q"),
             qd=0.0 if (qd := _typed(context, "qd")) is None else qd,
             duration=parsed_option(question, "duration", number),
@@ -119,24 +120,24 @@ def validate_values(question: Question) -> None:
     parse_efforts(question)
 
 
-def _goal(question: Question, arm: Arm) -> PoseGoal | list[float] | str | None:
+def _goal(context: QueryContext) -> PoseGoal | list[float] | str | None:
     """Parse JOINTS, FRAME=POSE, or --hold."""
-    text = question.text("goal")
+    text, arm = context.question.text("goal"), context.arm
     if text is None:
-        return "hold" if question.flag("hold") else None
+        return "hold" if context.question.flag("hold") else None
     typed = FlagText("--goal", text)
     name, equals, rest = text.partition("=")
     is_pose = equals and "=" not in rest and rest.count(",") in (2, 5)
     if is_pose and name.strip() not in arm.joint_names:
         return parse_pose_goal(typed)
-    return parse_per_joint(typed, arm, True, True)
+    return noted_angles(context, "goal", parse_per_joint(typed, arm, True, True))
 
 
 def _typed(context: QueryContext, name: str) -> list[float] | None:
-    text = context.states.typed.get(name)
-    if text is None:
+    if (text := context.states.typed.get(name)) is None:
         return None
-    return parse_per_joint(FlagText(f"--{name}", text), context.arm, True, name == "q")
+    values = parse_per_joint(FlagText(f"--{name}", text), context.arm, True, name == "q")
+    return noted_angles(context, name, values)
 
 
 def _names(question: Question, label: str) -> tuple[str, ...] | str | None:

@@ -19,7 +19,7 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES
 from robolin.queries.loop_answer import LoopOptions, closed_state
 from robolin.queries.request import QueryContext, arm_inputs
-from robolin.queries.state_monitor import StateMonitor
+from robolin.queries.state_monitor import StateMonitor, noted_angles
 from robolin.queries.values import (
     StateInputs,
     TorqueDefault,
@@ -105,6 +105,8 @@ def run_function(
     if context.states.trajectory is not None or context.states.arrays:
         return Runner(context, function).stream()
     inputs, typed = resolve_single(context, function.needs, function.torque, numpy)
+    if "q" in typed:
+        noted_angles(context, "q", typed["q"].tolist())
     values = function.start(context, typed)
     monitor = StateMonitor(context, function.divides)
     monitor.update(values.get("q", inputs.zero_of(context.arm)))

@@ -20,6 +20,7 @@ from robolin.io.trajectories.read import read_trajectory
 from robolin.io.trajectories.trajectory import Trajectory
 from robolin.queries.feedback_file import StoredFeedback
 from robolin.queries.request import QueryContext, display_name
+from robolin.queries.state_monitor import noted_angles
 from robolin.queries.values import missing_columns_text
 
 
@@ -154,6 +155,7 @@ def _near(context: QueryContext, reference: StoredFeedback | ReferenceTrajectory
         what = "gains" if isinstance(reference, StoredFeedback) else "motion"
         return Start(q, qd, f"start of the {what} in {reference.name}", {})
     offset = parse_per_joint(FlagText("--offset", text), context.arm, True)
+    noted_angles(context, "offset", offset)
     return Start(
         integrate(context.arm, q, offset), qd, f"--offset from the start of {reference.name}", {}
     )
@@ -164,7 +166,8 @@ def _typed(context: QueryContext, name: str) -> list[float]:
     text = context.states.typed.get(name)
     if text is None:
         return [0.0] * context.arm.n
-    return parse_per_joint(FlagText(f"--{name}", text), context.arm, True, name == "q")
+    values = parse_per_joint(FlagText(f"--{name}", text), context.arm, True, name == "q")
+    return noted_angles(context, name, values)
 
 
 def _note_start_mismatch(

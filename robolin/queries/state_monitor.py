@@ -352,6 +352,20 @@ class JointRangeMonitor:
             yield f"{text} of {_limits(joint)}{as_angle}"
 
 
+def noted_angles(context: QueryContext, flag: str, values: list[float]) -> list[float]:
+    """Return the values of a flag; note those that look like degrees without a unit.
+
+    An angle in rad beyond a revolution is rarely a whole or half number.
+    """
+    for joint, value in zip(context.arm.joints, values, strict=True):
+        in_degrees = joint.turns and abs(value) > _REVOLUTION and (2.0 * value).is_integer()
+        # the limits of --q have a warning of their own
+        if in_degrees and flag != "qd" and not (flag == "q" and _is_far(joint, value, value)):
+            angle = f"{value:.6g}deg would be {radians(value):.4g} rad"
+            context.note(f"--{flag}: {value:.6g} rad at joint '{joint.name}'; {angle}")
+    return values
+
+
 def massless_warning(arm: Arm) -> str:
     """Return a warning if no moving body has inertia, else ''."""
     bodies = [link.inertia for link in arm.links]

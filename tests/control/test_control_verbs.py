@@ -145,6 +145,13 @@ def test_published_gains_come_from_one_command(tmp_path: Path) -> None:
     assert result["cost_to_go"][0] == pytest.approx(predicted, rel=1e-7)
 
 
+def test_trim_notes_the_positions_that_it_changes() -> None:
+    """The note has old and new values; an equilibrium stays, and has no note."""
+    err = run_ok("poles", "acrobot", "--q", "3,0", "--trim", "--keep", "elbow").err
+    assert "note: --trim changes q: shoulder 3 to 3.14159 rad\n" in err
+    assert "--trim" not in run_ok("poles", "acrobot", "--q", "180deg,0", "--trim").err
+
+
 def test_gains_along_a_motion_are_those_of_python(motion: Path) -> None:
     """Schedules and time-varying gains are those of lqr and tvlqr, for any size of parts."""
     arm = robolin.load("two-link")

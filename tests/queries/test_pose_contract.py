@@ -133,3 +133,25 @@ def test_inspect_lists_the_poses() -> None:
     assert "home   0, 0.785398, -3.14159, 0, 0.785398, 0" in run_ok("inspect", "puma560").out
     poses = json.loads(run_ok("inspect", "two-link", "--format", "json").out)["poses"]
     assert poses == {"home": {"shoulder": 0.0, "elbow": np.pi / 2}}
+
+
+def test_the_hint_for_an_arm_without_poses_depends_on_the_format(tmp_path: Path) -> None:
+    """YAML files have the key `poses:`; other files need an SRDF file."""
+    yaml = tmp_path / "arm.yaml"
+    yaml.write_text(
+        "robolin: 1\nname: arm\n"
+        "joints: [{name: a, type: continuous, axis: [0, 1, 0], parent: base, child: body}]\n"
+        "links: [{name: base}, {name: body, mass: 2, com: [0, 0, -0.5]}]\n"
+    )
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(
+        '<robot name="arm"><link name="base"/><link name="body"><inertial><mass value="2"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        '<joint name="a" type="continuous"><parent link="base"/><child link="body"/></joint>'
+        "</robot>"
+    )
+    for path, hint in ((yaml, "the key 'poses:' adds poses"), (urdf, "--srdf FILE adds poses")):
+        arm = robolin.load(path)
+        with pytest.raises(UsageError) as caught:
+            robolin.answer(arm, "inverse", States(q="upright"))
+        assert f"'arm' has no named poses ({hint})" in (caught.value.hint or "")

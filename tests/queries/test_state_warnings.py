@@ -40,6 +40,42 @@ def test_a_state_far_outside_its_limits_has_a_warning() -> None:
     assert "panda_joint4" not in err
 
 
+NOTED = "180 rad at joint 'shoulder'; 180deg would be 3.142 rad"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "inverse two-link --q 180,0",
+        "lqr acrobot --q 180,0",
+        "poles acrobot --q 180,0 --trim",
+        "simulate acrobot --q shoulder=180 --duration 0.01",
+        "optimize acrobot --goal 180,0 --duration 1 --starts 1 --iterations 3",
+    ],
+)
+def test_a_typed_angle_without_a_unit_has_a_note(command: str) -> None:
+    """Whole numbers beyond a revolution are noted without limits too, also before an error."""
+    flag = "--goal" if "--goal" in command else "--q"
+    assert f"note: {flag}: {NOTED}" in robolin(*command.split()).err
+
+
+def test_other_angles_beyond_a_revolution_have_no_note() -> None:
+    """Angles with a unit, fractions of pi and velocities are plausible; limits have a warning."""
+    for q in ("720deg,0", "4pi,-900deg", "6,-6"):
+        assert "would be" not in run_ok("inverse", "two-link", "--q", q).err
+    assert "would be" not in run_ok("inverse", "two-link", "--qd", "180,0").err
+    err = run_ok("inverse", "panda", "--q", "panda_joint1=45,panda_joint4=-1.5").err
+    assert err.count("45deg would be") == 1
+
+
+def test_an_offset_without_a_unit_has_a_note(tmp_path: Path) -> None:
+    gains = tmp_path / "gains.npz"
+    run_ok("lqr", "acrobot", "--q", "180deg,0", "-o", gains)
+    command = ("simulate", "acrobot", "--feedback", gains, "--duration", "0.01", "--offset")
+    assert f"note: --offset: {NOTED}" in robolin(*command, "shoulder=180").err
+    assert "would be" not in robolin(*command, "shoulder=2deg").err
+
+
 def test_a_prismatic_joint_far_beyond_its_travel_has_a_warning(tmp_path: Path) -> None:
     """A prismatic joint is far outside when it is ten times its travel beyond."""
     path = tmp_path / "slider.urdf"
