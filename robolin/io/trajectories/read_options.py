@@ -87,7 +87,7 @@ AS_IT_IS = ReadOptions()
 
 
 # units at the end of a column name: 'j1 [deg]', 'j1 (rad/s)', 'j1_deg', 'time [ms]'
-_BRACKETED = r"(.*?)[ _]*(?:\[([^\[\]]+)\]|\(([^()]+)\))"
+_BRACKETED = r"(.*?)(?:\[([^\[\]]{1,20})\]|\(([^()]{1,20})\))"
 _APPENDED = r"(.*)_((?:degs?|degrees?|rads?|mrad|mm|rpm)(?:_(?:per_)?s(?:ec)?2?)?)"
 _RATE = r"(?:[/_ ]|per)+s(?:ec(?:ond)?)?(?:\^|\*\*)?[2²]?"
 _UNITS = {
@@ -118,7 +118,7 @@ def time_and_unit(column: str) -> tuple[str, str]:
     matched = re.fullmatch(_BRACKETED, column) or re.fullmatch(r"(.*)_([mun]s)", column)
     texts = [each for each in matched.groups() if each is not None] if matched else []
     unit = _TIME_UNITS.get(texts[-1].strip().lower(), "") if texts else ""
-    return (texts[0], unit) if unit else (column, "")
+    return (texts[0].rstrip(" _"), unit) if unit else (column, "")
 
 
 def times_with_units(columns: Sequence[str], renamed: Mapping[str, str]) -> list[str]:
