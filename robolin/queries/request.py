@@ -392,7 +392,7 @@ class QueryContext:
             verb=self.question.verb,
             arrays=arrays,
             joints=self.arm.joint_names,
-            contract={**self.arm.contract, **contract, **pose_contract(self)},
+            contract={**self.arm.contract, **contract, **pose_contract(self, arrays)},
             options=self.request.options,
             inputs={**arm_inputs(self.arm), **(inputs or {})},
             time=time,

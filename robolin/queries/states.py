@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from robolin.core.arrays import Floats
 
     StateValues = ArrayLike | Mapping[str, float] | str | None
+    from robolin.core.result import Array
     from robolin.queries.request import QueryContext
 
 
@@ -338,32 +339,52 @@ def require_nan_support(states: States, form: str) -> None:
         )
 
 
-def pose_contract(context: QueryContext) -> dict[str, Any]:
+def pose_contract(context: QueryContext, arrays: Sequence[Array] = ()) -> dict[str, Any]:
     """The positions of all poses that --q and --goal select, {} without any.
 
     The name of a pose is an option of the result, so `check` reads the pose again.  The positions
-    in the contract show whether the robot file has changed them since.
+    in the contract show whether the robot file has changed them since.  A note lists the joints of
+    a pose, or of one state, that are outside their limits.
     """
     arm = context.arm
-    texts = (context.states.typed.get("q"), context.question.text("goal"))
-    names = dict.fromkeys((text or "").strip() for text in texts)
+    q = (context.states.typed.get("q") or "").strip()
+    names = dict.fromkeys((q, (context.question.text("goal") or "").strip()))
     poses = {name: positions for name, positions in arm.named_poses if name in names}
     for name, positions in poses.items():
         if outside := "; ".join(_outside(arm, positions)):
             context.note(f"pose '{name}' is outside the joint limits: {outside}")
+    typed = q and q not in poses and context.question.verb not in _OWN_LIMIT_CHECKS
+    if typed and (outside := "; ".join(_outside(arm, _one_state(context, q, arrays)))):
+        context.note(f"q is outside the joint limits: {outside}")
     return {"pose": {name: list(positions) for name, positions in poses.items()}} if poses else {}
 
 
-def _outside(arm: Arm, positions: tuple[float, ...]) -> Iterator[str]:
-    # import here: help pages need no reader of robot files
-    from robolin.description.named_poses import outside_limits
+# verbs that report positions beyond the limits themselves
+_OWN_LIMIT_CHECKS = frozenset({"simulate", "ik", "optimize"})
+# written limits and angles in degrees differ by rounding
+_LIMIT_ROUNDING = 1e-6
 
-    for joint, position in zip(arm.joints, positions, strict=True):
-        text = outside_limits(joint.name, joint.limits, position, joint.turns)
+
+def _one_state(context: QueryContext, text: str, arrays: Sequence[Array]) -> Sequence[float]:
+    """Positions of the state: those of an equilibrium after --trim, otherwise --q."""
+    if context.question.flag("trim"):
+        points = [array.values for array in arrays if array.name == "q"]
+        return points[0].ravel().tolist() if points else []
+    return parse_per_joint(FlagText("--q", text), context.arm, True, True)
+
+
+def _outside(arm: Arm, positions: Sequence[float]) -> Iterator[str]:
+    for joint, position in zip(arm.joints, positions, strict=False):
+        limits, rounding = joint.limits, _LIMIT_ROUNDING * max(1.0, abs(position))
+        low = limits.lower is None or position >= limits.lower - rounding
+        high = limits.upper is None or position <= limits.upper + rounding
         # a warning about the state reports positions that are far outside
-        far = joint.limits.far_outside(position, position, turns=joint.turns)
-        if text and not far and joint.kind != "continuous":
-            yield text
+        far = limits.far_outside(position, position, turns=joint.turns)
+        if not (low and high) and not far and joint.kind != "continuous":
+            # import here: most states and help pages need no reader of robot files
+            from robolin.description.named_poses import outside_limits
+
+            yield outside_limits(joint.name, limits, position, joint.turns)
 
 
 def read_options_from(arm: Arm, flags: Mapping[str, Any]) -> ReadOptions:

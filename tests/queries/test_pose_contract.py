@@ -93,6 +93,36 @@ def test_a_pose_outside_the_limits_is_noted(arm_file: Path) -> None:
     assert "outside" not in run_ok("inverse", arm_file, "--q", "0,0.5").err
 
 
+@pytest.mark.parametrize("verb", ["inverse", "linearize-forward", "lqr"])
+def test_a_state_outside_the_limits_is_noted(verb: str) -> None:
+    """One note on stderr lists the joints outside; a limit rounded to degrees is within."""
+    state = ("--q", "panda_joint1=170deg,panda_joint4=-90deg", "--format", "csv")
+    noted = run_ok(verb, "panda", *state)
+    text = "q is outside the joint limits: 'panda_joint1' is at 2.96706 rad, its limits are "
+    assert [line for line in noted.err.splitlines() if "outside" in line] == [
+        f"note: {text}-2.8973 to 2.8973"
+    ]
+    within = ("--q", "panda_joint1=2.89730001,panda_joint4=-90deg", "--format", "csv")
+    assert "outside" not in run_ok(verb, "panda", *within).err
+
+
+def test_the_limits_of_a_trimmed_state_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--trim` moves the state, so the note is about the equilibrium and not about --q."""
+    monkeypatch.chdir(tmp_path)
+    run_ok("models", "--copy", "acrobot")
+    text = Path("acrobot.yaml").read_text().replace("type: continuous", "type: revolute", 1)
+    limits = "    limits: {lower: -1, upper: 3.2}\n"
+    limited = text.replace("    child: upper\n", f"    child: upper\n{limits}", 1)
+    Path("acrobot.yaml").write_text(limited)
+    state = ("acrobot.yaml", "--q", "3.3,0")
+    noted = "q is outside the joint limits: 'shoulder' is at 3.3 rad, its limits are -1 to 3.2"
+    assert noted in run_ok("inverse", *state).err
+    # the equilibrium is within the limits
+    assert "outside" not in run_ok("poles", *state, "--trim").err
+
+
 def test_a_result_at_a_pose_can_be_checked(arm_file: Path) -> None:
     """`check` reads the pose again, and reports a pose that has changed."""
     run_ok("record", "inverse", arm_file, "--q", "home", "-o", "stored.json")

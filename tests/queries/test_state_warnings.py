@@ -85,8 +85,10 @@ def test_a_prismatic_joint_far_beyond_its_travel_has_a_warning(tmp_path: Path) -
 
 
 def test_a_slightly_exceeded_limit_has_no_warning() -> None:
-    """A limit that is merely exceeded is reported by --limits."""
-    assert "limits" not in run_ok("inverse", "panda", "--q", "panda_joint1=3.5").err
+    """A limit that is merely exceeded has a note, and --limits lists it."""
+    err = run_ok("inverse", "panda", "--q", "panda_joint1=3.5,panda_joint4=-1").err
+    assert "warning" not in err
+    assert "note: q is outside the joint limits: 'panda_joint1' is at 3.5 rad" in err
 
 
 def test_a_column_in_degrees_has_a_warning(tmp_path: Path) -> None:
