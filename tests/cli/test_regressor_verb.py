@@ -58,7 +58,7 @@ def test_rank() -> None:
     arm = library.load("panda")
     identifiable = library.identifiable(arm, *random_motions(arm, 40))
 
-    line = f"{identifiable.rank} numbers of 84 parameters"
+    line = f"{identifiable.rank} combinations of 84 parameters"
     assert answer["meta"]["contract"]["identifiable"] == line
     assert answer["results"]["rank"] == identifiable.rank
     np.testing.assert_array_equal(answer["results"]["share"], identifiable.share)

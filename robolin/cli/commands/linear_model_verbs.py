@@ -26,9 +26,8 @@ def state_space_command(inquiry: Request, out: Output) -> None:
     """Compute A, B, C and D at an operating point.
 
     \b
-    dx/dt = drift + A x + B u, outputs = y + C x + D u
-    x contains changes of q and qd; u contains torque changes of actuated joints.
-    With --dt: x[k+1] = drift + A x[k] + B u[k].
+    dx/dt = drift + A x + B u, with --dt x[k+1] = drift + A x[k] + B u[k]
+    outputs = y + C x + D u; x: changes of q and qd; u: torque changes
     By default, tau is the torque that holds ARM at rest.
 
     \b
