@@ -261,7 +261,7 @@ def test_divergence_names_time_joint_and_step() -> None:
     assert ran.code == 3
     assert "error: the simulation diverged at t = " in ran.err
     assert "joint '" in ran.err
-    assert "--dt 0.01;" in ran.err
+    assert "(--dt 0.01);" in ran.err
 
 
 def test_the_table_shows_times_from_first_to_last() -> None:
