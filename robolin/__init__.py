@@ -275,6 +275,13 @@ _MODULES = {
 __all__ = sorted([*_HOME, "__version__"])
 
 
+# commands that are methods of a model in Python
+_OF_MODELS = {
+    "poles": "; use robolin.state_space(arm, q).poles()",
+    "response": "; use .frequency_response(…) or .step_response(…) of robolin.state_space(arm, q)",
+}
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
@@ -282,7 +289,7 @@ def __getattr__(name: str) -> Any:
         return import_module(_MODULES[name])
     if name not in _HOME:
         longer = [each for each in __all__ if name[0] != "_" and each.startswith(f"{name}_")]
-        hint = f"; use {', '.join(longer)}" if longer else ""
+        hint = f"; use {', '.join(longer)}" if longer else _OF_MODELS.get(name, "")
         raise AttributeError(f"module 'robolin' has no attribute {name!r}{hint}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value

@@ -81,5 +81,23 @@ def test_unknown_attributes_name_longer_functions() -> None:
     """The first word of several functions lists them."""
     with pytest.raises(AttributeError, match=r"use linearize_forward, linearize_inverse"):
         robolin.linearize  # noqa: B018
+    with pytest.raises(AttributeError, match=r"; use robolin.state_space\(arm, q\).poles\(\)$"):
+        robolin.poles  # noqa: B018
     with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
         robolin.nothing  # noqa: B018
+
+
+def test_hints_for_text_and_regulators_can_be_followed() -> None:
+    """The hint names a pose of the arm or numbers, and the control law of a regulator."""
+    arm = robolin.load("acrobot")
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.inverse(arm, q="30deg")
+    assert caught.value.hint == "pass numbers in rad or m, such as numpy.radians(30)"
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.inverse(arm, q="upright")
+    assert caught.value.hint == 'pass arm.poses["upright"] for a named pose'
+    pose = arm.poses["upright"]
+    regulator = robolin.lqr(robolin.state_space(arm, pose))
+    with pytest.raises(robolin.UsageError) as caught:
+        robolin.simulate(arm, pose, duration=0.1, control=regulator)
+    assert caught.value.hint == "use control=regulator.feedback()"

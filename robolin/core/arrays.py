@@ -125,11 +125,8 @@ def require_loops(arm: Arm) -> None:
 
 
 def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
-    """Convert joint values to floats (..., n) in the arm's joint order.
-
-    A single number is used for all joints.  Dicts and tables are matched by joint name.
-    """
-    numbers = real_numbers(name, _by_joint(arm, name, value))
+    """Convert joint values, in order or by name, or one number for all, to floats (..., n)."""
+    numbers = real_numbers(name, _by_joint(arm, name, value), arm)
     array = np.ascontiguousarray(numbers, dtype=float)
     if numbers.ndim == 0:
         array = np.full(arm.n, float(numbers))
@@ -191,7 +188,7 @@ def reject_tensor(name: str, value: object) -> None:
         )
 
 
-def real_numbers(name: str, value: ArrayLike) -> AnyArray:
+def real_numbers(name: str, value: ArrayLike, arm: Arm | None = None) -> AnyArray:
     """Convert to an array of real numbers; reject text, complex, masked values and tensors."""
     if not isinstance(value, np.ndarray):
         reject_tensor(name, value)
@@ -205,7 +202,9 @@ def real_numbers(name: str, value: ArrayLike) -> AnyArray:
             f"{name}: has masked values", hint="fill the masked values, or remove their rows"
         )
     if array.dtype.kind not in "biuf":
-        hint = f'pass arm.poses["{value}"] for a named pose' if isinstance(value, str) else ""
+        hint = "pass numbers in rad or m, such as numpy.radians(30)" * isinstance(value, str)
+        if isinstance(value, str) and arm and value in dict(arm.named_poses):
+            hint = f'pass arm.poses["{value}"] for a named pose'
         text = f"must be an array of real numbers, got type {array.dtype}"
         raise RobolinError(f"{name}: {text}", hint=hint)
     return array

@@ -179,10 +179,15 @@ def controller_of(arm: Arm, law: Law, run_options: RunOptions) -> Controller:
         return BrakingController(arm, law.gain, run_options)
     if isinstance(law, PoseControl):
         return SteeringController(arm, law, run_options)
-    raise UsageError(
-        f"{type(law).__name__} is not a control law",
-        hint="use RateControl(...), PoseControl(...), FeedbackControl(...) or another control law",
-    )
+    raise UsageError(f"{type(law).__name__} is not a control law", hint=_law_hint(law))
+
+
+def _law_hint(value: object) -> str:
+    """Hint for a value that is not a control law: regulators and motions have one."""
+    if not callable(getattr(value, "feedback", None)):
+        return "use RateControl(...), PoseControl(...), FeedbackControl(...) or another control law"
+    regulates = type(value).__name__.endswith("Regulator")
+    return f"use control={'regulator' if regulates else 'result'}.feedback()"
 
 
 def _moving_frame(arm: Arm, name: str) -> Frame:
