@@ -89,7 +89,7 @@ def answer_optimize(context: QueryContext) -> Result:
     closed = motion.replay_errors[1]
     if not all(value < _LARGEST_REPLAY_ERROR[unit] for unit, value in closed.items()):
         context.warn(
-            f"simulated with gains, the motion ends {_distance(closed)}: use shorter steps "
+            f"replay with gains: {_distance(closed)}; use shorter steps "
             f"(--dt {motion.dt / 4.0:.3g}) or a longer --duration"
         )
     lines = summary_lines(motion, ranges)
