@@ -1,7 +1,8 @@
-"""Table of all named quantities: unit, symbol, axes and column name; and the units as text."""
+"""Table of all named quantities: unit, symbol, axes and column name; and units in texts."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -9,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from robolin.core.records import dataclass
+from robolin.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -459,3 +461,62 @@ def _words(kinds: Sequence[str]) -> Sequence[dict[str, str]]:
     if any(sliding) and not all(sliding):
         return (TURNING, SLIDING)
     return (SLIDING if any(sliding) else TURNING,)
+
+
+# units at the end of a column name: 'j1 [deg]', 'j1 (rad/s)', 'j1_deg', 'time [ms]'
+_BRACKETED = r"(.*?)(?:\[([^\[\]]{1,20})\]|\(([^()]{1,20})\))"
+_APPENDED = r"(.*)_((?:degs?|degrees?|rads?|mrad|mm|rpm)(?:_(?:per_)?s(?:ec)?2?)?)"
+_RATE = r"(?:[/_ ]|per)+s(?:ec(?:ond)?)?(?:\^|\*\*)?[2²]?"
+_UNITS = {
+    **dict.fromkeys(("deg", "degs", "degree", "degrees", "°"), "degrees"),
+    **dict.fromkeys(("rad", "rads", "radian", "radians"), "rad"),
+    **{unit: unit for unit in ("mrad", "rev", "rpm", "mm", "cm", "mNm", "Nmm", "Ncm", "kNm", "mA")},
+}
+_TIME_UNITS = {"s": "s", "sec": "s", "seconds": "s", "ms": "ms", "us": "us", "µs": "us", "ns": "ns"}
+
+
+def named_unit(column: str) -> str:
+    """The unit that ends the name of a column, without '/s'; '' without a known unit.
+
+    >>> named_unit("shoulder [deg/s]"), named_unit("elbow_rad"), named_unit("position[0]")
+    ('degrees', 'rad', '')
+    """
+    matched = re.fullmatch(_BRACKETED, column) or re.fullmatch(_APPENDED, column)
+    if not matched:
+        return ""
+    unit = "".join(each for each in matched.groups()[1:] if each).strip()
+    unit = re.sub(rf"\s*{_RATE}$", "", unit)
+    plain = re.sub(r"[ ·.*]", "", unit)
+    return _UNITS.get(plain, _UNITS.get(plain.lower(), ""))
+
+
+def time_and_unit(column: str) -> tuple[str, str]:
+    """The name of a column and its unit of time, ('t', 'ms') for 't [ms]'; '' without one."""
+    matched = re.fullmatch(_BRACKETED, column) or re.fullmatch(r"(.*)_([mun]s)", column)
+    texts = [each for each in matched.groups() if each is not None] if matched else []
+    unit = _TIME_UNITS.get(texts[-1].strip().lower(), "") if texts else ""
+    return (texts[0].rstrip(" _"), unit) if unit else (column, "")
+
+
+def require_named_units(
+    read: Mapping[str, str], degrees: bool | None, quantity: str, where: str
+) -> None:
+    """Reject columns whose names have another unit than their values are read in.
+
+    read: the columns of one quantity by joint; a joint may be named 'hinge_deg'
+    degrees: True for --degrees, False for --radians
+    """
+    for joint, column in read.items():
+        unit = "" if column.endswith(joint) else named_unit(column)
+        angle = quantity != "tau"
+        read_in = "degrees" if degrees and angle else "rad"
+        if unit in ("", read_in) or (unit == "degrees" and degrees is False):
+            continue
+        hint = "convert the values to SI units and rename the column"
+        if unit in ("degrees", "rad") and angle:
+            hint = "remove --degrees, which applies to all columns"
+            if unit == "degrees":
+                hint = "add --degrees; add --radians if the values are in rad"
+        read_in = read_in if unit in ("degrees", "rad") and angle else "SI units"
+        message = f"column '{column}' is in {unit} by its name, but is read in {read_in}"
+        raise UsageError(message, where=where, hint=hint)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.quantity_table import COLUMN_WORDS, column_name, named_unit
 from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.errors import RobolinError
-from robolin.io.trajectories.read_options import listed_names, named_unit
+from robolin.io.trajectories.read_options import listed_names
 
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}
 

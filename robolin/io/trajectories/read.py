@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from robolin.core.arrays import Floats, Numbers
+from robolin.core.quantity_table import require_named_units, time_and_unit
 from robolin.core.records import dataclass
 from robolin.core.text import pluralize
 from robolin.errors import RobolinError, UsageError
@@ -47,8 +48,6 @@ from robolin.io.trajectories.read_options import (
     chosen_rows,
     no_row,
     parse_differentiation,
-    require_named_units,
-    time_and_unit,
 )
 from robolin.io.trajectories.trajectory import (
     Chunk,
@@ -352,10 +351,11 @@ def table_trajectory(
     offered = rules.differentiate is None and not rules.free_turns
     match_columns = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
     matched = match_columns(native.names, joints, needs, optional)
+    degrees = True if rules.degrees else False if rules.radians else None
     for quantity, indices in matched.columns.items():
         pairs = zip(joints, indices, strict=True)
         read = {joint: table.names[i] for joint, i in pairs if i is not None}
-        require_named_units(read, rules, quantity, file)
+        require_named_units(read, degrees, quantity, file)
     rules = _with_time_unit(table, matched.time, rules)
     if rules.sample_time is not None:
         table, matched = _with_sample_time(table, matched, rules.sample_time, file)

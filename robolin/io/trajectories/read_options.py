@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from robolin.core.choices import DIFFERENTIATIONS
-from robolin.core.quantity_table import COLUMN_WORDS, column_name
+from robolin.core.quantity_table import COLUMN_WORDS, column_name, time_and_unit
 from robolin.core.records import dataclass
 from robolin.core.text import closest_match, did_you_mean, pluralize, quote_list
 from robolin.core.text_parsing import FlagText
@@ -86,41 +86,6 @@ class ReadOptions:
 AS_IT_IS = ReadOptions()
 
 
-# units at the end of a column name: 'j1 [deg]', 'j1 (rad/s)', 'j1_deg', 'time [ms]'
-_BRACKETED = r"(.*?)(?:\[([^\[\]]{1,20})\]|\(([^()]{1,20})\))"
-_APPENDED = r"(.*)_((?:degs?|degrees?|rads?|mrad|mm|rpm)(?:_(?:per_)?s(?:ec)?2?)?)"
-_RATE = r"(?:[/_ ]|per)+s(?:ec(?:ond)?)?(?:\^|\*\*)?[2²]?"
-_UNITS = {
-    **dict.fromkeys(("deg", "degs", "degree", "degrees", "°"), "degrees"),
-    **dict.fromkeys(("rad", "rads", "radian", "radians"), "rad"),
-    **{unit: unit for unit in ("mrad", "rev", "rpm", "mm", "cm", "mNm", "Nmm", "Ncm", "kNm", "mA")},
-}
-_TIME_UNITS = {"s": "s", "sec": "s", "seconds": "s", "ms": "ms", "us": "us", "µs": "us", "ns": "ns"}
-
-
-def named_unit(column: str) -> str:
-    """The unit that ends the name of a column, without '/s'; '' without a known unit.
-
-    >>> named_unit("shoulder [deg/s]"), named_unit("elbow_rad"), named_unit("position[0]")
-    ('degrees', 'rad', '')
-    """
-    matched = re.fullmatch(_BRACKETED, column) or re.fullmatch(_APPENDED, column)
-    if not matched:
-        return ""
-    unit = "".join(each for each in matched.groups()[1:] if each).strip()
-    unit = re.sub(rf"\s*{_RATE}$", "", unit)
-    plain = re.sub(r"[ ·.*]", "", unit)
-    return _UNITS.get(plain, _UNITS.get(plain.lower(), ""))
-
-
-def time_and_unit(column: str) -> tuple[str, str]:
-    """The name of a column and its unit of time, ('t', 'ms') for 't [ms]'; '' without one."""
-    matched = re.fullmatch(_BRACKETED, column) or re.fullmatch(r"(.*)_([mun]s)", column)
-    texts = [each for each in matched.groups() if each is not None] if matched else []
-    unit = _TIME_UNITS.get(texts[-1].strip().lower(), "") if texts else ""
-    return (texts[0].rstrip(" _"), unit) if unit else (column, "")
-
-
 def times_with_units(columns: Sequence[str], renamed: Mapping[str, str]) -> list[str]:
     """The columns that are named as a time with its unit, 'time [s]'; none that occurs twice."""
     usual = (TIME_COLUMN, *TIME_NAMES)
@@ -134,29 +99,6 @@ _NAMED_AT_MOST = 6
 
 def listed_names(names: Sequence[str]) -> str:
     return quote_list(names, _NAMED_AT_MOST)
-
-
-def require_named_units(
-    read: Mapping[str, str], rules: ReadOptions, quantity: str, where: str
-) -> None:
-    """Reject columns whose names have another unit than their values are read in.
-
-    read: the columns of one quantity by joint; a joint may be named 'hinge_deg'
-    """
-    for joint, column in read.items():
-        unit = "" if column.endswith(joint) else named_unit(column)
-        angle = quantity != "tau"
-        read_in = "degrees" if rules.degrees and angle else "rad"
-        if unit in ("", read_in) or (unit == "degrees" and rules.radians):
-            continue
-        hint = "convert the values to SI units and rename the column"
-        if unit in ("degrees", "rad") and angle:
-            hint = "remove --degrees, which applies to all columns"
-            if unit == "degrees":
-                hint = "add --degrees; add --radians if the values are in rad"
-        read_in = read_in if unit in ("degrees", "rad") and angle else "SI units"
-        message = f"column '{column}' is in {unit} by its name, but is read in {read_in}"
-        raise UsageError(message, where=where, hint=hint)
 
 
 def separate_rules(text: str) -> list[str]:
