@@ -45,7 +45,7 @@ from robolin.queries.simulate_start import (
     read_with_notes,
     simulation_start,
 )
-from robolin.queries.state_monitor import StateMonitor
+from robolin.queries.state_monitor import StateMonitor, noted_angles
 from robolin.queries.values import accelerations_text
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _task(
         arm,
         schedule,
         hold=compensates_gravity(question),
-        control=stored.law if stored else control_law(question, arm, reference_motion),
+        control=stored.law if stored else control_law(context, reference_motion),
         form=cast(StateForm, question.text("state") or "rates"),
         limits=not question.flag("ignore-limits"),
         jobs=context.settings.jobs,
@@ -315,16 +315,17 @@ def prescription_from_options(question: Question, arm: Arm) -> Prescription | No
     return Prescription(named, qdd, accelerations_text(arm, prescribed, qdd))
 
 
-def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | None) -> Law | None:
+def control_law(context: QueryContext, reference: ReferenceTrajectory | None) -> Law | None:
     """Return the control law of --control; None without the option."""
     from robolin.control.simulation.controllers import PoseControl, RateControl
     from robolin.core.arm_parts import rotation_from_rpy
 
+    question, arm = context.question, context.arm
     control, gains = question.text("control"), question.text("gain")
     if control is None:
         return None
     if control in TRACKING:
-        return _tracking(question, arm, reference)
+        return _tracking(context, reference)
     gain = 1.0 if gains is None else parse_one_or_per_joint(FlagText("--gain", gains), arm)
     if control == RATE:
         return RateControl(gain)
@@ -345,10 +346,11 @@ def control_law(question: Question, arm: Arm, reference: ReferenceTrajectory | N
 
 
 def _tracking(
-    question: Question, arm: Arm, reference: ReferenceTrajectory | None
+    context: QueryContext, reference: ReferenceTrajectory | None
 ) -> PDControl | ComputedTorque:
     from robolin.control.simulation.feedback_control import ComputedTorque, PDControl
 
+    question, arm = context.question, context.arm
     kp, kd = (
         _gain(question, label, default, arm) for label, default in (("kp", 100.0), ("kd", 20.0))
     )
@@ -362,7 +364,9 @@ def _tracking(
     q = (
         [0.0] * arm.n
         if goal is None
-        else parse_per_joint(FlagText("--goal", goal), arm, True, True)
+        else noted_angles(
+            context, "goal", parse_per_joint(FlagText("--goal", goal), arm, True, True)
+        )
     )
     return (PDControl if pd else ComputedTorque)(q, kp=kp, kd=kd)
 

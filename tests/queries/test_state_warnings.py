@@ -50,6 +50,7 @@ NOTED = "180 rad at joint 'shoulder'; 180deg would be 3.142 rad"
         "lqr acrobot --q 180,0",
         "poles acrobot --q 180,0 --trim",
         "simulate acrobot --q shoulder=180 --duration 0.01",
+        "simulate acrobot --control pd --goal 180,0 --duration 0.01",
         "optimize acrobot --goal 180,0 --duration 1 --starts 1 --iterations 3",
     ],
 )

@@ -28,7 +28,7 @@ from robolin.errors import RobolinError
 # utilization from which a bar is amber; above 1 it is red
 NEAR = 0.8
 _MOST_BARS = 42
-_HEADER = ("joint", "quantity", "row", "value", "limit", "margin", "margin %")
+_HEADER = ("joint", "quantity", "row", "value", "limit", "margin", "used %")
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _cells(margin: Margin) -> tuple[str, ...]:
         f"{margin.quantity} [{margin.unit}]",
         str(margin.row + 1),
         *map(figure_cell, (margin.value, margin.limit, margin.margin)),
-        "" if margin.share is None else f"{100.0 * margin.share:.1f}",
+        "" if margin.used is None else f"{100.0 * margin.used:.1f}",
     )
 
 

@@ -255,13 +255,13 @@ def test_margins_are_those_of_the_motion(page: str) -> None:
     assert body is not None
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body[1].split("</tr>")[:-1]]
     efforts = [row for row in cells if row[1].startswith("effort")]
-    for index, (name, _, row, value, limit, margin, share) in enumerate(efforts):
+    for index, (name, _, row, value, limit, margin, used) in enumerate(efforts):
         worst = int(np.abs(tau[:, index]).argmax())
         assert (name, int(row), limit) == (arm.joint_names[index], worst + 1, "100")
         # six digits are shown
         assert float(value) == pytest.approx(tau[worst, index], rel=1e-5)
         assert float(margin) == pytest.approx(100.0 - tau[worst, index], rel=1e-5)
-        assert float(share) == pytest.approx(100.0 - tau[worst, index], abs=0.051)
+        assert float(used) == pytest.approx(tau[worst, index], abs=0.051)
     assert len(efforts) == 2
 
 
