@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from textwrap import wrap
 from typing import Any
 
 from robolin.core.notebook import phrase
@@ -39,14 +40,31 @@ def assumptions(contract: Mapping[str, Any], hidden: Set[str] = frozenset()) -> 
     if parts:
         end = f"; {merged}" if merged and not _PLAIN.match(merged) else ""
         if ignored := contract.get("ignored"):
-            end += f"; {pluralize(len(ignored), 'kind')} of elements ignored"
-        yield f"Assumes {join_and(parts)}{end}."
+            yield _with_ignored(f"Assumes {join_and(parts)}{end}", ignored)
+        else:
+            yield f"Assumes {join_and(parts)}{end}."
     for key, value in contract.items():
         text = phrase(value)
         if key == "freedoms":
             yield _multi_dof_joints(text)
         elif key not in _HIDDEN | hidden and key not in _MODEL and text and not _PLAIN.match(text):
             yield f"{key}: {text}"
+
+
+def _with_ignored(sentence: str, ignored: Sequence[str]) -> str:
+    """The sentence with the first kinds of ignored elements.
+
+    Up to three kinds are named, unless their names need one more line of 80 columns.
+    """
+    counted = f"{sentence}; {pluralize(len(ignored), 'kind')} of elements ignored."
+    # names without counts, as in 'collision (17)', and without attributes
+    kinds = [re.sub(r" \(\d+\).*", "", each) for each in ignored]
+    for count in range(min(3, len(kinds)), 0, -1):
+        more = [pluralize(len(kinds) - count, "more kind")] if count < len(kinds) else []
+        named = f"{sentence}; ignored elements: {join_and(kinds[:count] + more)}."
+        if len(wrap(named, 80)) <= len(wrap(counted, 80)):
+            return named
+    return counted
 
 
 def zero_outside_limits(result: Result, short: Callable[[str], str]) -> str:

@@ -14,6 +14,7 @@ from robolin.display.terminal.numbers import aligned
 from robolin.display.terminal.screen import short_names
 from robolin.display.terminal.show import spread_rows
 from robolin.display.terminal.table import render_table
+from tests.cases import for_each
 
 
 def result_of(*arrays, contract=None, time=None):
@@ -157,11 +158,27 @@ def test_long_assumptions_are_summarized():
     )
 
 
-def test_ignored_elements_are_counted_on_the_screen():
+IGNORED = [
+    (["collision (17)", "visual (17)"], "; ignored elements: collision and visual."),
+    (
+        ["contact (4)", "transmission (2): actuator (2)", "gazebo (1)", "visual (1)"],
+        "; ignored elements: contact and 3 more kinds.",
+    ),
+    (["limit attribute command_effort (12)"], "; 1 kind of elements ignored."),
+]
+
+
+@for_each("ignored,end", IGNORED)
+def test_ignored_elements_are_counted_and_named_in_one_line(ignored, end):
+    """As many names as fit in 80 columns; the complete list is printed on request only."""
+    contract = {"gravity": "0, 0, -9.81 m/s²", "ignored": ignored}
+    lines = render_table(result_of(matrix(2), contract=contract), 80, False).splitlines()
+    assert lines[-1].endswith(end)
+
+
+def test_all_ignored_elements_are_in_the_assumptions():
     """A long list of ignored elements does not push the result off the screen."""
     contract = {"gravity": "0, 0, -9.81 m/s²", "ignored": ["collision (17)", "visual (17)"]}
-    lines = render_table(result_of(matrix(2), contract=contract), 100, False).splitlines()
-    assert lines[-1].endswith("; 2 kinds of elements ignored.")
     complete = render_table(result_of(matrix(2), contract=contract), 100, False, contract=True)
     assert "collision (17)" in complete
 
