@@ -1,4 +1,4 @@
-"""JAX functions with exact derivatives: compiled kernels that XLA calls without copies.
+"""JAX functions with exact derivatives; XLA calls compiled kernels without copying arrays.
 
 First derivatives are `linearize_inverse` and `linearize_forward`; second derivatives are their
 changes, from Hessian-vector products with all unit weights.

@@ -1,4 +1,4 @@
-"""PyTorch functions with exact derivatives: dynamics that torch differentiates and compiles."""
+"""PyTorch functions with exact derivatives, which torch can differentiate and compile."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Requests over many recordings: an ordered list of parts, one file each, or one table."""
+"""Batch runs over many recordings, with one output file per part or one table for all parts."""

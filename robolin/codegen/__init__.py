@@ -1,1 +1,1 @@
-"""Code generation: C with bit-identical results, and symbolic CasADi functions."""
+"""Code generation: C with bit-identical results, FMUs, WebAssembly and CasADi functions."""

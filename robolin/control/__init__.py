@@ -1,1 +1,1 @@
-"""Linear control: state-space models, poles, gains, and simulation of the closed loop."""
+"""Linear models, poles, gains, simulation, trajectory optimization and inverse kinematics."""

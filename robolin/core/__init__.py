@@ -1,1 +1,1 @@
-"""Data that every other package uses: the arm, quantities and units, results, and their checks."""
+"""Data types that other packages use: arms, quantities with units, and results; input checks."""

@@ -1,1 +1,1 @@
-"""Readers of robot files: text to a description with located findings, then to an arm."""
+"""Readers of robot files: they parse text, report findings by line, and build the arm."""

@@ -1,1 +1,1 @@
-"""The papers' spatial operators as symbolic formulas that are applied by O(n) sweeps."""
+"""Spatial operators of the papers: symbolic formulas, evaluated by O(n) sweeps."""

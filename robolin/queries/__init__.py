@@ -1,1 +1,1 @@
-"""Query layer behind every command: a question and states in, a result or a result stream out."""
+"""Query layer of all commands: takes a question and states, returns a result or result stream."""
