@@ -6,13 +6,13 @@ FIXES = {
     "armature-twice": "Keep `armature`, or keep `rotor_inertia` with `gear_ratio`, not both.",
     "axis-not-unit": "Write the scaled axis that the hint shows.",
     "bad-text": "Type the name again; you may have pasted an invisible character.",
-    "comment-hyphens": "Replace `--` in the comment by one hyphen.",
+    "comment-hyphens": "Replace `--` in the comment with one hyphen.",
     "cycle": "Remove the joint that closes the loop. In YAML, close the loop under `loops:`.",
     "duplicate-element": "Keep the correct element and delete the other element.",
-    "duplicate-joint": "Rename one of the two; the usual cause is a copied part.",
+    "duplicate-joint": "Rename one of the two joints; the usual cause is a copied part.",
     "duplicate-key": "Keep the correct value and delete the other value.",
-    "duplicate-link": "Rename one of the two; the usual cause is a copied part.",
-    "duplicate-loop": "Rename one of the two; the usual cause is a copied part.",
+    "duplicate-link": "Rename one of the two links; the usual cause is a copied part.",
+    "duplicate-loop": "Rename one of the two loops; the usual cause is a copied part.",
     "effort-limits-inverted": "Write the lower limit first: `effort: [-3, 4]`.",
     "effort-limits-without-zero": (
         "Correct the signs, as in `[-3, 4]`, or write one number for both directions."
@@ -20,7 +20,7 @@ FIXES = {
     "encoding": "Save the file as UTF-8, or declare its actual encoding.",
     "file-empty": "Generate the file again: a failed xacro command leaves an empty file.",
     "file-too-large": "Use the robot file, not a mesh file or a world file.",
-    "format-version": "Write `robolin: 1`.",
+    "format-version": "Write `robolin: 1` in a YAML file, or the actual `version` in an SDF file.",
     "ignored-key": "Remove the value, or correct the joint's type.",
     "implicit-world": 'No action is needed, or write `<link name="world"/>`.',
     "inertia-not-positive": (
@@ -29,13 +29,15 @@ FIXES = {
     "inertia-without-mass": "Add the mass of the link.",
     "invented-inertia": "Load the URDF file itself with `robolin.load`, which adds no default "
     "mass.",
-    "joint-to-itself": "Correct the parent or the child.",
+    "joint-to-itself": "Correct the parent link or the child link.",
     "joints-and-dh": "Keep either `joints` or `dh`, and delete the other key.",
     "inertia-diagonal": "Write the three products of inertia, even if they are zero.",
     "inertia-urdfdom": "Delete the space or line break after the number.",
-    "damping-elsewhere": "If you use Pinocchio, add damping to its torques; else ignore the note.",
+    "damping-elsewhere": "If you use Pinocchio, add damping to its torques; otherwise, ignore "
+    "the note.",
     "joint-urdfdom": "Delete the space or line break after the number.",
-    "mimic-elsewhere": "If you use Pinocchio, load the file with `mimic=True`; else ignore it.",
+    "mimic-elsewhere": "If you use Pinocchio, load the file with `mimic=True`; otherwise, ignore "
+    "the note.",
     "limit-missing": "Add the limits if the joint has limits; no command requires them.",
     "limits-in-degrees": "Write the limits in rad.",
     "limits-inverted": "Swap the two limits, or correct a sign.",
@@ -46,11 +48,12 @@ FIXES = {
     "mass-without-inertia": (
         "Add the inertia of the link; a uniform solid of the same size is a good estimate."
     ),
-    "massless-link": "If the link is only a frame, no action is needed; else add its mass.",
+    "massless-link": "If the link is only a frame, no action is needed; otherwise, add the mass "
+    "of the link.",
     "mimic-cycle": "Make one joint of the cycle independent.",
     "mimic-fixed": "Mimic a revolute, continuous or prismatic joint.",
     "mimic-ratio-zero": "Change the type of the joint to `fixed`, or correct the multiplier.",
-    "mimic-self": "Write the name of the joint that this joint mimics.",
+    "mimic-self": "Write the name of the joint that this joint should mimic.",
     "mimic-unknown": "Correct the name; the hint shows the most similar name.",
     "misplaced-element": "Move the element into the correct parent element, or delete it.",
     "missing-attribute": "Add the attribute.",
@@ -78,7 +81,7 @@ FIXES = {
         "Add mass and inertia to the links that the joint moves, or add an armature to the joint."
     ),
     "no-links": "Check that you use the robot file, not a file that includes the robot file.",
-    "not-a-robot": "Use the extension of the format: `.urdf`, `.sdf`, `.mjcf`.",
+    "not-a-robot": "Use the file extension of the format: `.urdf`, `.sdf` or `.mjcf`.",
     "not-xml": "Use a URDF file; a YAML robot file must end in `.yaml`.",
     "nothing-moves": "Use a movable joint type for at least one joint, or add `--floating-base`.",
     "number-malformed": "Write one number with a decimal point and without a unit.",
@@ -95,8 +98,8 @@ FIXES = {
     "repeated-inertial": "Check whether the values were copied from one link to another.",
     "rest-outside-limits": "Write the unit, for example `rest: 30deg`, or correct the limits.",
     "rest-of-two-units": "Omit `rest`, or use a prismatic joint and a revolute joint.",
-    "second-inertial": "Keep the correct inertial and delete the other inertial.",
-    "sdf-default-inertia": "Write `<mass>` and `<inertia>` of the link.",
+    "second-inertial": "Keep the correct `<inertial>` element and delete the other element.",
+    "sdf-default-inertia": "Add `<mass>` and `<inertia>` to the link.",
     "sdf-frame": "Correct the name; the hint shows the most similar name.",
     "sdf-include": "Set the folder that contains the model: `--package NAME=FOLDER`.",
     "sdf-left-out": "No action is needed if the dynamics should not include this effect.",
@@ -110,7 +113,7 @@ FIXES = {
     "several-roots": "Add the missing joint, or delete the unused link.",
     "shape-size": "Write a positive size in m. A thin rod requires a mass, not a density.",
     "shape-twice": "Write one shape with a mass or a density, and no inertia.",
-    "space-before-xml": "Delete the text before `<?xml`.",
+    "space-before-xml": "Delete the white space before `<?xml`.",
     "triangle-inequality": "Look for a misplaced decimal point; the hint shows likely corrections.",
     "srdf-other-joint": (
         "No action is needed if the SRDF file is also for another variant of the robot."
@@ -125,7 +128,7 @@ FIXES = {
     "wrong-count": "Write as many numbers as the message requires, separated by spaces.",
     "wrong-kind": "Write a value of the type that the message requires.",
     "xacro-failed": "Correct the expression, macro or file name that the message reports.",
-    "xacro-unexpanded": "Rename the file to `robot.xacro`, or expand it first.",
+    "xacro-unexpanded": "Rename the file to `robot.xacro`, or expand the macros first.",
     "xacro-warning": "Correct the file as xacro's warning suggests.",
     "xml-doctype": "Delete the DOCTYPE line; URDF does not need it.",
     "xml-malformed": "Close the element or quotation mark that the message reports.",

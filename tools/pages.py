@@ -29,20 +29,20 @@ WIDTH = 80
 _FINDINGS = """\
 # Findings
 
-Look up the meaning of a finding of `robolin validate`, and the usual remedy.
+Look up the meaning and the usual remedy of each finding that `robolin validate` reports.
 
 ```console
 $ robolin validate two-link
 two-link: no findings
 ```
 
-Every finding has a stable id and a level, and shows a line number and a hint.
+Every finding has a stable id, a level, a line number and a hint.
 
 | level | meaning | effect on commands |
 | --- | --- | --- |
 | error | the file does not describe a valid robot | commands reject the file with exit code 3 |
-| warning | implausible value, or a command will fail | only `--strict` rejects the file |
-| note | a valid part of the file is often a mistake | commands accept the file |
+| warning | a value is implausible, or some commands will fail | only `--strict` rejects the file |
+| note | a part of the file is valid, but is often a mistake | commands accept the file |
 
 `robolin validate` reports all problems of a file in one run.
 The model assumptions of every result contain the number of warnings.
@@ -61,7 +61,7 @@ def findings_page() -> str:
             _FINDINGS,
             "## Reading the file",
             "",
-            "These findings concern the syntax of a file, names, and how joints connect links.",
+            "These findings concern syntax, names, and the connections of joints and links.",
             "",
             *_finding_rows(READING_IDS),
             "",

@@ -37,11 +37,11 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "inertia-diagonal": (
         "warning",
-        "An inertia has no products of inertia; robolin assumes zero.",
+        "An inertia has no products of inertia; robolin assumes that they are zero.",
     ),
     "inertia-urdfdom": (
         "warning",
-        "urdfdom, the parser of ROS and Pinocchio, loses the inertia or the mass of a link.",
+        "urdfdom, the parser of ROS and Pinocchio, drops the inertia or the mass of a link.",
     ),
     "invented-inertia": (
         "warning",
@@ -105,7 +105,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "repeated-element": ("note", "An element occurs twice with the same content."),
     "rest-of-two-units": (
         "error",
-        "The spring of a cylindrical joint has one rest position for two units, m and rad.",
+        "A cylindrical joint has one spring rest position for coordinates with different units.",
     ),
     "robot-unnamed": ("warning", "The robot has an empty name."),
     "sdf-default-inertia": (
@@ -134,10 +134,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "second-inertial": (
         "warning",
-        "A link in a URDF file has two different inertials; robolin uses the first.",
+        "A URDF link has two different inertial elements; robolin uses the first element.",
     ),
     "several-roots": ("error", "More than one link has no parent joint."),
-    "several-rotors": ("warning", "Several transmissions give one joint a rotor inertia."),
+    "several-rotors": ("warning", "Several transmissions define the rotor inertia of one joint."),
     "shape-size": ("error", "A shape has no size, or has a density but no volume."),
     "shape-twice": (
         "error",
@@ -205,7 +205,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     ),
     "mimic-ratio-zero": (
         "warning",
-        "A joint mimics another joint with ratio 0, so it does not move.",
+        "A joint mimics another joint with ratio 0, so the joint does not move.",
     ),
     "negative-armature": ("warning", "A joint's armature is negative."),
     "negative-damping": ("warning", "A joint's damping is negative and adds energy."),
