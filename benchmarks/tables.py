@@ -206,7 +206,7 @@ def peak(figures: Figures) -> Lines:
 def kernels(figures: Figures) -> Lines:
     """The slowest and the largest kernel for each kind of robot."""
     header = (
-        "kind of arm",
+        "type of robot",
         "kernels",
         "slowest compile",
         "typical load",
@@ -345,7 +345,7 @@ def motions(figures: Figures) -> Lines:
         for name, entry in programs.items()
         if name != "gap"
     ]
-    parts = [(f"{name} of 100 knots", number(us)) for name, us in part["iteration"].items()]
+    parts = [(f"{name}, 100 knots", number(us)) for name, us in part["iteration"].items()]
     limited = (
         "factor on the effort limits",
         "ms per call",
@@ -463,7 +463,7 @@ def models(figures: Figures) -> Lines:
 def identify(figures: Figures) -> Lines:
     """Identification and the commands that read the same recording."""
     part = figures["identify"]
-    header = (f"{part['rows']:,} rows of a Panda", "time", "`identify` / this", "peak memory")
+    header = (f"{part['rows']:,} rows of a Panda", "time", "`identify` / program", "peak memory")
     cells = [
         (
             f"`{name}`" if name in ("identify", "regressor") else name,
@@ -496,7 +496,7 @@ def programme(figures: Figures) -> Lines:
         )
         for name, entry in figures["identify"]["programme"].items()
     )
-    header = ("convex programme of all links", "time", "this / robolin", "cost / robolin - 1")
+    header = ("convex program for all links", "time", "time / robolin", "cost / robolin - 1")
     return rows_of(header, cells)
 
 
