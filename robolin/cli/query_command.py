@@ -129,7 +129,7 @@ def parse_request(ctx: click.Context, verb: str = "") -> tuple[Request, Output]:
     verb, options = verb or ctx.command.name or "", explicit_options(ctx)
     if recording_set(ctx) is not None:
         hint = "name one file"
-        raise UsageError("accepts one recording only", where="--trajectory", hint=hint)
+        raise UsageError("accepts only one recording", where="--trajectory", hint=hint)
     if isinstance(trajectory := options.get("trajectory"), tuple):
         (options["trajectory"],) = trajectory
     inquiry = request_from_options(verb, validated_path(ctx.params["arm"]), options)

@@ -164,7 +164,7 @@ _DYNAMICS = (
     Verb(
         "momentum",
         "Dynamics",
-        "Compute the centre of mass, momentum and Jacobians.",
+        "Compute the centre of mass, momentum and their Jacobians.",
         states=("q", "qd"),
         states_from=TRAJECTORY,
         own_options={"dtype": DTYPE_OPTION},
@@ -394,7 +394,7 @@ _OPTIMAL = (
     Verb(
         "optimize",
         _CONTROLLED,
-        "Find an optimal motion to a goal, with gains.",
+        "Find an optimal motion to a goal, with feedback gains.",
         states=("q", "qd"),
         own_options=OPTIMIZE_OPTIONS,
         one_of=OPTIMIZE_REQUIRED,
@@ -420,7 +420,7 @@ _FILES = (
     Verb("validate", _ROBOT_FILES, "Report errors and suspicious values in robot files."),
     Verb("verify", _ROBOT_FILES, "Check robolin's results for a robot."),
     Verb("diff", _ROBOT_FILES, "Compare two robot models."),
-    Verb("identify", _ROBOT_FILES, "Correct a robot file from recordings."),
+    Verb("identify", _ROBOT_FILES, "Correct a robot file to match recordings."),
 )
 
 _OTHERS = (
@@ -434,7 +434,7 @@ _OTHERS = (
         states_from=TRAJECTORY,
     ),
     Verb("record", _RESULTS, "Store a result as a reference."),
-    Verb("check", _RESULTS, "Recompute stored results and compare."),
+    Verb("check", _RESULTS, "Recompute stored results and compare them."),
     Verb("batch", _RESULTS, "Plan, monitor and merge runs over many recordings."),
     Verb("plan", "", "Plan a command over many recordings.", path="batch plan"),
     Verb("status", "", "Show which parts of a batch are complete.", path="batch status"),

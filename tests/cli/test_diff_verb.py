@@ -178,7 +178,7 @@ def test_torques_that_differ_by_rounding_are_counted(tmp_path: Path) -> None:
     row = ["1" if name == "shoulder_lift_joint/acceleration" else "0" for name in names]
     motion.write_text(f"{','.join(names)}\n{','.join(row)}\n")
     ran = robolin("diff", "ur5", heavier, "--torques", motion)
-    table = ran.out.partition("Torques along the trajectory")[2]
+    table = ran.out.partition("Largest torque change of each joint along the trajectory")[2]
     assert "shoulder_lift_joint" in table
     assert "1 joint differs by round-off only" in table
     assert "shoulder_pan" not in table

@@ -68,7 +68,7 @@ def test_files_with_hostile_names() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["two-link", "two-link", "two-link"], "at most 2 ARM, got 3"),
+        (["two-link", "two-link", "two-link"], "at most 2 ARM arguments, got 3"),
         (["two-link", "-o", "page.pdf"], "the extension must be .html"),
         (["two-link", "a.npz"], "cannot combine a robot and a stored result"),
         (["a.npz", "--q", "0,0"], "cannot be used with a stored result"),

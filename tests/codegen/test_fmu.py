@@ -59,8 +59,8 @@ def test_archives_of_an_earlier_command_are_named(folder: Path, tmp_path: Path) 
     (copy / "own.c").write_text("int main(void) { return 0; }\n")
     again = run_ok("generate", "two-link", "forward", "--payload", "lower:1", "-o", copy)
     assert again.err == (
-        f"note: {copy}: files of an earlier command stay unchanged: "
-        "'two_link_fmi2.fmu', 'two_link_fmi3.fmu'\n"
+        f"note: {copy}: files of an earlier run remain unchanged: 'two_link_fmi2.fmu', "
+        "'two_link_fmi3.fmu'\n"
     )
     assert run_ok("generate", "two-link", *VERBS, "--with", "fmu", "-o", copy).err == ""
 

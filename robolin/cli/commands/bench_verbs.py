@@ -52,10 +52,10 @@ ROWS = flag(
 def bench_command(model: ArmSource, report: Report, rows: int | None) -> None:
     """Measure states per second; count operations.
 
-    Runs each command from Python on random states of ARM, on one core and on all cores, and
-    shows the median of several runs. Compilation is not included. The output also shows
-    whether calls from Python with one state use the fast or the slow implementation.
-    `robolin bench counts COMMAND` counts multiplications and additions.
+    Runs each command from Python on random states of ARM, on one core and on all cores, and shows
+    the median of several runs. Compilation is not included. Also shows whether Python calls with a
+    single state use the fast or the slow implementation. `robolin bench counts COMMAND` counts
+    multiplications and additions.
 
     \b
     Examples:
@@ -159,7 +159,7 @@ def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
     why = document["one_state"]["fallback_reason"]
     calls = f"slow implementation, because {why}" if why else "fast implementation"
-    entry = f"calls from Python with one state: {calls}"
+    entry = f"Python calls with a single state: {calls}"
     lines = [head, entry]
     if not document["kernels"]["optimized"]:
         lines.append("kernels are not optimized: ROBOLIN_OPTIMIZE is 0")
@@ -180,16 +180,16 @@ JOINTS_FLAG = flag(
     METHOD,
     "Count operations for a serial chain of N joints instead of ARM",
     type=click.IntRange(1, 200),
-    excludes={"arm": "name either ARM or --joints N"},
+    excludes={"arm": "pass either ARM or --joints N"},
 )
 
 
 FOLD = flag(
     "--fold",
     METHOD,
-    "Also count with the parameters of ARM as constants\n"
+    "Also count the operations with ARM's parameters as constants\n"
     "Constants are folded, and common subexpressions are computed once, as in generated C code.",
-    modifies={"arm": "add an ARM: its parameters become the constants"},
+    modifies={"arm": "add ARM: the parameters of this robot become constants"},
 )
 
 
@@ -205,9 +205,9 @@ def count_command(
 ) -> None:
     """Count the operations of an algorithm.
 
-    Counts multiplications and additions of COMMAND by running the algorithm on counting
-    numbers, for a serial chain of N revolute joints or for the structure of ARM, and compares
-    them with the formulas of the papers. COMMAND is one of COUNTED_VERBS.
+    Counts the multiplications and additions of COMMAND for a serial chain of N revolute joints, or
+    for the structure of ARM. Compares the counts with the formulas in the papers. COMMAND is one
+    of COUNTED_VERBS.
 
     \b
     Examples:
@@ -220,7 +220,7 @@ def count_command(
 
     _require_sense(verb, model, joints)
     if model is None:
-        assert joints is not None, "ARM or --joints is set"
+        assert joints is not None, "either ARM or --joints is set"
         parameters = generic_chain(joints)
         whose = f"a serial chain of {pluralize(joints, 'revolute joint')}"
         rows = list(operation_counts(verb, parameters))

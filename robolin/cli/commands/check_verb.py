@@ -100,14 +100,14 @@ _PARAMS = [
     flag(
         "--suite FILE",
         METHOD,
-        "Suite to check without STORED (default: nearest robolin.toml or pyproject.toml)",
+        "Suite to check if STORED is omitted (default: nearest robolin.toml or pyproject.toml)",
         excludes={"stored": "pass either stored results or a suite"},
     ),
     flag("--model ARM", METHOD, "Use this robot instead of the recorded robot"),
     flag(
         "--root FOLDER",
         METHOD,
-        "Folder of recorded paths (default: the folder of the stored result)",
+        "Base folder of the recorded relative paths (default: the folder of the stored result)",
         modifies={
             "stored": "add a STORED file: paths in a suite are relative to the suite's folder"
         },
@@ -123,7 +123,7 @@ _PARAMS = [
 @click.command("check", cls=VerbCommand)
 @bundled("options", _PARAMS, CheckOptions)
 def command(options: CheckOptions) -> None:
-    """Recompute stored results and compare.
+    """Recompute stored results and compare them.
 
     Runs the recorded command with the current model and inputs, and compares all numbers.
     Without STORED, checks all cases of the suite. Numbers must be equal, unless tolerances are

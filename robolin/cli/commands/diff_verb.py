@@ -83,11 +83,10 @@ def command(
 ) -> None:
     """Compare two robot models.
 
-    Lists links and joints that were added, removed or renamed, and changes of masses, centres
-    of mass, inertias, origins, axes, limits, damping, friction and named poses, from ARM1 to ARM2.
-    A link or joint counts as renamed if another name has the same values.
-    ARM1 may be a version in git, such as HEAD:arm.urdf.
-    Exits with code 1 if the models differ.
+    Lists links and joints that were added, removed or renamed from ARM1 to ARM2. Also lists
+    changes in masses, centres of mass, inertias, origins, axes, limits, damping, friction and
+    named poses. A link or joint counts as renamed if only its name changed. ARM1 may be a version
+    in git, such as HEAD:arm.urdf. Exits with code 1 if the models differ.
 
     \b
     Examples:
@@ -201,7 +200,7 @@ def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
         )
         for each in sorted(real or changed, key=lambda each: -abs(each.share or 0.0))
     ]
-    title = "Torques along the trajectory, at the row with the largest change of each joint"
+    title = "Largest torque change of each joint along the trajectory"
     numbers = frozenset(_TORQUES) - {"joint", "unit"}
     return [ReportTable(_TORQUES, rows, numbers, title), *([TextLines(counts)] if counts else [])]
 

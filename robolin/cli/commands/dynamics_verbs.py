@@ -30,8 +30,8 @@ from robolin.queries.verbs import VERBS
 LIMITS = flag(
     "--limits",
     OUTPUT,
-    "Show margins to the joint limits; exit code 1 if exceeded\n"
-    "Checks the limits of position, velocity and effort. Torques are written only with -o.",
+    "Show margins to the joint limits; exit code 1 if a limit is exceeded\n"
+    "Checks the position, velocity and effort limits. Torques are written only with -o.",
 )
 
 
@@ -39,9 +39,9 @@ _RESIDUAL = flag(
     "--residual",
     METHOD,
     "Compare measured efforts with the model\n"
-    "Also returns tau_measured and tau_residual = tau_measured - tau for every row. Shows RMS, "
-    "bias, largest residual, correlation and explained variance of each joint; rows are written "
-    "only with -o.",
+    "Also returns tau_measured and tau_residual = tau_measured - tau for every row. For each "
+    "joint, shows RMS, bias, largest residual, correlation and explained variance. Rows are "
+    "written only with -o.",
 )
 
 _EXTERNAL = [
@@ -50,14 +50,14 @@ _EXTERNAL = [
         METHOD,
         "Estimate contact torques (momentum observer)\n"
         "Returns tau_external, and contact = 1 for rows in which a joint exceeds its threshold. "
-        "Requires velocities and measured efforts, but no accelerations. Shows RMS, largest torque "
-        "and number of contact rows for each joint; rows are written only with -o.",
+        "Requires velocities and measured efforts, but no accelerations. For each joint, shows "
+        "RMS, largest torque and number of contact rows. Rows are written only with -o.",
     ),
     flag(
         "--settling-time S",
         METHOD,
-        "Time until the estimated torque has 1 % error [s] (default 0.1)\n"
-        "This is the settling time for a constant torque; the observer gain is 4.6 / S.",
+        "Settling time (to 1 %) of the estimated torque [s] (default 0.1)\n"
+        "The settling time applies to a constant torque; the observer gain is 4.6 / S.",
     ),
     flag(
         "--threshold VALUES",
@@ -68,9 +68,8 @@ _EXTERNAL = [
     flag(
         "--dt S",
         METHOD,
-        "Time between rows for --external [s] (default: the time column)\n"
-        "Use this option if time stamps jitter; the results then equal the results of generated C "
-        "code.",
+        "Time between rows for --external [s] (default: from the time column)\n"
+        "Use this option if time stamps jitter. Generated C code then gives the same results.",
     ),
 ]
 
@@ -85,7 +84,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     """Compute the torques of a motion (RNEA).
 
     \b
-    tau = M(q) qdd + C(q, qd) qd + g(q) + damping, springs - external wrenches
+    tau = M(q) qdd + C(q, qd) qd + g(q) + damping + springs - external wrenches
     Without state options, returns the torques that hold ARM at its zero position.
 
     \b
@@ -99,7 +98,7 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     \b
     Returns:
       tau (n)            joint torques [N m], forces of prismatic joints [N]
-      tau_external (n)   with --external, and contact (1 or 0)
+      tau_external (n)   contact torques, and contact (1 or 0), with --external
     """
     for option in ("residual", "external"):
         if limits and inquiry.question.flag(option):
@@ -155,8 +154,8 @@ _FORWARD_FLAGS = flags(
         "Returns link_acceleration and link_classical_acceleration of the link origins in world "
         "axes, without gravity.",
         "--tip-acceleration [FRAME]": "Also return the acceleration of a link (default: the tip)\n"
-        "tip_acceleration and tip_classical_acceleration. Without a tip, the robot must have "
-        "a single end.",
+        "Returns tip_acceleration and tip_classical_acceleration. If no tip is set, the "
+        "robot must have a single end link.",
     },
 )
 
@@ -174,7 +173,7 @@ def forward_command(inquiry: Request, out: Output) -> None:
     """Compute the accelerations from torques (ABA).
 
     \b
-    qdd = M(q)^-1 (tau - C(q, qd) qd - g(q) - damping, springs + wrenches)
+    qdd = M(q)^-1 (tau - C(q, qd) qd - g(q) - damping - springs + wrenches)
     The default torque is 0, so ARM falls.
 
     \b
@@ -212,7 +211,7 @@ def linearize_forward_command(inquiry: Request, out: Output) -> None:
 
     \b
     dqdd = dqdd_dq dq + dqdd_dqd dqd + dqdd_dtau dtau, with dqdd_dtau = M^-1
-    The default torque holds ARM (qdd = 0): a robot at rest is in equilibrium.
+    The default torque gives zero acceleration (qdd = 0).
 
     \b
     Examples:
@@ -227,7 +226,7 @@ def linearize_forward_command(inquiry: Request, out: Output) -> None:
       dqdd_dqd (n,n)     with respect to velocities [1/s]
       dqdd_dtau (n,n)    with respect to torques [rad/(N m s^2)]
       qdd (n)            accelerations at the operating point [rad/s^2]
-      lam, dlam_dq, ...  constraint forces of closed loops and derivatives
+      lam, dlam_dq, ...  constraint forces of closed loops and their derivatives
     """
     run_and_write(inquiry, out)
 
@@ -244,7 +243,7 @@ def simulate_command(inquiry: Request, out: Output) -> None:
     """Simulate the motion under torques or a controller.
 
     \b
-    M(q) q'' + C(q, q') q' + g(q) = tau, from --q and --qd for --duration
+    M(q) q'' + C(q, q') q' + g(q) = tau, starting at --q and --qd, for --duration
     Joints do not stop at their position limits.
 
     \b
@@ -255,7 +254,7 @@ def simulate_command(inquiry: Request, out: Output) -> None:
       robolin simulate ur5 --initial states.csv --duration 1 -o ends.npz
 
     \b
-    Returns: a trajectory that the other commands read
+    Returns: a trajectory that other commands can read
       q, qd, qdd, tau (n)                one row per time [s]
       kinetic_energy, potential_energy   [J]
       work, energy_error                 work of the torques, energy drift [J]

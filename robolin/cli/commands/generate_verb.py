@@ -21,7 +21,7 @@ from robolin.queries.request import ArmSource
 if TYPE_CHECKING:
     from robolin.core.arm import Arm
 
-_ADD_MPC = "add --with mpc, and inverse and linearize-inverse"
+_ADD_MPC = "add --with mpc and the commands inverse and linearize-inverse"
 
 _FLAGS: list[click.Parameter] = [
     click.Argument(["verbs"], nargs=-1, required=True, metavar="COMMAND..."),
@@ -44,16 +44,21 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--real",
         METHOD,
-        "Number type; double is bit-identical to robolin",
+        "Number type; double gives results bit-identical to robolin",
         choices=REALS,
         default="double",
     ),
-    flag("--prefix NAME", METHOD, "Prefix of files and functions (default: the name of the robot)"),
+    flag(
+        "--prefix NAME",
+        METHOD,
+        "Prefix of file and function names (default: the name of the robot)",
+    ),
     flag(
         "--layout",
         METHOD,
         "Generate straight-line code, or loops over the links\n"
-        "auto selects loops above 12 joints, and with --target wasm also above 10000 operations.",
+        "auto selects loops for more than 12 joints and, with --target wasm, for more than 10000 "
+        "operations.",
         choices=LAYOUTS,
         default="auto",
     ),
@@ -85,14 +90,13 @@ _FLAGS: list[click.Parameter] = [
         METHOD,
         "Joints with prescribed motion\n"
         "forward and linearize-forward then take the accelerations of these joints and return "
-        "their torques. For "
-        "example 'base' with --floating-base.",
+        "their torques. Example: 'base' with --floating-base.",
         by_name=True,
     ),
     flag(
         "--dt S",
         METHOD,
-        "Sample period of the observer or of mpc [s]\n"
+        "Sample period of the observer or of the MPC controller [s]\n"
         "With this option, the period and gain of the observer are constants; otherwise they are "
         "arguments. The default for mpc is 0.01.",
         type=float,
@@ -100,18 +104,18 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--horizon S",
         METHOD,
-        "Horizon of --with mpc [s] (default 0.5)",
+        "Horizon of the MPC controller [s] (default 0.5)",
         type=float,
     ),
     flag(
         "--goal VALUES",
         METHOD,
-        "First goal of --with mpc: positions, or a pose (default home, or 0)",
+        "Initial goal of the MPC controller: positions, or a pose (default: home, else 0)",
     ),
     flag(
         "--settling-time S",
         METHOD,
-        "Time until the estimated torque has 1 % error [s]",
+        "Settling time (to 1 %) of the estimated torque [s]",
         type=float,
         default=0.1,
         modifies={"dt": "add --dt, for example --dt 0.001"},
@@ -149,9 +153,9 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
     """Generate C or WebAssembly code for a robot.
 
     Writes ARM.c and ARM.h (C99, no libraries, no heap), a test with reference results,
-    CMakeLists.txt and a Makefile. COMMAND is inverse, forward, mass-matrix,
-    linearize-forward, or another command with a compiled algorithm. --target wasm writes
-    ARM.wasm, a JavaScript wrapper with types, and a test for node.
+    CMakeLists.txt and a Makefile. COMMAND is inverse, forward, mass-matrix, linearize-forward, or
+    another command with a compiled algorithm. --target wasm writes ARM.wasm, a JavaScript wrapper
+    with types, and a test for Node.js.
 
     \b
     Examples:
@@ -174,7 +178,7 @@ def command(model: ArmSource, program: ProgramChoices) -> None:
         click.echo(printable(f"{program.folder.rstrip('/')}/{name}"))
     if old := earlier_files(Path(program.folder), files):
         names = quote_list(old)
-        say("note", f"{program.folder}: files of an earlier command stay unchanged: {names}")
+        say("note", f"{program.folder}: files of an earlier run remain unchanged: {names}")
 
 
 # default of robolin.receding, in s
@@ -204,6 +208,6 @@ def _with_controller(arm: Arm, program: ProgramChoices) -> dict[str, Any]:
     controller = receding(arm, positions, q=positions, **times)
     steps, period = len(controller.tau), float(times.get("dt", _PERIOD))
     if horizon is not None and not isclose(steps * period, horizon, rel_tol=1e-9):
-        used = f"{steps * period:g} s, {steps} steps of {period:g} s"
+        used = f"{steps * period:g} s ({steps} steps of {period:g} s)"
         say("note", f"--horizon {horizon:g}: rounded to {used}")
     return {**choices, "mpc": controller}

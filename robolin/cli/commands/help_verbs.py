@@ -17,12 +17,12 @@ TOPIC_TEXTS = {
     "bundled robot (`robolin models`) or robot_descriptions:NAME. These options change the model; "
     "`robolin inspect ARM` shows the resulting model.",
     "input": f"Set one state, or read a file with one state per row. {VALUES_HELP}",
-    "output": "robolin prints tables to a terminal and CSV to a pipe; -o FILE stores all arrays "
-    "with all digits and the model assumptions.",
+    "output": "robolin prints tables to a terminal and CSV to a pipe; -o FILE stores all arrays at "
+    "full precision, with the model assumptions.",
     "loops": "For robots with closed loops, states must satisfy the loop-closure constraints. "
     "Commands also return the constraint forces lam.",
     "batch": "To process many recordings, repeat --trajectory, or pass patterns and folders. With "
-    "-o FOLDER/ a command writes one file per recording or part. Related commands: batch plan, "
+    "-o FOLDER/, a command writes one file per recording or part. Related commands: batch plan, "
     "batch status, batch merge.",
 }
 
@@ -58,7 +58,7 @@ def topic_page(ctx: click.Context, topic: str) -> str:
     write_options(ctx, formatter, f"Options ({topic})", topic_options(topic))
     if topic == "input":
         formatter.write_paragraph()
-        formatter.write_text("Details of each option: robolin inverse --help-all.")
+        formatter.write_text("For details of each option, run robolin inverse --help-all.")
     return formatter.getvalue().rstrip("\n")
 
 

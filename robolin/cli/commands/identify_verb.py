@@ -56,38 +56,40 @@ _OWN = [
         "--trajectory FILE",
         STATE,
         "Recording with measured efforts; repeatable\n"
-        f"Formats: {extensions(trajectory_formats())}. Columns are JOINT/position, /velocity "
-        "(optional) and /effort. FILE may be a pattern ('fit/*.csv') or a folder.",
+        f"Formats: {extensions(trajectory_formats())}. Columns are JOINT/position, JOINT/velocity "
+        "(optional) and JOINT/effort. FILE may be a pattern ('fit/*.csv') or a folder.",
         required=True,
         **_TEXTS,
     ),
     flag(
         "--holdout FILE",
         STATE,
-        "Recordings to hold out, or the fraction of each recording to hold out (default spread)\n"
-        "Repeatable. spread: 30% of each recording in up to four blocks; 0.3 or 30%: its end.",
+        "Recordings to hold out, or the part of each recording to hold out (default spread)\n"
+        "spread holds out 30% of each recording, in up to four blocks; 0.3 or 30% holds out the "
+        "end of each recording. Repeatable.",
         **_TEXTS,
     ),
-    flag("--unloaded FILE", STATE, "Recordings without the load of --trajectory", **_TEXTS),
+    flag("--unloaded FILE", STATE, "Recordings of the same robot without the load", **_TEXTS),
     flag(
         "--effort-scale FACTORS",
         STATE,
-        "Factors for efforts: 0.001 or elbow=10.8\n"
-        "Write one number for all joints, one per joint, or JOINT=VALUE. 0.001 converts N mm.",
+        "Scale factors for measured efforts, such as 0.001\n"
+        "Use one number for all joints, one per joint, or JOINT=VALUE for every joint. 0.001 "
+        "converts N mm to N m.",
     ),
     *[each for each in READING_FLAGS if each.name != "differentiate"],
     flag(
         "--what",
         METHOD,
         "Parameters to identify\n"
-        "friction: joint friction only. payload: also one link. links: also all links. all: these "
-        "stages in sequence.",
+        "friction: joint friction only. payload: also the link with the payload. links: also all "
+        "links. all: these stages in sequence.",
         choices=_WHATS,
         default="all",
     ),
-    flag("--payload-link LINK", METHOD, "Link of the payload (default: last link before fingers)"),
+    flag("--payload-link LINK", METHOD, "Payload link (default: last link before the fingers)"),
     flag("--width S", METHOD, "Width of the smoothing filter [s] (default: estimated)", type=float),
-    flag("--lag S", METHOD, "Lag of the efforts [s] (default: estimated)", type=float),
+    flag("--lag S", METHOD, "Delay of the measured efforts [s] (default: estimated)", type=float),
     flag(
         "--clock CLOCK",
         METHOD,
@@ -95,7 +97,7 @@ _OWN = [
         "auto uses the time stamps, or times computed from the motion if they fit better.",
         default="auto",
     ),
-    flag("--prior PART", METHOD, "Assumed error of the robot file: 0.1 or 10%", default="0.1"),
+    flag("--prior PART", METHOD, "Assumed relative error of the file: 0.1 or 10%", default="0.1"),
     flag(
         "--fix NAME=VALUE",
         METHOD,
@@ -111,7 +113,7 @@ _OWN = [
         "comments, order and meshes do not change. A xacro file is expanded to URDF.",
         into="path",
     ),
-    flag("--npz FILE", OUTPUT, "Write values and covariance", into="npz"),
+    flag("--npz FILE", OUTPUT, "Write the identified values and their covariance", into="npz"),
     flag(
         "--report FILE",
         OUTPUT,
@@ -137,12 +139,13 @@ _SHORT = (
 
 @click.command("identify", cls=VerbCommand, params=[*MODEL_PARAMS, *_OWN], short=_SHORT)
 def command(**values: Any) -> None:
-    """Correct a robot file from recordings.
+    """Correct a robot file to match recordings.
 
     \b
     Fits friction, then a payload, then all links. Tests each stage on held-out
-    rows. Every body is physically possible. Values that the recordings do not
-    determine stay. If the error does not decrease, no file is written.
+    rows. Every body remains physically possible. Values that the recordings do
+    not determine remain unchanged. If the error does not decrease, no file is
+    written.
 
     \b
     Examples:
@@ -241,7 +244,7 @@ def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
         raise UsageError("the extension must be .html", where=report, hint=hint)
     if plot is not None and _suffix(plot)[1:] not in PICTURE_FORMATS:
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
-        raise UsageError("unknown extension of a plot", where=plot, hint=hint)
+        raise UsageError("unknown plot extension", where=plot, hint=hint)
 
 
 def _require_outputs(values: Mapping[str, Any], reading: Reading) -> None:
@@ -374,7 +377,7 @@ def _factors(arm: Arm, text: str | None) -> Floats:
     except ValueError:
         raise UsageError(f"must be numbers, got {text!r}", where=option) from None
     if len(numbers) not in (1, arm.n):
-        message = f"must have one number or {arm.n}, got {len(numbers)}"
+        message = f"must be one number or {arm.n} numbers, got {len(numbers)}"
         raise UsageError(message, where=option)
     return np.broadcast_to(numbers, (arm.n,)).copy()
 

@@ -27,7 +27,7 @@ def state_space_command(inquiry: Request, out: Output) -> None:
 
     \b
     dx/dt = drift + A x + B u, with --dt x[k+1] = drift + A x[k] + B u[k]
-    outputs = y + C x + D u; x: changes of q and qd; u: torque changes
+    outputs = y + C x + D u; x: changes in q and qd; u: changes in torque
     By default, tau is the torque that holds ARM at rest.
 
     \b
@@ -50,8 +50,8 @@ def state_space_command(inquiry: Request, out: Output) -> None:
 _DISTANCES = flag(
     "--distances",
     METHOD,
-    "Return both controllability distances for every row of a file\n"
-    "For one state, both distances are always computed.",
+    "Return the distances to uncontrollability and unobservability for every row\n"
+    "For a single state, both distances are always computed.",
 )
 
 
@@ -77,14 +77,14 @@ def poles_command(inquiry: Request, out: Output) -> None:
     \b
     Returns:
       poles (2n)                  [1/s], or discrete poles with --dt
-      frequency, damping, decay   [rad/s], damping ratio, [1/s]
+      frequency, damping, decay   [rad/s], damping ratio, decay rate [1/s]
       stability (2n)              1 stable, 0 marginally stable, -1 unstable
       mode_shape (2n,n)           eigenvectors, positions only
       controllability_distance, observability_distance (2n)
                                   0: uncontrollable or unobservable mode;
                                   for rows of a file, add --distances
       controllability_dimension, observability_dimension
-                                  number of such states, at most 2n
+                                  number of controllable or observable states
       q, qd, qdd, tau (n)         operating point
     """
     run_and_write(inquiry, out)
@@ -95,9 +95,9 @@ _RESPONSE_FLAGS = flags(
     VERBS["response"].own_options,
     {
         "--frequencies FIRST:LAST:COUNT": "Frequencies [rad/s], on a logarithmic scale\n"
-        "Single frequencies, separated by commas, are also accepted. Requires SciPy.",
+        "A comma-separated list of frequencies is also accepted. Requires SciPy.",
         "--duration S": "Duration of the step response [s]",
-        "--rows N": "Rows of the step response (default 201, or one row per --dt)",
+        "--rows N": "Number of rows of the step response (default 201, or one row per --dt)",
         "--impulse": "Return the impulse response instead of the step response",
     },
 )
@@ -113,7 +113,7 @@ def response_command(inquiry: Request, out: Output) -> None:
     """Compute frequency, step and impulse responses.
 
     \b
-    G(jw) = C (jw I - A)^-1 B + D, or the outputs after a unit step of a torque
+    G(jw) = C (jw I - A)^-1 B + D, or the outputs after a unit torque step
 
     \b
     Examples:
@@ -172,7 +172,7 @@ def lqr_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns:
-      K (m,2n)         gains [N m/rad, N m s/rad]: tau - K x
+      K (m,2n)         gains [N m/rad, N m s/rad] of the controller tau - K x
       P (2n,2n)        cost-to-go
       poles (2n)       closed-loop poles [1/s]
       residual         relative residual of the Riccati equation

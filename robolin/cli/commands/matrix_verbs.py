@@ -116,18 +116,18 @@ _JACOBIAN_FLAGS = flags(
     VERBS["jacobian"].own_options,
     {
         "--frame LINK": "Link of the frame (default: the tip, or the only end link)\n"
-        "The option is required if several frames are on the last link.",
+        "This option is required if the last link has several frames.",
         "--point X,Y,Z": "Point in the frame [m] (default 0,0,0)",
         "--reference": "Axes in which vectors are expressed\nThe pose is always in world axes.",
         "--derivatives": "Also return derivatives of twist and acceleration\n"
-        "Derivatives with respect to q and qd: at the moving point (dtwist_..., dclassical_...), "
-        "and at a point fixed in space (dspatial_...).",
+        "Returns derivatives with respect to q and qd, at the moving point (dtwist_..., "
+        "dclassical_...) and at a point fixed in space (dspatial_...).",
         "--operational-space": "Also return the operational-space dynamics\n"
         "Returns operational_inertia, bias_wrench, operational_inertia_inverse and "
         "free_acceleration for --tau. A wrench F on the frame gives operational_inertia a + "
         "bias_wrench = F.",
         "--operational-space-inverse": "Return only the inverse inertia and free acceleration\n"
-        "Both results also exist at singular poses.",
+        "Both quantities are also defined at singular poses.",
     },
     reference="world",
 )
@@ -173,8 +173,8 @@ _IK_FLAGS = flags(
     VERBS["ik"].own_options,
     {
         "--goal FRAME=X,Y,Z[,ROLL,PITCH,YAW]": "Goal pose of a link [m, rad]\n"
-        "The pose is in the frame of the root link. Without angles, any orientation is accepted. "
-        "Without FRAME=, the goal is for the tip.",
+        "The pose is in the frame of the root link. Without angles, any orientation is "
+        "accepted. Without FRAME=, the goal applies to the tip.",
         "--starts N": "Number of starting points (default 32)\n"
         "The first starting point is --q; the others are random. The solution nearest to --q is "
         "returned.",
@@ -194,8 +194,8 @@ def ik_command(inquiry: Request, out: Output) -> None:
     """Find joint positions that reach a pose.
 
     \b
-    pose(q) = goal within the position limits, nearest to --q
-    The method is damped least squares, from several starting points.
+    Solves pose(q) = goal within the position limits, as near to --q as possible.
+    The method is damped least squares with several starting points.
 
     \b
     Examples:
@@ -220,7 +220,7 @@ def ik_command(inquiry: Request, out: Output) -> None:
     short="q qd trajectory floating-base payload tip only output format",
 )
 def momentum_command(inquiry: Request, out: Output) -> None:
-    """Compute the centre of mass, momentum and Jacobians.
+    """Compute the centre of mass, momentum and their Jacobians.
 
     \b
     com_velocity = com_jacobian qd, momentum = momentum_matrix qd

@@ -49,9 +49,9 @@ class NestedCommand(VerbCommand):
 def sweep_command(words: tuple[str, ...]) -> None:
     """Repeat a command for several values of an option.
 
-    Give one model option several values: --payload LINK:0,1,2,
-    --armature JOINT=0,0.1,0.2, --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1.
-    Each value is a row of the result. -o FILE.svg, .png or .pdf writes a plot.
+    Give one model option several values: --payload LINK:0,1,2, --armature JOINT=0,0.1,0.2, --lock
+    JOINT=0,0.5,1 or --friction-velocity 0.01,0.1. The result has one row per value. -o FILE.svg,
+    .png or .pdf writes a plot.
 
     \b
     Examples:
@@ -81,7 +81,9 @@ def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
     words = _canonical(words)
     if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
         hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
-        raise UsageError("requires a COMMAND with results", where="robolin sweep", hint=hint)
+        raise UsageError(
+            "requires a COMMAND that returns results", where="robolin sweep", hint=hint
+        )
     with parse_only(words) as ctx:
         if ctx.params.get("limits"):
             hint = "remove it; use `robolin inverse ARM --limits` for a single value"
@@ -117,7 +119,8 @@ _RECORD_FLAGS = [
         "--atol A",
         METHOD,
         "Absolute tolerance of later checks (default 0)\n"
-        "In the unit of the array. If COMMAND has the same option, write this option first.",
+        "The tolerance has the unit of the array. If COMMAND has the same option, write this "
+        "option before COMMAND.",
         type=float,
     ),
     flag(
@@ -157,8 +160,8 @@ def record_command(
 ) -> None:
     """Store a result as a reference.
 
-    Runs COMMAND with its options and stores the result with its tolerances and the paths of
-    its inputs. `robolin check FILE` computes the result again and compares.
+    Runs COMMAND with its options and stores the result with its tolerances and the paths of its
+    inputs. `robolin check FILE` recomputes the result and compares the two.
 
     \b
     Examples:
@@ -258,7 +261,7 @@ def plan_command(words: tuple[str, ...]) -> None:
     words = _canonical(words)
     if not words or answering_verb(words[0]) is None:
         hint = f"for example: {_PLAN} inverse panda --trajectory 'logs/*.csv' -o out/"
-        raise UsageError("requires a COMMAND with results", where=_PLAN, hint=hint)
+        raise UsageError("requires a COMMAND that returns results", where=_PLAN, hint=hint)
     with parse_only(words) as ctx:
         many = recording_set(ctx)
         if many is None or many.folder is None:

@@ -19,15 +19,15 @@ _FLAGS = [
         _OPTIONS,
         {
             "--goal JOINTS|FRAME=POSE": "Final positions, or the pose of a link\n"
-            "Write JOINTS like --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the frame of the "
-            "root link.",
+            "JOINTS has the syntax of --q; POSE is X,Y,Z [m] or X,Y,Z,ROLL,PITCH,YAW in the "
+            "frame of the root link.",
             "--hold": "Stay at the initial positions",
             "--follow FILE": "Follow the motion in a file\n"
             f"Formats: {extensions(trajectory_formats())}. Columns are time, positions and, if "
             "available, velocities. Values are interpolated linearly.",
-            "--from FILE": "Start from the motion in a file\n"
-            "The file contains positions and, for robots with passive joints, efforts; for "
-            "example, an earlier result.",
+            "--from FILE": "Use the motion in a file as the initial guess\n"
+            "The file, for example an earlier result, contains positions and, for robots "
+            "with passive joints, efforts.",
         },
     ),
     *flags(
@@ -43,7 +43,7 @@ _FLAGS = [
         _OPTIONS,
         {
             "--ignore-limits": "Ignore the limits in the file",
-            "--limit-scale S": "Factor for the velocity and effort limits (default 1)",
+            "--limit-scale S": "Scale factor for the velocity and effort limits (default 1)",
             "--max-effort VALUES": "Effort limits, instead of the limits in the file [N m or N]",
             "--max-velocity VALUES": "Velocity limits, instead of the limits in the file",
         },
@@ -59,15 +59,16 @@ _FLAGS = [
             "With --follow and --hold, the default also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
             "The cost is integrated over time. elbow=0.5 sets the weight of one joint. Repeatable.",
-            "--final WEIGHT": "Weight of the distance to the goal (default: reach it exactly)",
+            "--final WEIGHT": "Weight of the distance to the goal (default: exact goal)",
             "--method": "Unknowns of the problem\n"
-            "acceleration uses inverse dynamics and requires a motor at every joint. torque: RK4 "
-            "steps, also for robots with passive joints.",
-            "--starts N": "Number of starts (default 1; 4 for a pose, 24 with passive joints)",
+            "acceleration uses inverse dynamics and requires a motor at every joint. torque "
+            "uses RK4 steps and also supports robots with passive joints.",
+            "--starts N": "Number of initial guesses (default 1; 4 for a pose, 24 with passive "
+            "joints)",
             "--seed N": "Random seed (default 0)",
             "--iterations N": "Maximum number of iterations (default 2000; 500 with passive "
             "joints)",
-            "--tolerance R": "Relative decrease of the cost that ends the search (default 1e-9)",
+            "--tolerance R": "Stop if the cost decreases by less than this fraction (default 1e-9)",
             "--solver": "Solver\nipopt requires CasADi: pip install casadi.",
         },
         method="auto",
@@ -83,7 +84,7 @@ _FLAGS = [
     short="goal hold follow q duration dt weight effort max-effort limit-scale starts from output",
 )
 def optimize_command(inquiry: Request, out: Output) -> None:
-    """Find an optimal motion to a goal, with gains.
+    """Find an optimal motion to a goal, with feedback gains.
 
     \b
     Minimizes the integral of x' Q x + tau' R tau within the limits in the file.
@@ -98,7 +99,7 @@ def optimize_command(inquiry: Request, out: Output) -> None:
       robolin optimize ur5 --follow motion.csv --limit-scale 0.5 -o safe.npz
 
     \b
-    Returns: a trajectory that the other commands read
+    Returns: a trajectory that other commands can read
       q, qd, qdd, tau (n)    one row per knot, at time [s]
       K (m,2n), P (2n,2n)    gains and cost-to-go of every row
     """
@@ -116,7 +117,11 @@ _RETIME_FLAGS = [
             f"Each row of a {extensions(trajectory_formats())} file is a point; times are ignored.",
         },
     ),
-    *flags(TIMES, _RETIME_OPTIONS, {"--dt S": "Time between rows (default: the rows of the path)"}),
+    *flags(
+        TIMES,
+        _RETIME_OPTIONS,
+        {"--dt S": "Time between rows [s] (default: one row per path point)"},
+    ),
     *flags(
         TORQUE,
         _RETIME_OPTIONS,
@@ -139,9 +144,9 @@ _RETIME_FLAGS = [
 def retime_command(inquiry: Request, out: Output) -> None:
     """Find the fastest motion along a path within the limits.
 
-    The path is a cubic spline through the points. The motion starts and ends at rest
-    (TOPP-RA). The limits also hold between the rows, at ten times as many points.
-    More points on a path give a faster motion.
+    The path is a cubic spline through the points. The motion starts and ends at rest. The method
+    is TOPP-RA; it enforces the limits at ten times as many points as the path has. A path with
+    more points allows a faster motion.
 
     \b
     Examples:
@@ -150,8 +155,8 @@ def retime_command(inquiry: Request, out: Output) -> None:
       robolin retime arm.urdf --trajectory path.csv --limit-scale 0.8 -o slow.csv
 
     \b
-    Returns: a trajectory that the other commands read
+    Returns: a trajectory that other commands can read
       time, q, qd, qdd (n)   the motion
-      tau (n)                its torques [N m or N]
+      tau (n)                torques of the motion [N m or N]
     """
     run_and_write(inquiry, out)

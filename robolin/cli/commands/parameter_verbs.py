@@ -15,16 +15,16 @@ _REGRESSOR_FLAGS = flags(
     VERBS["regressor"].own_options,
     {
         "--rank": "Return the number of identifiable parameters\n"
-        "Also returns the identifiability of each parameter: 1 if the parameter is identifiable "
-        "alone, 0 if it has no effect.",
-        "--offsets": "Add a column JOINT/offset per joint: a constant torque",
+        "Also returns the identifiability of each parameter: 1 if the parameter is "
+        "individually identifiable, 0 if the parameter has no effect.",
+        "--offsets": "Add a column JOINT/offset (constant torque) for each joint",
         "--parameters": "Return the parameter values, one per column",
         "--geometry": "Return derivatives with respect to geometric parameters\n"
         "dtau_dgeometry contains derivatives with respect to joint positions, orientations, axes "
         "and Denavit-Hartenberg parameters.",
         "--slotine-li": "Return the regressor for adaptive control\n"
-        "Slotine-Li: regressor * parameters = M qddr + C(q, qd) qdr + g. Damping is at qdr, "
-        "Coulomb friction at qd; dM/dt - 2C is skew-symmetric.",
+        "Slotine-Li: regressor * parameters = M qddr + C(q, qd) qdr + g. Damping uses qdr "
+        "and Coulomb friction uses qd; dM/dt - 2C is skew-symmetric.",
     },
 )
 
@@ -42,7 +42,7 @@ def regressor_command(inquiry: Request, out: Output) -> None:
     tau = regressor(q, qd, qdd) parameters
     Columns of a moving link: mass, mx, my, mz, ixx ... izz about its origin.
     Columns of a joint: damping, armature, friction (with --friction-velocity),
-    and for springs stiffness and rest_torque.
+    and stiffness and rest_torque if the joint has a spring.
 
     \b
     Examples:
@@ -77,7 +77,7 @@ _SENSITIVITY_FLAGS = [
         STATE,
         VERBS["sensitivity"].options,
         {
-            "--torques": "Interpolation of torques between rows\nstepwise: zero-order hold.",
+            "--torques": "Interpolation of torques between rows\nstepwise means zero-order hold.",
             "--perturb KEY=VALUES": "Perturbation dq, dqd or dtau; repeatable\n"
             "dq and dqd perturb the first row; dtau perturbs the torques of all rows.",
             "--perturb-torque FILE": "Torque perturbations from a file (linear interpolation)",
@@ -118,7 +118,7 @@ def sensitivity_command(inquiry: Request, out: Output) -> None:
     \b
     d(dx)/dt = A(t) dx + B(t) dtau + E(t) dp along the trajectory
     The result is the first-order change of a simulation with the same torques.
-    A change of mass does not change the centre of mass or the inertia about it.
+    A change in mass does not change the centre of mass or the inertia about it.
 
     \b
     Examples:
@@ -129,7 +129,7 @@ def sensitivity_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns: per row of the trajectory
-      dq, dqd (n)                            changes of positions, velocities
+      dq, dqd (n)                            changes in positions and velocities
       dx_dx0, dx_dtau, dx_dparameters        with --matrices
       dcost_dq, dcost_dqd, dcost_dtau, dcost_dparameters  with --cost-gradient
     """
@@ -143,7 +143,7 @@ _FLAGS = flags(
         "--duration S": "Duration of the motion [s]",
         "--period S": "Period of the Fourier series [s] (default: the duration)\n"
         "The duration must be a multiple of the period.",
-        "--harmonics N": "Number of sines and cosines per joint",
+        "--harmonics N": "Number of harmonics (sine and cosine) per joint",
         "--dt S": "Time between rows [s]",
         "--margin FRACTION": "Fraction of the limits that the motion uses",
         "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
@@ -170,9 +170,9 @@ _SHORT = (
 def excite_command(inquiry: Request, out: Output) -> None:
     """Find a motion for parameter identification.
 
-    Every joint moves along a Fourier series, from rest to rest. The motion stays within
-    the limits of position, velocity, acceleration and torque, also between the rows.
-    The search maximizes the determinant of the information matrix (D-optimal).
+    Every joint moves along a Fourier series, from rest to rest. The motion stays within the
+    position, velocity, acceleration and torque limits, also between the rows. The search maximizes
+    the determinant of the information matrix (D-optimal).
 
     \b
     Examples:
@@ -183,6 +183,6 @@ def excite_command(inquiry: Request, out: Output) -> None:
     \b
     Returns: per row
       time, q, qd, qdd (n)   the motion
-      tau (n)                its torques [N m or N]
+      tau (n)                torques of the motion [N m or N]
     """
     run_and_write(inquiry, out)

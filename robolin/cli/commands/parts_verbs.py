@@ -44,7 +44,7 @@ def batch_command(command: str) -> None:
 
 
 _STATUS_FLAGS = [
-    flag("--thorough", METHOD, "Read and verify all numbers of all parts"),
+    flag("--thorough", METHOD, "Read and verify all numbers in all parts"),
     flag("--shards N", METHOD, "Show which of N shards are unfinished", minimum=1),
 ]
 
@@ -100,7 +100,7 @@ def _sections(
     if unfit:
         cells = [(each.name, each.state, each.why) for each in unfit[:_SHOWN]]
         more = len(unfit) - _SHOWN
-        title = f"Unfinished parts, the first {_SHOWN} of {len(unfit)}" if more > 0 else "Not done"
+        title = f"First {_SHOWN} of {len(unfit)} unfinished parts" if more > 0 else "Not done"
         sections.append(ReportTable(("part", "state", "why"), cells, title=title))
     if left:
         waits = [(f"{number}/{shards}", str(count)) for number, count in left.items()]
@@ -133,8 +133,9 @@ _SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})
 def merge_command(folder: str, **_: object) -> None:
     """Merge the parts of a batch into one result.
 
-    The result is bit-identical to the result of one command without parts. The column 'source'
-    is the index of the recording, counted from 0. For a single recording, it is omitted.
+    The result is bit-identical to the result of a single run without parts. The column 'source'
+    contains the index of the recording, starting at 0. This column is omitted for a single
+    recording.
 
     \b
     Examples:

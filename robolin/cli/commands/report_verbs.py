@@ -105,7 +105,9 @@ def _request(
     if len(subjects) > 2:
         hint = "pass one or two robots or stored results"
         raise UsageError(
-            f"accepts at most 2 ARM, got {len(subjects)}", where="robolin report", hint=hint
+            f"accepts at most 2 ARM arguments, got {len(subjects)}",
+            where="robolin report",
+            hint=hint,
         )
     if PurePath(validated_path(path)).suffix.lower() not in (".html", ".htm"):
         raise UsageError("the extension must be .html", where=path, hint="use -o report.html")
@@ -131,7 +133,7 @@ def _only(recordings: tuple[str, ...]) -> str:
     """The single recording of a report."""
     if len(recordings) > 1:
         hint = "write one report per recording"
-        raise UsageError("accepts one recording only", where="--trajectory", hint=hint)
+        raise UsageError("accepts only one recording", where="--trajectory", hint=hint)
     return recordings[0]
 
 
@@ -160,10 +162,10 @@ _SHORT = "q qd qdd trajectory differentiate residual close verify-states payload
 def report_command(request: ReportRequest) -> None:
     """Write an HTML report about a robot and a trajectory.
 
-    The report is one self-contained file: 3D view, torques and limits, condition number of M,
-    poles and the linear model along the trajectory, model assumptions, findings of `validate`
-    and results of `verify`. For two robots, the report also lists their differences. ARM may be a
-    stored result.
+    The report is one self-contained file. It contains a 3D view, torques and limits, the condition
+    number of M, poles and the linear model along the trajectory, model assumptions, findings of
+    `validate` and results of `verify`. For two robots, the report also lists their differences.
+    ARM may be a stored result.
 
     \b
     Examples:
@@ -218,7 +220,7 @@ _PARAMS = [
         "--only ARRAY",
         METHOD,
         "Plot this array; repeatable (default: the main arrays)\n"
-        "Separate several arrays by commas.",
+        "Separate several arrays with commas.",
         multiple=True,
     ),
     flag("--difference", METHOD, "Plot the first result minus the second"),
@@ -226,7 +228,7 @@ _PARAMS = [
     flag(
         "--style",
         METHOD,
-        "Colours and sizes; 'paper' has the width of a journal column",
+        "Colours and sizes; 'paper' fits the width of a journal column",
         choices=PLOT_STYLES,
         default="light",
     ),
@@ -268,7 +270,7 @@ def plot_command(
     form = PurePath(validated_path(path)).suffix.lower()[1:]
     if form not in PICTURE_FORMATS:
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
-        raise UsageError("unknown extension of a plot", where=path, hint=hint)
+        raise UsageError("unknown plot extension", where=path, hint=hint)
     require_output_is_no_input(path, [source, *others])
     results = _results(source, others, difference)
     names = [shared_name(each) for each in (source, *others)]

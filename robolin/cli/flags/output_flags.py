@@ -312,7 +312,7 @@ _FLAGS = [
     flag(
         "--only ARRAY",
         OUTPUT,
-        "Show or write only this array; repeatable\nSeparate several arrays by commas.",
+        "Show or write only this array; repeatable\nSeparate several arrays with commas.",
         into="arrays",
         multiple=True,
     ),
