@@ -96,7 +96,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--dt S",
         METHOD,
-        "Sample period of the observer or of the MPC controller [s]\n"
+        "Sample period of the observer or MPC [s]\n"
         "With this option, the period and gain of the observer are constants; otherwise they are "
         "arguments. The default for mpc is 0.01.",
         type=float,

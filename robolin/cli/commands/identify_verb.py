@@ -69,7 +69,7 @@ _OWN = [
         "end of each recording. Repeatable.",
         **_TEXTS,
     ),
-    flag("--unloaded FILE", STATE, "Recordings of the same robot without the load", **_TEXTS),
+    flag("--unloaded FILE", STATE, "Recordings of this robot without the load", **_TEXTS),
     flag(
         "--effort-scale FACTORS",
         STATE,
@@ -143,9 +143,8 @@ def command(**values: Any) -> None:
 
     \b
     Fits friction, then a payload, then all links. Tests each stage on held-out
-    rows. Every body remains physically possible. Values that the recordings do
-    not determine remain unchanged. If the error does not decrease, no file is
-    written.
+    rows. Keeps every body physically possible. Parameters that the recordings do
+    not determine remain unchanged. No file is written if the error does not fall.
 
     \b
     Examples:
