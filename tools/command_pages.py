@@ -83,7 +83,7 @@ def _list_of_commands() -> str:
     lines = [
         "# Commands",
         "",
-        "Find the command for a task; each command has a page with formula, examples and options.",
+        "Find the command for a task. Each command has a page with formulas, examples and options.",
         "`robolin COMMAND --help` prints the same text.",
         "",
         "| command | result |",
