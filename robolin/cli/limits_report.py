@@ -39,7 +39,7 @@ LIMIT_COLUMNS = (
     "value",
     "limit",
     "margin",
-    "margin_percent",
+    "used_percent",
     "unit",
 )
 
@@ -52,7 +52,7 @@ def limits_sections(limits: JointLimits, precision: int, one_state: bool) -> lis
         header = (*(name.replace("_percent", " %") for name in LIMIT_COLUMNS), "")
         hidden = _hidden(limits, one_state)
         keep = [i for i, name in enumerate(header) if name not in hidden]
-        numbers = frozenset(("row", "time", "value", "limit", "margin", "margin %"))
+        numbers = frozenset(("row", "time", "value", "limit", "margin", "used %"))
         shown.append(
             ReportTable(
                 tuple(header[i] for i in keep),
@@ -134,9 +134,17 @@ def _left(margin: Margin) -> float:
 def _screen_cells(margin: Margin, precision: int) -> tuple[str, str, str]:
     small = 0.0 < abs(margin.value) < _NEGLIGIBLE * abs(margin.limit)
     value = ROUNDED_ZERO if small else f"{margin.value:.{precision}g}"
-    used = "" if margin.used is None else f"{abs(100.0 * margin.used):.1f}%"
-    used = used.replace("100.0", "100")
+    percent = used_percent(margin)
+    used = "" if percent is None else f"{percent:.1f}%".replace("100.0", "100")
     return value, f"{margin.limit:.{precision}g}", _OVER if margin.exceeded else used
+
+
+def used_percent(margin: Margin) -> float | None:
+    """Used part of a limit in percent, without rounding noise; None without a scale."""
+    if margin.used is None:
+        return None
+    percent = 100.0 * margin.used
+    return 0.0 if is_rounding(percent, 100.0) else percent
 
 
 def _worst(limits: JointLimits) -> str:
@@ -191,7 +199,7 @@ def _cells(margin: Margin, precision: int) -> tuple[str, ...]:
         number(margin.value),
         number(margin.limit),
         number(margin.margin),
-        "" if margin.share is None else f"{100.0 * margin.share:.1f}",
+        "" if (used := used_percent(margin)) is None else f"{used:.1f}",
         margin.unit,
         "EXCEEDED" if margin.exceeded else "",
     )
@@ -255,7 +263,7 @@ def _entry(margin: Margin) -> dict[str, Any]:
         "value": margin.value,
         "limit": margin.limit,
         "margin": margin.margin,
-        "margin_percent": None if margin.share is None else 100.0 * margin.share,
+        "used_percent": used_percent(margin),
         "unit": margin.unit,
         "exceeded": margin.exceeded,
     }

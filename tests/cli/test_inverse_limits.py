@@ -49,7 +49,7 @@ def test_one_state(arm: Path) -> None:
     ran = robolin("inverse", arm, "--q", "0.75,0", "--limits", "--format", "table")
     assert ran.code == 0
     assert ran.out.splitlines()[4].split() == [
-        "shoulder", "position", "0.75", "1", "0.25", "12.5", "rad",
+        "shoulder", "position", "0.75", "1", "0.25", "75.0", "rad",
     ]  # fmt: skip
     assert "no limit of position and velocity and effort: slide" in ran.out
     assert ran.out.startswith("within all limits; tightest: shoulder position, 75.0 % used\n")
@@ -64,7 +64,7 @@ def test_a_trajectory_that_exceeds_its_limits(arm: Path, motion: Path) -> None:
     assert ran.code == 1
     assert (report["rows"], report["exceeded"]) == (3, 2)
     assert (velocity["row"], velocity["time"], velocity["value"]) == (2, 0.1, 2.5)
-    assert (velocity["margin"], velocity["margin_percent"]) == (-0.5, -25.0)
+    assert (velocity["margin"], velocity["used_percent"]) == (-0.5, 125.0)
     # izz 0.1 + 0.2, 1 kg at 0.5 m and 2 kg at 1 m, at 4 rad/s²
     assert effort["value"] == pytest.approx(4 * (0.3 + 0.25 + 2.0), rel=1e-14)
     assert (effort["row"], effort["exceeded"]) == (3, True)

@@ -61,13 +61,13 @@ class ClosestPoint:
     limit: float
     margin: float
 
-    @property
-    def words(self) -> str:
-        """The margin, or the amount of excess, as text; round-off counts as neither."""
+    def words(self, used: float | None) -> str:
+        """The used part of the limit, or the amount of excess, as text; round-off is neither."""
         if abs(self.margin) <= AT_LIMIT_WITHIN * abs(self.limit):
             return "at the limit"
-        word = "EXCEEDED by" if self.margin < 0.0 else "margin"
-        return f"{word} {abs(self.margin):.3g}"
+        if self.margin < 0.0:
+            return f"limit {self.limit:.4g} EXCEEDED by {-self.margin:.3g}"
+        return f"limit {self.limit:.4g}" if used is None else f"{100.0 * used:.3g} % of limit used"
 
 
 def utilization(value: float, bounds: Bounds) -> float | None:

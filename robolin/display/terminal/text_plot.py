@@ -108,7 +108,7 @@ def _curve(panel: CurvePanel, curve: Curve, width: int) -> list[str]:
     drawn = [f"{text:>{room}} {row}" for text, row in zip(left, rows, strict=True)]
     margin = ""
     if panel.closest is not None:
-        margin = f", {panel.closest.words} at {panel.closest_x:.4g}"
+        margin = f", {panel.closest.words(panel.utilization)} at {panel.closest_x:.4g}"
     under = f"{_under(panel, curve)}{margin}"
     return [_title(title, f"[{panel.y_label}]"), *drawn, f"{'':>{room}} {under}"[:width]]
 

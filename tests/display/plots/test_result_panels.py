@@ -70,6 +70,14 @@ def test_one_sample_in_a_million_is_seen(arm: robolin.Arm) -> None:
     assert "█" in text_plot((panel,), 80).splitlines()[1]
 
 
+def test_a_plot_of_text_shows_the_used_part_of_the_limit(arm: robolin.Arm) -> None:
+    """Below a curve is |value| / |limit| of its nearest row, as in tables and reports."""
+    tau = np.zeros((5, 7), np.float64)
+    tau[3, 1] = -43.5
+    panel = panels_of(along(arm, 5, tau=tau))[1]
+    assert "50 % of limit used at 0.003" in text_plot((panel,), 80)
+
+
 def test_each_kind_of_array_has_its_kind_of_panel(arm: robolin.Arm) -> None:
     """Vectors are bars, matrices heat maps, poles points of the plane, responses curves."""
     two = robolin.load("two-link")
