@@ -275,6 +275,9 @@ _MODULES = {
 __all__ = sorted([*_HOME, "__version__"])
 
 
+# functions of about a microsecond, which reject wrong arguments themselves
+_QUICK = frozenset(("inverse", "forward", "mass_matrix", "linearize_inverse", "linearize_forward"))
+
 # commands that are methods of a model in Python
 _OF_MODELS = {
     "poles": "; use robolin.state_space(arm, q).poles()",
@@ -291,7 +294,17 @@ def __getattr__(name: str) -> Any:
         longer = [each for each in __all__ if name[0] != "_" and each.startswith(f"{name}_")]
         hint = f"; use {', '.join(longer)}" if longer else _OF_MODELS.get(name, "")
         raise AttributeError(f"module 'robolin' has no attribute {name!r}{hint}")
-    value = getattr(import_module(_HOME[name]), name)
+    module = import_module(_HOME[name])
+    value = getattr(module, name)
+    if type(value) is type(__getattr__):
+        from robolin.core.former_names import report_missing_arguments, with_argument_hints
+
+        if name in _QUICK:
+            report_missing_arguments(value)
+        else:
+            # also in its module, because pickle compares the two
+            value = with_argument_hints(value)
+            setattr(module, name, value)
     globals()[name] = value
     return value
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Never
 
 from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_same_rows
 from robolin.core.choices import DType, LoopMethod
+from robolin.core.former_names import wrong_arguments
 from robolin.errors import UsageError
 from robolin.evaluation.constant_inputs import (
     JointsNamed,
@@ -29,6 +31,7 @@ def inverse(
     engine: Engine = "auto",
     jobs: int | None = None,
     dtype: DType = "float64",
+    **unknown: Never,
 ) -> Floats:
     """Inverse dynamics: torques of a motion, with gravity, damping, friction and loads.
 
@@ -60,6 +63,8 @@ def inverse(
         >>> robolin.inverse(arm, poses, qdd=1.0).shape
         (500, 2)
     """
+    if unknown:
+        raise wrong_arguments(inverse, 2, unknown)
     quick = fast_path(arm, "inverse", method, engine, jobs, None, dtype)
     tau: Floats | None = quick(q, qd, qdd)
     if tau is not None:
@@ -81,6 +86,7 @@ def forward(
     dtype: DType = "float64",
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
+    **unknown: Never,
 ) -> Floats:
     """Forward dynamics: accelerations from torques; loop constraints are satisfied.
 
@@ -117,6 +123,8 @@ def forward(
         >>> robolin.forward(cart, 0.0, prescribe="base", qdd={"base:x": 9.81}).round(4)
         array([  9.81  ,   0.    ,   0.    , -12.6129,  16.8171])
     """
+    if unknown:
+        raise wrong_arguments(forward, 2, unknown)
     if prescribe is not None or qdd is not None:
         options = run_options(method, engine, jobs, loop_method, dtype)
         prescribed = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)

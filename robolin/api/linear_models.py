@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from robolin.api.run_options import evaluate_with_operating_point, fast_path, ru
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, require_arm, require_tree
 from robolin.core.choices import DType, LoopMethod
+from robolin.core.former_names import wrong_arguments
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
 from robolin.core.text import quote_list
@@ -112,6 +113,7 @@ def linearize_inverse(
     engine: Engine = "auto",
     jobs: int | None = None,
     dtype: DType = "float64",
+    **unknown: Never,
 ) -> LinearizedInverse:
     """Linearize the inverse dynamics about a motion, analytically, in O(n²) operations.
 
@@ -143,6 +145,8 @@ def linearize_inverse(
         array([[-0.7731, -0.451 ],
                [-0.3221,  0.    ]])
     """
+    if unknown:
+        raise wrong_arguments(linearize_inverse, 2, unknown)
     quick = fast_path(arm, "linearize-inverse", method, engine, jobs, None, dtype)
     fast = quick(q, qd, qdd)
     if fast is not None:
@@ -176,6 +180,7 @@ def linearize_forward(
     dtype: DType = "float64",
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
+    **unknown: Never,
 ) -> LinearizedForward:
     """Linearize the forward dynamics about a state and its torques, analytically.
 
@@ -218,6 +223,8 @@ def linearize_forward(
         array([[  7.3105,   2.68  ],
                [-21.4279, -12.5449]])
     """
+    if unknown:
+        raise wrong_arguments(linearize_forward, 2, unknown)
     if prescribe is not None or qdd is not None:
         options = run_options(method, engine, jobs, loop_method, dtype)
         return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)

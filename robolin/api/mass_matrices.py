@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Never
+
 from robolin.api.run_options import fast_path, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType
+from robolin.core.former_names import wrong_arguments
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, evaluate_arm
@@ -44,6 +47,7 @@ def mass_matrix(
     engine: Engine = "auto",
     jobs: int | None = None,
     dtype: DType = "float64",
+    **unknown: Never,
 ) -> Floats:
     """Mass matrix 𝓜, symmetric; the kinetic energy is ½ q̇ᵀ 𝓜 q̇.
 
@@ -69,6 +73,8 @@ def mass_matrix(
         array([[2.4315, 0.7158],
                [0.7158, 0.3333]])
     """
+    if unknown:
+        raise wrong_arguments(mass_matrix, 2, unknown)
     quick = fast_path(arm, "mass-matrix", method, engine, jobs, None, dtype)
     M: Floats | None = quick(q)
     if M is not None:

@@ -18,6 +18,7 @@ import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
 from robolin import __version__
+from robolin.core.former_names import FOREIGN_OPTIONS
 from robolin.core.text import closest_match, suggest
 from robolin.errors import RobolinError, UsageError
 from robolin.queries.verbs import (
@@ -397,37 +398,6 @@ OTHER_DIRECTION |= {
     (verb, name): _TORQUES_ARE_RESULTS
     for verb in ("inverse", "linearize-inverse")
     for name in ("tau", "torque", "torques", "effort", "efforts", "u", "force", "forces")
-}
-# names of options in other programs -> options of robolin, the first that the command has
-FOREIGN_OPTIONS = {
-    name: options.split()
-    for names, options in (
-        ("q0 pos position positions joint-positions configuration pose", "q"),
-        ("qdot dq v vel velocity velocities joint-velocities", "qd"),
-        ("qddot ddq a acc acceleration accelerations", "qdd"),
-        ("torque torques effort efforts u force forces", "tau"),
-        ("file input data csv-file recording motion log", "trajectory"),
-        ("out outfile out-file output-file save", "output"),
-        ("csv json npz parquet table", "format"),
-        ("link body ee end-effector tcp", "frame tip"),
-        ("mass load tool", "payload"),
-        ("g", "gravity"),
-        ("max-velocities velocity-limit max-speed", "max-velocity"),
-        ("max-torque torque-limit effort-limit", "max-effort"),
-        ("timestep time-step step-size", "dt"),
-        ("sample-time", "sample-time dt"),
-        ("time-span tspan t-end t tf time seconds", "duration"),
-        ("steps samples-out", "rows"),
-        ("Q state-weight", "weight"),
-        ("R input-weight", "effort"),
-        ("omega frequency w bode", "frequencies"),
-        ("step", "dt"),
-        ("deg units", "degrees"),
-        ("threads workers cores", "jobs"),
-        ("friction", "friction-velocity"),
-        ("rotor-inertia motor-inertia", "armature"),
-    )
-    for name in names.split()
 }
 # names of options for the robot, which is an argument
 ROBOT_OPTIONS = frozenset(("robot", "model", "urdf", "arm", "xml", "mjcf", "sdf"))

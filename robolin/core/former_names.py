@@ -1,16 +1,52 @@
-"""Names and phrases in results of earlier versions, and the current ones."""
+"""Names in earlier versions and in other programs, and the current ones."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
 from typing import Any
+
+from robolin.core.text import did_you_mean, join_and, pluralize, quote_list
+from robolin.errors import UsageError
 
 # options without leading dashes
 FORMER_OPTIONS = {
     "other-figures": "allow-model-mismatch",
     "cost-slopes": "cost-gradient",
     "max-speed": "max-velocity",
+}
+
+# names of options in other programs -> options of robolin, the first that the command has
+FOREIGN_OPTIONS = {
+    name: options.split()
+    for names, options in (
+        ("q0 pos position positions joint-positions configuration pose", "q"),
+        ("qdot dq v vel velocity velocities joint-velocities", "qd"),
+        ("qddot ddq a acc acceleration accelerations", "qdd"),
+        ("torque torques effort efforts u force forces", "tau"),
+        ("file input data csv-file recording motion log", "trajectory"),
+        ("out outfile out-file output-file save", "output"),
+        ("csv json npz parquet table", "format"),
+        ("link body ee end-effector tcp", "frame tip"),
+        ("mass load tool", "payload"),
+        ("g", "gravity"),
+        ("max-velocities velocity-limit max-speed", "max-velocity"),
+        ("max-torque torque-limit effort-limit", "max-effort"),
+        ("timestep time-step step-size", "dt"),
+        ("sample-time", "sample-time dt"),
+        ("time-span tspan t-end t tf time seconds", "duration"),
+        ("steps samples-out", "rows"),
+        ("Q state-weight", "weight"),
+        ("R input-weight", "effort"),
+        ("omega frequency w bode", "frequencies"),
+        ("step", "dt"),
+        ("deg units", "degrees"),
+        ("threads workers cores", "jobs"),
+        ("friction", "friction-velocity"),
+        ("rotor-inertia motor-inertia", "armature"),
+    )
+    for name in names.split()
 }
 
 # phrases of model assumptions; some contain numbers or names
@@ -130,3 +166,112 @@ def _current(value: Any) -> Any:
     for former, current in _PHRASES.items():
         value = re.sub(former, current, value)
     return value
+
+
+def with_argument_hints(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with a `UsageError` for missing or unknown arguments."""
+
+    @wraps(function)
+    def call(*values: Any, **named: Any) -> Any:
+        try:
+            return function(*values, **named)
+        except TypeError:
+            if _fits(function, values, named):
+                raise
+        raise wrong_arguments(function, len(values), named)
+
+    return call
+
+
+def _fits(function: Callable[..., Any], values: Any, named: Mapping[str, Any]) -> bool:
+    """True if the signature accepts the arguments: a `TypeError` has another reason."""
+    from inspect import signature
+
+    try:
+        signature(function).bind(*values, **named)
+    except TypeError:
+        return False
+    return True
+
+
+def wrong_arguments(
+    function: Callable[..., Any], count: int, named: Mapping[str, Any]
+) -> UsageError:
+    """Error for a call with `count` positional arguments that does not fit the signature."""
+    from inspect import Parameter, signature
+
+    known = {
+        name: each
+        for name, each in signature(function).parameters.items()
+        if each.kind is not Parameter.VAR_KEYWORD
+    }
+    ordered = [name for name, each in known.items() if each.kind is not Parameter.KEYWORD_ONLY]
+    where = f"robolin.{function.__name__}"
+    for name in named:
+        if name not in known:
+            hint = _argument_hint(name, known)
+            return UsageError(f"unknown argument '{name}'", where=where, hint=hint)
+    if count > len(ordered):
+        accepted = f"accepts {pluralize(len(ordered), 'positional argument')}, got {count}"
+        hint = f"pass the others by name: {join_and([*known][len(ordered) :])}"
+        return UsageError(accepted, where=where, hint=hint if len(known) > len(ordered) else "")
+    for name in ordered[:count]:
+        if name in named:
+            return UsageError(f"argument '{name}' is given twice", where=where)
+    missing = [
+        name
+        for name, each in known.items()
+        if each.default is Parameter.empty and name not in named and name not in ordered[:count]
+    ]
+    required = [name for name, each in known.items() if each.default is Parameter.empty]
+    return UsageError(
+        f"missing argument{'s' * (len(missing) > 1)} {quote_list(missing)}",
+        where=where,
+        hint=f"call {where}({', '.join([*required, *['…'] * (len(known) > len(required))])})",
+    )
+
+
+class _Missing:
+    """Default of a required argument: the first use of an attribute reports the call."""
+
+    __slots__ = ("_error",)
+
+    def __init__(self, error: Callable[[], UsageError]) -> None:
+        object.__setattr__(self, "_error", error)
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error()
+
+
+def report_missing_arguments(function: Any) -> None:
+    """Give required arguments a default that raises a `UsageError`, without a further call."""
+    from inspect import Parameter, signature
+
+    visible = signature(function)
+    parameters = [each for each in visible.parameters.values() if each.name != "unknown"]
+    function.__signature__ = visible.replace(parameters=parameters)
+    ordered = [each for each in parameters if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    required = [each for each in ordered if each.default is Parameter.empty]
+    names = [each.name for each in required]
+    # only the first missing one is known, and the others may have been passed by name
+    missing = [
+        _Missing(partial(wrong_arguments, function, count, dict.fromkeys(names[count + 1 :])))
+        for count in range(len(required))
+    ]
+    function.__defaults__ = (*missing, *(function.__defaults__ or ()))
+
+
+def _argument_hint(name: str, known: Mapping[str, Any]) -> str:
+    """Hint for an unknown argument: its current name, that of robolin, or a similar one."""
+    label = name.replace("_", "-")
+    others = [FORMER_OPTIONS.get(label, ""), *FOREIGN_OPTIONS.get(label, ())]
+    for other in (each.replace("-", "_") for each in others):
+        if other in known:
+            return f"use '{other}'"
+    if name in _MODEL_STATE and "model" in known:
+        return "pass a linear model: robolin.state_space(arm, q)"
+    return did_you_mean(name, known)
+
+
+# arguments of the function that makes a linear model
+_MODEL_STATE = ("arm", "q", "qd", "tau")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,15 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.core.former_names import _PHRASES, FORMER_OPTIONS, with_current_names
+from robolin.core.former_names import (
+    _PHRASES,
+    FORMER_OPTIONS,
+    with_argument_hints,
+    with_current_names,
+)
 from robolin.io.provenance import meta_digest
 from robolin.queries.question import Question
+from tests.cases import for_each
 from tests.cli.command import robolin as command_line
 from tests.cli.command import run_ok
 
@@ -226,3 +234,69 @@ def test_keywords_of_earlier_versions() -> None:
     laws = regulator.feedback(other_figures=True), regulator.feedback(allow_model_mismatch=True)
     assert all(law.arm is None for law in laws)
     assert np.array_equal(laws[0].K, laws[1].K)
+
+
+FUNCTIONS = [name for name in robolin.__all__ if inspect.isfunction(getattr(robolin, name))]
+
+
+def _own(name: str) -> dict[str, inspect.Parameter]:
+    """Parameters of a function, without those for unknown arguments."""
+    parameters = inspect.signature(getattr(robolin, name)).parameters
+    keywords = inspect.Parameter.VAR_KEYWORD
+    return {key: each for key, each in parameters.items() if each.kind is not keywords}
+
+
+@for_each("name", FUNCTIONS)
+def test_a_missing_argument_is_named(name: str) -> None:
+    """Every public function names its first missing argument, and the hint lists the required."""
+    required = [key for key, each in _own(name).items() if each.default is each.empty]
+    values = [robolin.load("two-link"), *[[0.0, 0.0]] * len(required)]
+    for count, key in enumerate(required):
+        with pytest.raises(robolin.UsageError, match=f"missing arguments? '{key}'") as caught:
+            getattr(robolin, name)(*values[:count])
+        assert caught.value.where == f"robolin.{name}"
+        assert f"call robolin.{name}({', '.join(required)}" in caught.value.hint
+
+
+@for_each("name", FUNCTIONS)
+def test_a_misspelt_argument_has_a_suggestion(name: str) -> None:
+    """Every public function suggests its own argument for a misspelt one."""
+    arm = robolin.load("two-link")
+    optional = [key for key, each in _own(name).items() if each.default is not each.empty]
+    for key in optional:
+        if len(key) > 4 and f"{key}x" not in _own(name):
+            with pytest.raises(robolin.RobolinError) as caught:
+                getattr(robolin, name)(arm, [0.0, 0.0], **{f"{key}x": 1})
+            assert f"{key}x" in caught.value.message or "positional" in caught.value.message
+            assert f"'{key}'" in caught.value.hint or "by name" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "hint"),
+    [
+        ("lqr", {"q": [0.0, 0.0]}, "robolin.state_space(arm, q)"),
+        ("optimize", {"max_speed": 2.0}, "use 'max_velocity'"),
+        ("inverse", {"qdot": 1.0}, "use 'qd'"),
+        ("forward", {"torque": 1.0}, "use 'tau'"),
+        ("simulate", {"t_end": 1.0}, "use 'duration'"),
+        ("integrate", {"position": 1.0}, "use 'q'"),
+    ],
+)
+def test_former_and_foreign_arguments_have_a_hint(
+    name: str, arguments: dict[str, Any], hint: str
+) -> None:
+    """Names of earlier versions and of other programs lead to the current argument."""
+    with pytest.raises(robolin.UsageError) as caught:
+        getattr(robolin, name)(robolin.load("two-link"), **arguments)
+    assert hint in caught.value.hint
+
+
+def test_a_type_error_inside_a_function_stays_one() -> None:
+    """Only Python's own check of the arguments becomes a `UsageError`."""
+
+    def fails(weights: list[float]) -> float:
+        return max(*weights, key=3)  # type: ignore[call-overload,no-any-return]
+
+    with pytest.raises(TypeError, match="int"):
+        with_argument_hints(fails)([1.0, 2.0])
+    assert pickle.loads(pickle.dumps(robolin.lqr)) is robolin.lqr
