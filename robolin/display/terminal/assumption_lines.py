@@ -24,6 +24,10 @@ _MODEL = (
     *("mimic", "passive", "loops", "base", "tip"),
 )
 _PLAIN = re.compile(r"none|no\b|whole tree|link '.*', the root$|the root$|respected, none")
+# ignored elements that nobody expects in dynamics
+_APPEARANCE = frozenset(("visual", "collision", "material", "geom", "camera", "light", "site"))
+# lines of 80 columns for the model and its ignored elements
+_MOST_LINES = 2
 # longer texts about the model are summarized
 _LONG = 48
 _NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
@@ -52,17 +56,19 @@ def assumptions(contract: Mapping[str, Any], hidden: Set[str] = frozenset()) -> 
 
 
 def _with_ignored(sentence: str, ignored: Sequence[str]) -> str:
-    """The sentence with the first kinds of ignored elements.
+    """The sentence with up to three kinds of ignored elements, in at most two lines.
 
-    Up to three kinds are named, unless their names need one more line of 80 columns.
+    Shapes and colours are named last: that dynamics ignore them is no surprise.
     """
     counted = f"{sentence}; {pluralize(len(ignored), 'kind')} of elements ignored."
+    lines = max(_MOST_LINES, len(wrap(counted, 80)))
     # names without counts, as in 'collision (17)', and without attributes
     kinds = [re.sub(r" \(\d+\).*", "", each) for each in ignored]
+    kinds.sort(key=lambda kind: kind.split()[0] in _APPEARANCE)
     for count in range(min(3, len(kinds)), 0, -1):
         more = [pluralize(len(kinds) - count, "more kind")] if count < len(kinds) else []
         named = f"{sentence}; ignored elements: {join_and(kinds[:count] + more)}."
-        if len(wrap(named, 80)) <= len(wrap(counted, 80)):
+        if len(wrap(named, 80)) <= lines:
             return named
     return counted
 
