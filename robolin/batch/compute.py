@@ -38,10 +38,9 @@ from robolin.queries.request import (
     MessageCallback,
     Request,
     Settings,
-    notes_of_arm,
     run_request,
 )
-from robolin.queries.states import States, with_trajectory
+from robolin.queries.states import States, notes_of_arm, with_trajectory
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,8 @@ def arm_of(
     warnings = _warnings(reading, plain)
     if options.strict:
         raise_all([finding.error() for finding in warnings])
-    notes = [_note(warnings)] if warnings else []
+    matter = _of_moving_parts(warnings, description, options)
+    notes = [_note(matter)] if matter else []
     if plain is None or replace(options, strict=False) != DEFAULTS:
         return build(description, options, source, notes, loaded_with)
     # the options are the defaults, so this arm is the result; only the notes are missing
@@ -247,6 +248,21 @@ def _warnings(reading: Reading, plain: Arm | None) -> list[Finding]:
     findings = [*reading.findings, *physical_findings(reading.description, plain)]
     warnings = [finding for finding in findings if finding.level == "warning"]
     return sorted(warnings, key=lambda finding: (finding.location.line, finding.location.column))
+
+
+def _of_moving_parts(
+    warnings: Sequence[Finding], description: Description, options: ModelOptions
+) -> list[Finding]:
+    """Warnings without those about links on a fixed base, which no result depends on."""
+    if options.floating_base:
+        return [*warnings]
+    base, size = {description.root}, 0
+    fixed = [joint for joint in description.joints if joint.kind == "fixed"]
+    while len(base) > size:
+        size = len(base)
+        base |= {joint.child for joint in fixed if joint.parent in base}
+    names = tuple(f"link '{name}'" for name in base)
+    return [each for each in warnings if not each.message.startswith(names)]
 
 
 def _sound(reading: Reading) -> Description:

@@ -26,7 +26,7 @@ from robolin.queries.option_specs import (
     conflict,
 )
 from robolin.queries.question import Question, answering_verb, coerce_option, missing_option
-from robolin.queries.states import NAN, States, state_options
+from robolin.queries.states import NAN, States, notes_of_arm, state_options
 from robolin.queries.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -443,8 +443,3 @@ def arm_inputs(arm: Arm) -> dict[str, str]:
 def display_name(path: str) -> str:
     """Name of a file in messages and results."""
     return "stdin" if path == "-" else base_name(path)
-
-
-def notes_of_arm(arm: Arm) -> list[str]:
-    """Notes of the arm's contract, prefixed by its name."""
-    return [f"{arm.name}: {note}" for note in arm.contract.get("notes", ())]

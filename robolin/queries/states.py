@@ -317,6 +317,16 @@ def home_or_zero(*arms: Arm) -> States:
     return States(q=HOME) if all(HOME in dict(arm.named_poses) for arm in arms) else States()
 
 
+# notes on how a file was read: `inspect` and --assumptions show them
+_OF_READING = ("compiled by MuJoCo", "mechanicalReduction is ignored")
+
+
+def notes_of_arm(arm: Arm) -> list[str]:
+    """Notes of the arm's contract on its results, prefixed by its name."""
+    notes = arm.contract.get("notes", ())
+    return [f"{arm.name}: {note}" for note in notes if not note.startswith(_OF_READING)]
+
+
 def rules_of_file(states: States, arm: Arm) -> ReadOptions:
     """Rules for reading the states' file, for this arm."""
     return read_options_from(arm, states.recording)

@@ -150,15 +150,15 @@ def test_the_first_screen_shows_the_main_numbers(tmp_path: Path) -> None:
 
 
 def test_messages_follow_the_result(tmp_path: Path) -> None:
-    """Notes of a robot take one line each, after the numbers; everything fits one screen."""
+    """Warnings about a robot take one line after the numbers; facts of its file take none."""
     path = tmp_path / "geared.urdf"
     path.write_text(GEARED)
     (lines,) = screens([["inverse", str(path)]])
 
     assert lines[0] == "geared: joint torques at q = 0, qd = 0, qdd = 0"
     notes = [i for i, line in enumerate(lines) if line.startswith("note: ")]
-    assert notes == [len(lines) - 2, len(lines) - 1]
-    assert lines[-2] == "note: geared: mechanicalReduction is ignored (--assumptions)"
+    assert notes == [len(lines) - 1]
+    assert "by `robolin validate`" in lines[-1]
     assert len(lines) < ROWS
 
 

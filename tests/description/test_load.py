@@ -276,6 +276,19 @@ def test_warnings_are_noted_or_refused(here):
     assert caught.value.where == "a.urdf:4"
 
 
+def test_a_fixed_base_has_no_note(here):
+    """The inertia of a link on a fixed base changes no result, so only `validate` reports it."""
+    light = '<link name="base"><inertial><mass value="0"/><inertia ixx="1" ixy="0" ixz="0" iyy="1"'
+    body = f'{light} iyz="0" izz="1"/></inertial></link>'
+    assert URDF.count('<link name="base"/>') == 1
+    Path("a.urdf").write_text(URDF.replace('<link name="base"/>', body))
+    noted = "by `robolin validate`: inertia-without-mass"
+    assert noted not in str(load("a.urdf").contract["notes"])
+    assert noted in str(load("a.urdf", floating_base=True).contract["notes"])
+    with pytest.raises(RobolinError, match="no mass"):
+        load("a.urdf", strict=True)
+
+
 def test_strict_lets_sound_arms_pass():
     """A bundled arm without warnings loads strictly."""
     assert load("panda", strict=True).n == 7
