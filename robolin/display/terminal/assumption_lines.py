@@ -24,7 +24,7 @@ _MODEL = (
     *("mimic", "passive", "loops", "base", "tip"),
 )
 _PLAIN = re.compile(r"none|no\b|whole tree|link '.*', the root$|the root$|respected, none")
-# ignored elements that nobody expects in dynamics
+# ignored elements without an effect on dynamics
 _APPEARANCE = frozenset(("visual", "collision", "material", "geom", "camera", "light", "site"))
 # lines of 80 columns for the model and its ignored elements
 _MOST_LINES = 2
@@ -58,7 +58,7 @@ def assumptions(contract: Mapping[str, Any], hidden: Set[str] = frozenset()) -> 
 def _with_ignored(sentence: str, ignored: Sequence[str]) -> str:
     """The sentence with up to three kinds of ignored elements, in at most two lines.
 
-    Shapes and colours are named last: that dynamics ignore them is no surprise.
+    Shapes and colours are named last, because they have no effect on dynamics.
     """
     counted = f"{sentence}; {pluralize(len(ignored), 'kind')} of elements ignored."
     lines = max(_MOST_LINES, len(wrap(counted, 80)))
