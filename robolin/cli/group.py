@@ -261,8 +261,8 @@ def usage_error_from_click(error: click.ClickException, args: Sequence[str]) -> 
 def _flag_of_word(context: click.Context, words: str) -> str:
     """A hint for 'show acrobot' instead of '--show acrobot'; '' if no flag has this name."""
     flags = [flag for each in context.command.get_params(context) for flag in each.opts]
-    known = f"--{words.split()[0]}" in flags
-    return f"did you mean `{context.command_path} --{words}`?" if known else ""
+    known = words and not words[0].isspace() and f"--{words.split()[0]}" in flags
+    return f"did you mean `--{words}`?" if known else ""
 
 
 def _near_choice(kind: click.ParamType[Any], text: str) -> str:

@@ -67,6 +67,8 @@ def path_hint(path: str) -> str:
             names = [each.name for each in islice(entries, _MOST_FILES)]
     except (OSError, ValueError):
         return "check the path"
+    # a broken link has the name itself, and names with control characters cannot be copied
+    names = [each for each in names if each != name and each.isprintable()]
     near = closest_match(name, (each for each in names if each.lower().endswith(kind)), SLIP)
     return f"did you mean '{os.path.join(folder, near)}'?" if near else "check the path"
 

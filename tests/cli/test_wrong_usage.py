@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -432,7 +433,28 @@ def test_similar_files_are_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_flag_without_hyphens_is_suggested() -> None:
     ran = robolin("models", "show", "acrobot")
-    assert "did you mean `robolin models --show acrobot`?" in ran.err
+    assert "did you mean `--show acrobot`?" in ran.err
+    ran = robolin("simulate", "two-link", "duration", "0.01")
+    assert "did you mean `--duration 0.01`?" in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [["models", ""], ["inspect", "panda", " "], ["poles", "panda", ""]]
+)
+def test_an_empty_word_is_wrong_usage(words: list[str]) -> None:
+    ran = robolin(*words)
+    assert (ran.code, "unexpected argument" in ran.err) == (2, True)
+
+
+def test_files_that_cannot_be_read_are_not_suggested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken link has the missing name itself; names that are not UTF-8 are rejected."""
+    monkeypatch.chdir(tmp_path)
+    Path("motion.csv").symlink_to("absent.csv")
+    Path(os.fsdecode(b"mot\xffion.csv")).touch()
+    ran = robolin("inverse", "two-link", "--trajectory", "motion.csv")
+    assert (ran.code, "hint: check the path" in ran.err) == (4, True)
 
 
 def test_far_goals_have_a_hint_with_the_unit_and_no_words_of_python() -> None:
