@@ -161,7 +161,8 @@ _BATCH_NODES, _BATCH_BUFFERS, _BATCH_VIEWS = 1, 2, 4
 # and list of fixed size; views, and as many buffers as a batch lists; other types have two
 _BUFFERS = {1: 0, 4: 3, 5: 3, 19: 3, 20: 3, 13: 1, 16: 1, 23: 2, 24: 2}
 _NULL, _VIEWS = 1, (23, 24)
-_NOT_READ = {14: "a union", 22: "run-end encoded", 25: "a list view", 26: "a list view"}
+_NOT_READ = {11: "a calendar interval", 14: "a union", 22: "run-end encoded"}
+_NOT_READ |= dict.fromkeys((25, 26), "a list view")
 _DEEPEST, _SMALLEST_FIELD = 50, 16
 
 
