@@ -13,8 +13,9 @@ The sweeps of TOPP-RA (Pham & Pham, IEEE T-RO 2018) then find the largest x at e
 
 Limits hold at ten times as many points: between s_i and s_{i+1}, they are affine in u_i and x_i.
 The motion is checked at these points.  Where losses, which are not affine, exceed a limit, it is
-tightened by the excess and the sweeps are repeated.  The path is also split at sharp corners; the
-motion stops there if this is faster.
+tightened by the excess and the sweeps are repeated.  Rows at equal times lie between these points,
+and are checked as well.  The path is also split at sharp corners; the motion stops there if this is
+faster.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ from robolin.errors import RobolinError, UsageError
 
 # solutions at most: one without losses, which are not affine in ṡ², others with tighter limits
 _REPEATS = 30
+# motions at most whose rows at equal times are checked: most have fewer than five
+_ROW_REPEATS = 100
 # round-off of positions at their limits
 _BEYOND = 1e-9
 # neighbours within this part of the length are equal: a spline through round-off has corners
@@ -139,7 +142,8 @@ def retime(
         max_acceleration: acceleration limits in rad/s² or m/s², one number or (n,); None for none
         max_effort: effort limits in N·m or N, one number or (n,), instead of those of the file
         limit_scale: factor of the velocity and effort limits in the file
-        dt: time between rows in s; None for one row per point of the path
+        dt: time between rows in s; None for one row per point of the path.  Limits also hold in
+            rows between the points
 
     Returns:
         a `RetimedMotion`: times, positions, velocities, accelerations and torques
@@ -160,7 +164,44 @@ def retime(
     limits = PathLimits.of(arm, max_velocity, max_acceleration, max_effort, limit_scale)
     if dt is not None and not 0.0 < dt < np.inf:
         raise UsageError(f"must be > 0, got {dt}", where="dt", hint="try 0.01")
-    return _joined(arm, _parts(arm, *_points(arm, q), limits), dt)
+    parts = _parts(arm, *_points(arm, q), limits)
+    return _joined(arm, parts, None) if dt is None else _at_equal_times(arm, parts, dt)
+
+
+def _at_equal_times(arm: Arm, parts: Sequence[_PathPart], dt: float) -> RetimedMotion:
+    """Rows at equal times; where rows exceed limits, the limits are tightened."""
+    for _ in range(_ROW_REPEATS):
+        motion, previous = _joined(arm, parts, dt), parts
+        starts = np.cumsum([0.0, *(part.duration for part in parts[:-1])])
+        index = np.searchsorted(starts, motion.time, side="right") - 1
+        parts = [
+            _with_rows(part, motion, np.flatnonzero(index == i), float(start))
+            for i, (part, start) in enumerate(zip(parts, starts, strict=True))
+        ]
+        if all(new is old for new, old in zip(parts, previous, strict=True)):
+            return motion
+    raise _still_exceeded(arm, _ROW_REPEATS, parts[0].problem.rows[0], parts[-1].problem.rows[-1])
+
+
+def _with_rows(part: _PathPart, motion: RetimedMotion, rows: Indices, start: float) -> _PathPart:
+    """The part with tighter limits in intervals whose rows exceed them, else the same part."""
+    index = _intervals(part.times, motion.time[rows] - start)
+    rates, values = np.abs(motion.qd[rows]), np.hstack([motion.tau[rows], motion.qdd[rows]])
+    between = Extremes.of_rows(len(part.x) - 1, index, rates, values)
+    changes = between.excess(part.problem.limits)
+    if not any(change.any() for change in changes):
+        return part
+    try:
+        tighter = _within_limits(part.problem.reduced(changes, part.extremes))
+    except _NoMotionError as error:
+        raise error.reason from None
+    return replace(tighter, repeats=part.repeats + 1 + tighter.repeats, turn=part.turn)
+
+
+def _intervals(times: Floats, at: Floats) -> Indices:
+    """The interval of each time between the times of the points."""
+    index: Indices = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
+    return index
 
 
 def _points(arm: Arm, q: JointValues) -> tuple[Floats, Indices]:
@@ -188,7 +229,7 @@ class _PathPart:
 
     problem: PathProblem
     x: Floats
-    used: Floats
+    extremes: Extremes
     repeats: int
     turn: float = 0.0
 
@@ -318,17 +359,18 @@ def _within_limits(problem: PathProblem) -> _PathPart:
         extremes = Extremes.of(samples)
         below, above, fast = extremes.excess(problem.limits)
         if not (below.any() or above.any() or fast.any()):
-            return _PathPart(problem, x, extremes.used(problem.limits), tightened)
+            return _PathPart(problem, x, extremes, tightened)
         tightened += 1
         problem = problem.tightened(below, above, fast)
-    first, last = problem.rows[0] + 1, problem.rows[-1] + 1
-    raise _NoMotionError(
-        RobolinError(
-            f"the limits are still exceeded after {_REPEATS} repetitions between points {first} "
-            f"and {last} of the path",
-            where=problem.arm.source,
-            hint="use more points, or a smoother path",
-        )
+    raise _NoMotionError(_still_exceeded(problem.arm, _REPEATS, problem.rows[0], problem.rows[-1]))
+
+
+def _still_exceeded(arm: Arm, repeats: int, first: int, last: int) -> RobolinError:
+    return RobolinError(
+        f"the limits are still exceeded after {repeats} repetitions between points {first + 1} "
+        f"and {last + 1} of the path",
+        where=arm.source,
+        hint="use more points, or a smoother path",
     )
 
 
@@ -372,7 +414,7 @@ def _joined(arm: Arm, parts: Sequence[_PathPart], dt: float | None) -> RetimedMo
         PathStop(int(part.problem.rows[0]), float(start), part.turn)
         for part, start in zip(parts[1:], starts[1:], strict=True)
     )
-    used = np.max([part.used for part in parts], axis=0)
+    used = np.max([part.extremes.used(part.problem.limits) for part in parts], axis=0)
     repeats = max(part.repeats for part in parts)
     return RetimedMotion(time, q, qd, qdd, inverse(arm, q, qd, qdd), s, used, repeats, stops)
 
@@ -386,7 +428,7 @@ def _states(
     if points:
         index = np.minimum(np.arange(len(at)), last)
     else:
-        index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, last)
+        index = _intervals(times, at)
     u = (np.diff(x) / (2.0 * np.diff(s)))[index]
     after = at - times[index]
     rate = np.maximum(speed[index] + u * after, 0.0)

@@ -240,6 +240,15 @@ class PathProblem:
             fastest = _fastest(self.fine.slope, speed)
         return replace(self, lower=lower + below, upper=upper - above, speed=speed, fastest=fastest)
 
+    def reduced(self, changes: tuple[Floats, ...], reached: Extremes) -> PathProblem:
+        """The problem with limits that are reduced by changes from what the points reach."""
+        unused = (reached.least - self.lower, self.upper - reached.largest, self.speed - reached.qd)
+        reductions = (
+            np.where(change > 0.0, change + np.maximum(spare, 0.0), 0.0)
+            for change, spare in zip(changes, unused, strict=True)
+        )
+        return self.tightened(*reductions)
+
     def sweep(self) -> Floats:
         """Largest ṡ² at the points."""
         n, slope, bend = self.arm.n, self.fine.slope, self.fine.bend
@@ -331,6 +340,16 @@ class Extremes:
             np.hstack([tau.max(axis=0), qdd.max(axis=0)]),
             np.hstack([tau.min(axis=0), qdd.min(axis=0)]),
         )
+
+    @classmethod
+    def of_rows(cls, count: int, index: Indices, rates: Floats, values: Floats) -> Extremes:
+        """Rows of a motion, each in the interval `index`; infinite for intervals without rows."""
+        least = np.full((count, values.shape[1]), np.inf)
+        largest, most = -least, np.full((count, rates.shape[1]), -np.inf)
+        np.maximum.at(most, index, rates)
+        np.maximum.at(largest, index, values)
+        np.minimum.at(least, index, values)
+        return cls(most, largest, least)
 
     def excess(self, limits: PathLimits) -> tuple[Floats, Floats, Floats]:
         """Change of the lower, upper and velocity limits of every interval; 0 within them."""

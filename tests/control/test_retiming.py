@@ -153,13 +153,50 @@ def test_toppra_takes_as_long(seed: int, acceleration: float | None) -> None:
 def test_rows_at_equal_times() -> None:
     arm, path = robolin.load("panda"), panda_path(1)
     points, rows = robolin.retime(arm, path), robolin.retime(arm, path, dt=0.01)
-    assert rows.duration == points.duration
+    # limits that rows between the points exceed are tightened: by 1e-4 at most on these paths
+    assert rows.duration == pytest.approx(points.duration, rel=1e-4)
     assert np.ptp(np.diff(rows.time)) < 1e-12
     assert np.array_equal(rows.q[[0, -1]], path[[0, -1]])
     assert np.abs(rows.tau - robolin.inverse(arm, rows.q, rows.qd, rows.qdd)).max() == 0.0
     # positions of the rows at the points lie on the motion with equal times
     between = np.array([np.interp(points.time, rows.time, each) for each in rows.q.T]).T
     assert np.abs(between - path).max() < 1e-3
+
+
+@pytest.mark.parametrize("robot", ["two-link", "ur5", "panda"])
+@pytest.mark.parametrize("dt", [0.001, 0.037])
+def test_rows_between_the_points_exceed_no_limit(robot: str, dt: float) -> None:
+    """A spline through a zigzag is fastest between the points where the sweeps apply limits."""
+    arm, rng = robolin.load(robot), np.random.default_rng(4)
+    lower = np.array([-3.0 if j.limits.lower is None else j.limits.lower for j in arm.joints])
+    upper = np.array([3.0 if j.limits.upper is None else j.limits.upper for j in arm.joints])
+    zigzag = lower + (upper - lower) * rng.uniform(0.4, 0.6, (20, arm.n))
+    limits = {"max_velocity": 1.0, "max_acceleration": 15.0, "max_effort": 120.0}
+    rows = robolin.retime(arm, zigzag, dt=dt, **limits)
+    assert np.abs(rows.qd).max() <= 1.0
+    assert np.abs(rows.qdd).max() <= 15.0
+    assert np.abs(rows.tau).max() <= 120.0
+    # the excess of the points alone is below 1.5 %
+    assert rows.duration <= 1.02 * robolin.retime(arm, zigzag, **limits).duration
+
+
+def test_rows_within_the_limits_do_not_change_the_motion() -> None:
+    arm, line = robolin.load("two-link"), np.linspace([0.0, 0.0], [1.0, 0.5], 201)
+    limits = {"max_acceleration": 4.0, "max_velocity": 1.0, "max_effort": 1e6}
+    rows, points = robolin.retime(arm, line, dt=0.01, **limits), robolin.retime(arm, line, **limits)
+    assert rows.duration == points.duration
+    assert rows.repeats == points.repeats
+
+
+def test_the_limits_of_written_rows_hold(tmp_path: Path) -> None:
+    """`inverse --limits`, which exits with code 1 beyond a limit, accepts the motion."""
+    arm, rng = robolin.load("ur5"), np.random.default_rng(8)
+    path, motion = tmp_path / "path.csv", tmp_path / "motion.csv"
+    zigzag = rng.uniform(-0.5, 0.5, (20, arm.n))
+    lines = [",".join(map(str, row)) for row in zigzag.tolist()]
+    path.write_text("\n".join([",".join(f"{name}/position" for name in arm.joint_names), *lines]))
+    run_ok("retime", "ur5", "--trajectory", path, "--dt", "0.003", "-o", motion)
+    run_ok("inverse", "ur5", "--trajectory", motion, "--limits")
 
 
 def test_neighbours_within_round_off_count_once() -> None:

@@ -145,8 +145,8 @@ def retime_command(inquiry: Request, out: Output) -> None:
     """Find the fastest motion along a path within the limits.
 
     The path is a cubic spline through the points. The motion starts and ends at rest. The method
-    is TOPP-RA; it enforces the limits at ten times as many points as the path has. A path with
-    more points allows a faster motion.
+    is TOPP-RA; it enforces the limits in all rows, and at ten times as many points as the path
+    has. A path with more points allows a faster motion.
 
     \b
     Examples:
