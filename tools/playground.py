@@ -23,7 +23,7 @@ ROWS, DURATION = 201, 2.0
 
 
 def playground_names() -> list[str]:
-    """Robots whose report has a live section: those without closed loops."""
+    """Robots whose report has a live section with sliders: those without closed loops."""
     return [name for name in bundled_names() if not robolin.load(name).loops]
 
 

@@ -19,6 +19,7 @@ from robolin.display.report.page_markup import (
     element,
     filled,
     markup,
+    paragraph,
     shown_name,
     table,
 )
@@ -34,17 +35,17 @@ _FREE_TURN, _FREE_SLIDE = np.pi, 1.0
 _ROWS = ("wx", "wy", "wz", "vx", "vy", "vz")
 
 
-def live_section(reported: ReportedArm) -> tuple[str, dict[str, Any]] | None:
-    """HTML and data of the section; None for robots that it does not support."""
+def live_section(reported: ReportedArm) -> tuple[str, dict[str, Any] | None]:
+    """HTML and data of the section; the reason and None for robots that it does not support."""
     arm = reported.arm
-    if arm.loops or arm.groups or arm.n > MOST_JOINTS:
-        return None
+    if reason := _unsupported(arm):
+        return _left_out(reason), None
     frame = arm.links[-1].name
     try:
         module = wasm_module(chosen_questions(arm, _VERBS, frame=frame), "loops")
-    except RobolinError:
+    except RobolinError as error:
         # a joint without inertia has no linear model
-        return None
+        return _left_out(f"{error.message}."), None
     info = module_info(module, "")
     # names of other frames are not needed, and may be long
     info["model"]["frames"] = {"tip": info["model"]["frames"][frame]}
@@ -62,6 +63,23 @@ def live_section(reported: ReportedArm) -> tuple[str, dict[str, Any]] | None:
         "reach": _reach(arm),
     }
     return _markup(reported, frame), data
+
+
+def _unsupported(arm: Arm) -> str:
+    """Why the section does not support an arm; '' if it does."""
+    if arm.loops:
+        return "it does not support closed loops."
+    if arm.groups:
+        kind = arm.groups[0].kind
+        return f"it does not support {kind} joints, such as '{shown_name(arm.groups[0].name)}'."
+    if arm.n > MOST_JOINTS:
+        return f"it supports at most {MOST_JOINTS} joints, and this robot has {arm.n}."
+    return ""
+
+
+def _left_out(reason: str) -> str:
+    text = f"This section cannot be computed for this robot: {reason} "
+    return markup(paragraph(f"{text}For other states, write another report with `--q` and `--qd`."))
 
 
 def _finite(ends: tuple[float, float]) -> list[float | None]:

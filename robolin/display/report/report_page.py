@@ -199,7 +199,7 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
         Section("verification", "Verification", verify_section(arms)),
     ]
     data = _data(arms, visuals, figures) | {"models": model_data}
-    if live:
+    if live and live[1]:
         data["live"] = live[1]
     title = " and ".join(shown_name(each.name) for each in arms)
     return assembled_page(title, headline(arms), sections, data, _frames(arms))
