@@ -8,10 +8,11 @@ is found: whether it passes does not matter here.
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from functools import cache, cached_property
 from types import CodeType, FrameType
@@ -20,19 +21,13 @@ from unittest.mock import patch
 
 from _pytest.outcomes import Skipped
 
-import robolin.core.arm
-from robolin.api import run_options
-from robolin.core.arm import Arm
+from robolin.core.arm import CACHE_SLOT, Arm
 from robolin.dynamics.algorithm import Algorithm
 from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.kernels import KernelSpec
-from robolin.evaluation import quick_calls
 from robolin.evaluation.evaluate import ArmCache
 from tests.dynamics import worked
 from tools.papers_measure import cases, function_of
-
-# where arms cache values while a test is searched
-EMPTY_SLOT = "_kept while searched"
 
 
 def codes_of(thing: Any) -> list[CodeType]:
@@ -159,12 +154,9 @@ def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
     All arms begin with an empty cache: kernels of earlier tests would not be noted.
     """
     specs: set[KernelSpec] = set()
-    arms: list[Arm] = []
-    prepare, find_spec = ArmCache.__init__, ArmCache.kernel_spec_of
-
-    def preparing(cache: ArmCache, arm: Arm) -> None:
-        arms.append(arm)
-        prepare(cache, arm)
+    find_spec = ArmCache.kernel_spec_of
+    for arm in (each for each in gc.get_objects() if type(each) is Arm):
+        vars(arm).pop(CACHE_SLOT, None)
 
     def noting(cache: ArmCache, name: str, width: int | None = None) -> KernelSpec:
         spec: KernelSpec = find_spec(cache, name, width)
@@ -173,13 +165,5 @@ def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
             note(spec)
         return spec
 
-    with ExitStack() as patches:
-        for module in (robolin.core.arm, quick_calls, run_options):
-            patches.enter_context(patch.object(module, "CACHE_SLOT", EMPTY_SLOT))
-        patches.enter_context(patch.object(ArmCache, "__init__", preparing))
-        patches.enter_context(patch.object(ArmCache, "kernel_spec_of", noting))
-        try:
-            yield
-        finally:
-            for arm in arms:
-                vars(arm).pop(EMPTY_SLOT, None)
+    with patch.object(ArmCache, "kernel_spec_of", noting):
+        yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Never
 
-from robolin.api.run_options import fast_path, run_options
+from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_same_rows
 from robolin.core.choices import DType, LoopMethod
@@ -19,6 +19,7 @@ from robolin.evaluation.constant_inputs import (
 )
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
+from robolin.evaluation.quick_calls import no_fast_call
 
 
 def inverse(
@@ -65,10 +66,15 @@ def inverse(
     """
     if unknown:
         raise wrong_arguments(inverse, 2, unknown)
-    quick = fast_path(arm, "inverse", method, engine, jobs, None, dtype)
-    tau: Floats | None = quick(q, qd, qdd)
-    if tau is not None:
-        return tau
+    if method == "auto" and engine == "auto" and jobs is None and dtype == "float64":
+        # not in a function of its own, which would take a tenth of the time of a state
+        try:
+            quick = arm.cached_values["inverse"]
+        except (AttributeError, KeyError):
+            quick = no_fast_call
+        tau: Floats | None = quick(q, qd, qdd)
+        if tau is not None:
+            return tau
     options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **options)["tau"]
 
@@ -129,10 +135,16 @@ def forward(
         options = run_options(method, engine, jobs, loop_method, dtype)
         prescribed = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
         return evaluate_arm(arm, "forward-prescribed", prescribed, **options)["qdd"]
-    quick = fast_path(arm, "forward", method, engine, jobs, loop_method, dtype)
-    fast: Floats | None = quick(q, qd, tau)
-    if fast is not None:
-        return fast
+    defaults = method == "auto" and engine == "auto" and jobs is None
+    if defaults and loop_method is None and dtype == "float64":
+        # not in a function of its own, which would take a tenth of the time of a state
+        try:
+            quick = arm.cached_values["forward"]
+        except (AttributeError, KeyError):
+            quick = no_fast_call
+        fast: Floats | None = quick(q, qd, tau)
+        if fast is not None:
+            return fast
     options = run_options(method, engine, jobs, loop_method, dtype)
     values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     return evaluate_arm(arm, "forward", values, **options)["qdd"]

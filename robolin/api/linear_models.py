@@ -7,10 +7,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any, NamedTuple, Never
 
-import numpy as np
-
 from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
-from robolin.api.run_options import evaluate_with_operating_point, fast_path, run_options
+from robolin.api.run_options import evaluate_with_operating_point, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, require_arm, require_tree
 from robolin.core.choices import DType, LoopMethod
@@ -22,6 +20,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.constant_inputs import JointsNamed
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
+from robolin.evaluation.quick_calls import no_fast_call
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,20 +146,27 @@ def linearize_inverse(
     """
     if unknown:
         raise wrong_arguments(linearize_inverse, 2, unknown)
-    quick = fast_path(arm, "linearize-inverse", method, engine, jobs, None, dtype)
-    fast = quick(q, qd, qdd)
-    if fast is not None:
-        # the fast path returns plain arrays of one state
-        M, dtau_dqd, dtau_dq = fast
-        return LinearizedInverse.of(
-            mass_matrix=M,
-            dtau_dqd=dtau_dqd,
-            dtau_dq=dtau_dq,
-            q=np.array(q),
-            qd=np.array(qd),
-            qdd=np.array(qdd),
-            arm=arm,
-        )
+    if method == "auto" and engine == "auto" and jobs is None and dtype == "float64":
+        # not in a function of its own, which would take a tenth of the time of a state
+        try:
+            quick = arm.cached_values["linearize-inverse"]
+        except (AttributeError, KeyError):
+            quick = no_fast_call
+        fast = quick(q, qd, qdd)
+        if fast is not None:
+            # the constructor of a frozen dataclass takes three times as long
+            model = LinearizedInverse.__new__(LinearizedInverse)
+            fields = model.__dict__
+            (
+                fields["mass_matrix"],
+                fields["dtau_dqd"],
+                fields["dtau_dq"],
+                fields["q"],
+                fields["qd"],
+                fields["qdd"],
+            ) = fast
+            fields["arm"] = arm
+            return model
     options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "qdd": qdd}
     matrices, point = evaluate_with_operating_point(arm, "linearize-inverse", values, options)
@@ -228,20 +234,29 @@ def linearize_forward(
     if prescribe is not None or qdd is not None:
         options = run_options(method, engine, jobs, loop_method, dtype)
         return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
-    quick = fast_path(arm, "linearize-forward", method, engine, jobs, loop_method, dtype)
-    fast = quick(q, qd, tau)
-    if fast is not None:
-        accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = fast
-        return LinearizedForward.of(
-            qdd=accelerations,
-            dqdd_dtau=dqdd_dtau,
-            dqdd_dqd=dqdd_dqd,
-            dqdd_dq=dqdd_dq,
-            q=np.array(q),
-            qd=np.array(qd),
-            tau=np.array(tau),
-            dqdd_dprescribed=None,
-        )
+    defaults = method == "auto" and engine == "auto" and jobs is None
+    if defaults and loop_method is None and dtype == "float64":
+        # not in a function of its own, which would take a tenth of the time of a state
+        try:
+            quick = arm.cached_values["linearize-forward"]
+        except (AttributeError, KeyError):
+            quick = no_fast_call
+        fast = quick(q, qd, tau)
+        if fast is not None:
+            # the constructor of a frozen dataclass takes three times as long
+            model = LinearizedForward.__new__(LinearizedForward)
+            fields = model.__dict__
+            (
+                fields["qdd"],
+                fields["dqdd_dtau"],
+                fields["dqdd_dqd"],
+                fields["dqdd_dq"],
+                fields["q"],
+                fields["qd"],
+                fields["tau"],
+            ) = fast
+            fields["dqdd_dprescribed"] = None
+            return model
     options = run_options(method, engine, jobs, loop_method, dtype)
     values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     matrices, point = evaluate_with_operating_point(arm, "linearize-forward", values, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Never
 
-from robolin.api.run_options import fast_path, run_options
+from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType
@@ -13,6 +13,7 @@ from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
+from robolin.evaluation.quick_calls import no_fast_call
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,10 +76,15 @@ def mass_matrix(
     """
     if unknown:
         raise wrong_arguments(mass_matrix, 2, unknown)
-    quick = fast_path(arm, "mass-matrix", method, engine, jobs, None, dtype)
-    M: Floats | None = quick(q)
-    if M is not None:
-        return M
+    if method == "auto" and engine == "auto" and jobs is None and dtype == "float64":
+        # not in a function of its own, which would take a tenth of the time of a state
+        try:
+            quick = arm.cached_values["mass-matrix"]
+        except (AttributeError, KeyError):
+            quick = no_fast_call
+        M: Floats | None = quick(q)
+        if M is not None:
+            return M
     options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "mass-matrix", {"q": q}, **options)["mass_matrix"]
 

@@ -7,43 +7,14 @@ from math import prod
 
 import numpy as np
 
-from robolin.core.arm import CACHE_SLOT, Arm
+from robolin.core.arm import Arm
 from robolin.core.arrays import Arrays, Floats, JointValues, batch_of, joint_arrays
 from robolin.core.choices import DType, LoopMethod
 from robolin.engine.compiled.plan import BufferPool
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
-from robolin.evaluation.quick_calls import QuickCall, no_fast_call
 
 _DEFAULTS: RunOptions = {}
-
-
-def fast_path(
-    arm: Arm,
-    verb: str,
-    method: Method,
-    engine: Engine,
-    jobs: int | None,
-    loop_method: LoopMethod | None,
-    dtype: DType,
-) -> QuickCall:
-    """Compiled call for one state or a batch of one; it returns None for any other input.
-
-    Neither keywords nor further calls here: each takes 3 % of the time of a state.
-    """
-    if (
-        method == "auto"
-        and engine == "auto"
-        and jobs is None
-        and loop_method is None
-        and dtype == "float64"
-    ):
-        try:
-            call: QuickCall = arm.__dict__[CACHE_SLOT][verb]
-        except (AttributeError, KeyError):
-            return no_fast_call
-        return call
-    return no_fast_call
 
 
 def run_options(

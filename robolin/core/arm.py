@@ -15,7 +15,7 @@ from dataclasses import field, fields
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from robolin.core.arm_parts import GROUP_FREEDOMS as GROUP_FREEDOMS
 from robolin.core.arm_parts import HERE as HERE
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# key in an arm's `__dict__` of the dict with values cached by `cached_on_arm`
-CACHE_SLOT = "_kept"
+# attribute with the dict of values cached by `cached_on_arm`, absent before the first
+CACHE_SLOT = "cached_values"
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,9 @@ class Arm:
     source: str = ""
     digest: str = ""
     loaded_with: Mapping[str, Any] | None = field(default=None, compare=False, init=False)
+
+    if TYPE_CHECKING:
+        cached_values: ClassVar[dict[str, Any]]
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle and copy the fields only, not cached values."""

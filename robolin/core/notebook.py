@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from inspect import cleandoc
-from typing import Any, Self
+from typing import Any
 
 from robolin.core.text import printable
 
@@ -44,14 +44,6 @@ class DisplayMixin:
     def to_dict(self) -> dict[str, Any]:
         """Every field by name, arrays unchanged."""
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-
-    @classmethod
-    def of(cls, **values: Any) -> Self:
-        """The same as the constructor with all fields, in a fifth of the time."""
-        # a frozen dataclass sets its fields one by one through object.__setattr__
-        result = cls.__new__(cls)
-        result.__dict__.update(values)
-        return result
 
     def _repr_html_(self) -> str:
         """HTML table for a notebook: name, value and meaning of every field."""

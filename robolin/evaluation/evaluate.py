@@ -41,6 +41,7 @@ from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation import quick_calls
 from robolin.evaluation.methods import (
     CONVENTIONAL_UP_TO,
     METHOD_ALIASES,
@@ -49,7 +50,7 @@ from robolin.evaluation.methods import (
     not_with_groups,
     not_with_mimic,
 )
-from robolin.evaluation.quick_calls import QuickCall, few_states, no_fast_call, quick_call_of
+from robolin.evaluation.quick_calls import QuickCall, no_fast_call
 
 Engine = Literal["auto", "python", "compiled"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -195,7 +196,7 @@ def _one_or_few_states(
     single = is_single_state(arm, state)
     if not single and not is_batch_of_one(arm, state):
         few = type(state[0]) is np.ndarray and state[0].size <= FEW_ROWS * arm.n
-        return few_states(arm, name, cache, state) if few else None
+        return quick_calls.few_states(arm, name, cache, state) if few else None
     call = cache.fast_call(name)
     results = call(*state)
     if results is None and not single:
@@ -204,8 +205,7 @@ def _one_or_few_states(
         explained: tuple[Arrays, AnyArray] = cache.loaded_plan(name).call_single(state)
         return explained
     if method == "auto":
-        # `quick_calls.fast_call` finds it there from now on
-        cached_on_arm(arm, verb, lambda _: call)
+        quick_calls.keep_fast_call(arm, verb, name, cache)
     several = results if len(algorithm.gives) > 1 else (results,)
     return dict(zip(algorithm.gives, several, strict=True)), np.zeros(1)
 
@@ -376,7 +376,8 @@ class ArmCache:
                 few = self.count_call(name) <= FEW_CALLS
                 if few and not is_cached(self.kernel_spec_of(name, MIN_LANES)):
                     return no_fast_call
-            call = self._calls.setdefault(name, quick_call_of(self.single_state_plan(name)))
+            plan = self.single_state_plan(name)
+            call = self._calls.setdefault(name, quick_calls.quick_call_of(plan))
         return call
 
 

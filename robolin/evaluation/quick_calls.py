@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from robolin.core.arm import CACHE_SLOT, Arm
+from robolin.core.arm import CACHE_SLOT, Arm, cached_on_arm
 from robolin.core.arrays import AnyArray, Arrays, JointValues, np
 from robolin.dynamics.catalogue import ALGORITHMS
 
@@ -25,21 +25,38 @@ QuickCall = Callable[..., Any]
 # overhead, but its states share the lanes
 FEW_ROWS_WORK = 900
 
+# verbs whose quick calls return copies of the inputs after the results
+WITH_OPERATING_POINT = ("linearize-inverse", "linearize-forward")
+
 
 def no_fast_call(*_: object, **__: object) -> None:
     """Quick call that always returns None."""
 
 
-def quick_call_of(plan: Plan) -> QuickCall:
-    """The quick call of a kernel."""
+def quick_call_of(plan: Plan, copies: int = 0) -> QuickCall:
+    """The quick call of a kernel; copies of the first inputs follow its results."""
     from robolin.engine.compiled.call_table import CallTable, PortableCall, is_supported
 
     kernel = plan.kernel_call()
-    if not is_supported(kernel):
-        return PortableCall(plan.kernel_call) if kernel.joints else no_fast_call
+    if not is_supported(kernel, copies):
+        return PortableCall(plan.kernel_call, copies=copies) if kernel.joints else no_fast_call
     doc = "The results of one state, or None."
-    batch_of_one = CallTable(kernel, no_fast_call, doc, batch=(1,)).call
-    return CallTable(kernel, batch_of_one, doc).call
+    batch_of_one = CallTable(kernel, no_fast_call, doc, batch=(1,), copies=copies).call
+    return CallTable(kernel, batch_of_one, doc, copies=copies).call
+
+
+def keep_fast_call(arm: Arm, verb: str, name: str, cache: ArmCache) -> None:
+    """Cache the quick call of a verb where public functions and `fast_call` find it.
+
+    name: its algorithm
+    """
+
+    def make(_: Arm) -> QuickCall:
+        if verb not in WITH_OPERATING_POINT:
+            return cache.fast_call(name)
+        return quick_call_of(cache.single_state_plan(name), len(ALGORITHMS[name].needs))
+
+    cached_on_arm(arm, verb, make)
 
 
 def fast_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:

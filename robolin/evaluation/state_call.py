@@ -34,6 +34,7 @@ from robolin.evaluation.evaluate import (
 )
 from robolin.evaluation.frames import reject_unused_frame
 from robolin.evaluation.methods import Method, reject_unused_method
+from robolin.evaluation.quick_calls import keep_fast_call
 
 
 class PythonCall:
@@ -197,8 +198,7 @@ def compiled_call(
     if plain.kernel is None:
         return plain
     if method == "auto" and fixed is None:
-        quick = arm_cache(arm).fast_call(_required_algorithm(arm, verb, method))
-        cached_on_arm(arm, verb, lambda _: quick)
+        keep_fast_call(arm, verb, _required_algorithm(arm, verb, method), arm_cache(arm))
     return NativeCall(plain).call if is_supported(plain.kernel) else plain
 
 

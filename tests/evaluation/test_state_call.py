@@ -109,6 +109,7 @@ def test_an_unsupported_interpreter_uses_the_fallback(monkeypatch: pytest.Monkey
         ("SUPPORTED_MINORS", (), "was not tested"),
         ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "does not export the required functions"),
         ("_arrays_are_as_expected", lambda: False, "a different memory layout"),
+        ("new_array_address", lambda: 0, "a different memory layout"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(call_table, name, value)
@@ -390,6 +391,40 @@ def test_choices_without_effect_are_refused(
         robolin.generate(PLAIN, [verb], tmp_path / "made", **chosen)
 
 
+@pytest.mark.parametrize("batch", [(), (1,)])
+@pytest.mark.parametrize("verb", ["inverse", "energy"])
+def test_copies_of_inputs_follow_the_results(verb: str, batch: tuple[int, ...]) -> None:
+    """With copies, built-in and portable calls add new arrays with the bits of the inputs."""
+    plan, needs = arm_cache(CHAIN).plan(verb), ALGORITHMS[verb].needs
+    state = [each.reshape(*batch, CHAIN.n) for each in state_of(CHAIN, needs).values()]
+    expected = robolin.compile(CHAIN, verb)(*(each.reshape(CHAIN.n) for each in state))
+    calls: list[Any] = []
+    if not batch:
+        calls.append(PortableCall(plan.kernel_call, copies=len(needs)))
+    if not call_table.fallback_reason():
+        kernel, count = plan.kernel_call(), len(needs)
+        calls.append(CallTable(kernel, no_fast_call, "", batch=batch, copies=count).call)
+    for call in calls:
+        returned = call(*state)
+        results = returned[: -len(needs)]
+        assert [each.tobytes() for each in results] == [e.tobytes() for e in results_of(expected)]
+        copies = returned[-len(needs) :]
+        assert same_bits(copies, tuple(state))
+        assert not any(np.shares_memory(a, b) for a in copies for b in (*state, *results))
+        assert all(each.flags.owndata and each.flags.writeable for each in returned)
+        assert call(np.full_like(state[0], np.nan), *state[1:]) is None
+
+
+@native
+@pytest.mark.parametrize("shape", [(4,), (2, 7), (1, 3, 5, 2)])
+def test_new_arrays_are_those_of_numpy(shape: tuple[int, ...]) -> None:
+    """NumPy's C function gives the type, strides and flags of numpy.empty."""
+    made, like = call_table.new_array(shape), np.empty(shape)
+    assert type(made) is type(like)
+    assert (made.dtype, made.shape, made.strides) == (like.dtype, like.shape, like.strides)
+    assert made.flags == like.flags
+
+
 @native
 def test_the_module_is_sound() -> None:
     """LLVM's verifier accepts the function's assembly."""
@@ -407,7 +442,6 @@ def unusual(arm: Arm) -> Iterator[Any]:
     yield from (np.tile(q, (3, 1)), np.stack([q, q], axis=1)[:, 0], q.astype(">f8"))
 
 
-@native
 @native
 @pytest.mark.parametrize(
     "function",

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from importlib import import_module
 from math import prod
 from typing import Any, NamedTuple
 
@@ -52,26 +53,27 @@ class CallTable(ctypes.Structure):
 
     inputs: int
     results: int
+    created: int
     links: int
     joints: int
     fixed: int | None
     array_type: Any
     none: Any
-    empty: Any
+    new_array: int
     result_type: Any
     name_them: Any
     plain: Callable[..., Any]
 
     _fields_ = (
-        *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name", "empty")),
+        *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name")),
         *((name, _OBJECT) for name in ("result_type", "tuple_type", "name_them")),
-        *((name, _POINTER) for name in (*_API, *_KERNEL, "fixed")),
-        *((name, _INT64) for name in ("inputs", "results", "links", "joints", "input_rank")),
+        *((name, _POINTER) for name in (*_API, "new_array", *_KERNEL, "fixed")),
+        *((name, _INT64) for name in ("inputs", "results", "created", "links", "joints")),
+        ("input_rank", _INT64),
         ("input_lengths", _INT64 * 2),
         ("sizes", _INT64 * MOST_RESULTS),
         ("ranks", _INT64 * MOST_RESULTS),
         ("lengths", _INT64 * (MOST_RESULTS * MOST_AXES)),
-        ("shapes", _OBJECT * MOST_RESULTS),
     )
 
     def __init__(
@@ -82,6 +84,7 @@ class CallTable(ctypes.Structure):
         result_type: type | None = None,
         fixed: AnyArray | None = None,
         batch: tuple[int, ...] = (),
+        copies: int = 0,
     ) -> None:
         """Fill the table for a kernel.
 
@@ -90,10 +93,11 @@ class CallTable(ctypes.Structure):
         result_type: named tuple of several results; None for a tuple
         fixed:       the last input if it is constant in all states and not an argument
         batch:       first axes of all arrays: () for a state, (1,) for a batch of one state
+        copies:      number of inputs whose copies follow the results, in the same tuple
         """
         super().__init__()
         self.plain, self.array_type, self.none = plain, np.ndarray, None
-        self.out_name, self.empty = sys.intern("out"), np.empty
+        self.out_name, self.new_array = sys.intern("out"), new_array_address()
         self.result_type: type[Any] = result_type or tuple
         self.tuple_type: type[tuple[Any, ...]] = tuple
         for name in _API:
@@ -105,9 +109,11 @@ class CallTable(ctypes.Structure):
         self.links, self.joints = kernel.links, kernel.joints
         self.input_rank: int = len(batch) + 1
         self.input_lengths[: self.input_rank] = (*batch, kernel.joints)
-        for i, row in enumerate(kernel.shapes.values()):
+        rows = [*kernel.shapes.values(), *[(kernel.joints,)] * copies]
+        self.created = len(rows)
+        for i, row in enumerate(rows):
             shape = (*batch, *row)
-            self.sizes[i], self.ranks[i], self.shapes[i] = prod(shape), len(shape), shape
+            self.sizes[i], self.ranks[i] = prod(shape), len(shape)
             self.lengths[i * MOST_AXES : i * MOST_AXES + len(shape)] = shape
         if result_type is not None:
             # avoids a call of a Python function
@@ -141,13 +147,19 @@ class PortableCall:
     Each call takes free buffers from a list, so threads and signal handlers share none.
     """
 
-    def __init__(self, new_kernel: Callable[[], KernelCall], fixed: AnyArray | None = None) -> None:
+    def __init__(
+        self,
+        new_kernel: Callable[[], KernelCall],
+        fixed: AnyArray | None = None,
+        copies: int = 0,
+    ) -> None:
         """Create the call.
 
         new_kernel: creates kernel arguments with their own memory
         fixed:      the last input if it is constant in all states and not an argument
+        copies:     number of inputs whose copies follow the results of a call
         """
-        self._new_kernel, self._fixed = new_kernel, fixed
+        self._new_kernel, self._fixed, self._copies = new_kernel, fixed, copies
         first = _state_buffers(new_kernel(), fixed)
         self._free = [first]
         self._shape = first.inputs[0].shape
@@ -217,7 +229,7 @@ class PortableCall:
             self._free.append(buffers)
             return None
         if outputs is None:
-            outputs = tuple([array.copy() for array in results])
+            outputs = tuple([array.copy() for array in (*results, *inputs[: self._copies])])
         else:
             for output, result in zip(outputs, results, strict=True):
                 output[...] = result
@@ -256,7 +268,7 @@ def _state_buffers(kernel: KernelCall, fixed: AnyArray | None) -> _StateBuffers:
     return _StateBuffers(inputs, results, status, run)
 
 
-def is_supported(kernel: KernelCall) -> bool:
+def is_supported(kernel: KernelCall, copies: int = 0) -> bool:
     """True if a built-in function for this kernel is possible; warn once if none is."""
     shapes, reason = kernel.shapes.values(), fallback_reason()
     if reason and not os.environ.get(PLAIN):
@@ -267,7 +279,7 @@ def is_supported(kernel: KernelCall) -> bool:
     return (
         not reason
         and kernel.inputs <= MOST_INPUTS
-        and len(shapes) <= MOST_RESULTS
+        and len(shapes) + copies <= MOST_RESULTS
         and all(len(shape) < MOST_AXES and prod(shape) for shape in shapes)
         and kernel.joints > 0
     )
@@ -343,10 +355,42 @@ def address_of(function: object) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
+# indices of NumPy's C functions, the same in all versions of these binary interfaces
+_INTERFACE_VERSION, _NEW_ARRAY = 0, 93
+_TESTED_INTERFACES = (0x1000009, 0x2000000)
+
+
+@cache
+def new_array_address() -> int:
+    """Address of NumPy's C function PyArray_New; 0 if this version was not tested."""
+    try:
+        array_api = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    except ImportError:
+        return 0
+    kind = ctypes.PYFUNCTYPE(ctypes.POINTER(_POINTER), _OBJECT, ctypes.c_char_p)
+    functions = kind(("PyCapsule_GetPointer", ctypes.pythonapi))(array_api, None)
+    version = ctypes.PYFUNCTYPE(ctypes.c_uint)(functions[_INTERFACE_VERSION])()
+    return functions[_NEW_ARRAY] if version in _TESTED_INTERFACES else 0
+
+
+def new_array(shape: tuple[int, ...]) -> AnyArray:
+    """A new array from NumPy's C function, as `call_text` creates it."""
+    kinds = (_OBJECT, ctypes.c_int, _POINTER, ctypes.c_int, *(_POINTER,) * 2)
+    new = ctypes.PYFUNCTYPE(_OBJECT, *kinds, *(ctypes.c_int,) * 2, _POINTER)(new_array_address())
+    lengths, double = (_INT64 * len(shape))(*shape), array_text.DOUBLE_TYPE
+    made: AnyArray = new(
+        np.ndarray, len(shape), ctypes.addressof(lengths), double, None, None, 0, 0, None
+    )
+    return made
+
+
 def _arrays_are_as_expected() -> bool:
     """True if NumPy arrays have the memory layout that `call_text` assumes."""
     kind = np.dtype(float)
-    for array in (np.zeros(3), np.zeros((2, 5)), np.zeros((4, 6))[:, ::2], np.zeros(5)[1:]):
+    if not new_array_address():
+        return False
+    arrays = (np.zeros(3), np.zeros((4, 6))[:, ::2], np.zeros(5)[1:], new_array((2, 5)))
+    for array in arrays:
         array.flags.writeable = array.ndim == 1
         actual = (
             _pointer(id(array) + array_text.TYPE),

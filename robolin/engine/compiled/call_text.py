@@ -4,7 +4,8 @@ CPython passes `self`, the arguments and the names of keyword arguments to a bui
 This function reads the table of `call_table` from `self`, checks that every argument is an array
 that the kernel can read, and runs the kernel:
 
-    without `out`: into new arrays from numpy.empty; several results are returned as a tuple
+    without `out`: into new arrays; several results are returned as a tuple, followed by copies of
+                   the first inputs if the table requires them
     with `out`:    into its arrays, if they match the results and overlap no other array
 
 All other arguments, and states with a nonzero kernel status, are passed unchanged to the Python
@@ -134,11 +135,16 @@ make:
   br label %make.next
 make.next:
   %r = phi i64 [0, %make], [%r.next, %make.one]
-  %make.more = icmp slt i64 %r, %results
+  %make.more = icmp slt i64 %r, %created
   br i1 %make.more, label %make.it, label %inputs.begin
 make.it:
-  %shape.place = getelementptr ptr, ptr %shapes, i64 %r
-  %array = call ptr %vectorcall(ptr %empty, ptr %shape.place, i64 1, ptr null)
+  %new.rank.place = getelementptr i64, ptr %ranks, i64 %r
+  %new.rank.64 = load i64, ptr %new.rank.place, align 8
+  %new.rank = trunc i64 %new.rank.64 to i32
+  %new.lengths.first = mul i64 %r, {MOST_AXES}
+  %new.lengths = getelementptr i64, ptr %lengths, i64 %new.lengths.first
+  %array = call ptr %new_array(ptr %array_type, i32 %new.rank, ptr %new.lengths, i32 {DOUBLE_TYPE},
+                               ptr null, ptr null, i32 0, i32 0, ptr null)
   %there = icmp ne ptr %array, null
   br i1 %there, label %make.one, label %failed
 make.one:
@@ -278,18 +284,47 @@ same:
   call void %keep(ptr %target.object)
   ret ptr %target.object
 new:
-  %several = icmp ne i64 %results, 1
-  br i1 %several, label %gather, label %alone
+  %several = icmp ne i64 %created, 1
+  br i1 %several, label %copy.next, label %alone
 alone:
   %only = load ptr, ptr %made, align 8
   ret ptr %only
+; arrays after the results are copies of inputs
+copy.next:
+  %k = phi i64 [%results, %new], [%k.next, %copy.end]
+  %copy.more = icmp slt i64 %k, %created
+  br i1 %copy.more, label %copy.one, label %gather
+copy.one:
+  %k.made.place = getelementptr ptr, ptr %made, i64 %k
+  %k.array = load ptr, ptr %k.made.place, align 8
+  %k.data.place = getelementptr i8, ptr %k.array, i64 {DATA}
+  %k.data = load ptr, ptr %k.data.place, align 8
+  %k.input = sub i64 %k, %results
+  %k.start.number = shl i64 %k.input, 1
+  %k.start.place = getelementptr ptr, ptr %starts, i64 %k.start.number
+  %k.start = load ptr, ptr %k.start.place, align 8
+  %k.next = add i64 %k, 1
+  br label %copy.number
+copy.number:
+  %e = phi i64 [0, %copy.one], [%e.next, %copy.it]
+  %e.more = icmp slt i64 %e, %joints
+  br i1 %e.more, label %copy.it, label %copy.end
+copy.it:
+  %e.from.place = getelementptr double, ptr %k.start, i64 %e
+  %e.number = load double, ptr %e.from.place, align 8
+  %e.place = getelementptr double, ptr %k.data, i64 %e
+  store double %e.number, ptr %e.place, align 8
+  %e.next = add i64 %e, 1
+  br label %copy.number
+copy.end:
+  br label %copy.next
 gather:
-  %tuple = call ptr %tuple_new(i64 %results)
+  %tuple = call ptr %tuple_new(i64 %created)
   %got.tuple = icmp ne ptr %tuple, null
   br i1 %got.tuple, label %put.next, label %failed.after
 put.next:
   %t = phi i64 [0, %gather], [%t.next, %put.one]
-  %put.more = icmp slt i64 %t, %results
+  %put.more = icmp slt i64 %t, %created
   br i1 %put.more, label %put.one, label %put.end
 put.one:
   %t.place = getelementptr ptr, ptr %made, i64 %t
@@ -316,10 +351,10 @@ failed.after:
   br label %clear
 ; no result: release the new arrays and call the Python path
 dropped:
-  %unneeded = select i1 %fresh, i64 %results, i64 0
+  %unneeded = select i1 %fresh, i64 %created, i64 0
   br label %clear
 clear:
-  %left = phi i64 [%so.far, %failed], [%results, %failed.after], [%unneeded, %dropped]
+  %left = phi i64 [%so.far, %failed], [%created, %failed.after], [%unneeded, %dropped]
   %error = phi i1 [true, %failed], [true, %failed.after], [false, %dropped]
   br label %clear.next
 clear.next:
@@ -349,8 +384,8 @@ def call_text(offsets: Mapping[str, int]) -> str:
 
 
 # fields that are integers, and arrays that are read in place
-_NUMBERS = ("inputs", "results", "links", "joints", "input_rank")
-_LISTS = ("input_lengths", "sizes", "ranks", "lengths", "shapes")
+_NUMBERS = ("inputs", "results", "created", "links", "joints", "input_rank")
+_LISTS = ("input_lengths", "sizes", "ranks", "lengths")
 
 
 def _fields(offsets: Mapping[str, int]) -> list[str]:
