@@ -206,9 +206,6 @@ def option_hint(error: click.NoSuchOption) -> str:
     typed = error.option_name
     if error.ctx is None:
         return ""
-    if typed in ("-q", "--quiet"):
-        verb = error.ctx.command_path.removeprefix("robolin ")
-        return f"-q/--quiet is an option of inverse, simulate and others; omit it for {verb}"
     flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
     word = typed.lstrip("-")

@@ -29,6 +29,9 @@ BUG = 70
 # signals received: later failures, such as an aborted import, are caused by them
 _signals: list[int] = []
 
+# not empty: the option --quiet of a command without other use for it
+_silent: list[bool] = []
+
 # Python's messages if the system starts no thread, or memory ends while it creates an exception
 _NO_THREAD = "can't start new thread"
 _NO_MEMORY = ("without setting an exception", "error return without exception set")
@@ -89,6 +92,7 @@ def _unraisable(unraised: sys.UnraisableHookArgs) -> None:
 
 def main(args: Sequence[str]) -> int:
     """Run a command line and return its exit code; no exception escapes."""
+    _silent.clear()
     with warnings.catch_warnings():
         # one line, without the source location
         warnings.showwarning = lambda message, *_, **__: say("warning", str(message))
@@ -180,11 +184,16 @@ def _as_robolin_error(error: BaseException) -> RobolinError | None:
     return None
 
 
+def silence() -> None:
+    """Hide the warnings and notes of this command."""
+    _silent.append(True)
+
+
 def say(kind: str, text: str) -> None:
     """Print `kind: text` on stderr, if it is open: wrapped on a terminal, else on one line."""
     # OSError: stderr itself has failed
     with suppress(OSError):
-        if sys.stderr is None:
+        if sys.stderr is None or (_silent and kind in ("note", "warning")):
             return
         line = f"{kind}: {printable(text)}"
         if sys.stderr.isatty():

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cases import in_groups
-from tests.cli.command import robolin
+from tests.cli.command import robolin, run_ok
+from tools.command_pages import commands
 
 SLIDER = """\
 robolin: 1
@@ -400,16 +401,29 @@ def test_units_in_numbers_have_a_hint(tmp_path: Path) -> None:
     assert "; add --degrees if the values are in degrees" in ran.err
 
 
-@pytest.mark.parametrize(
-    "verb", ["inspect", "validate", "check", "plot", "verify", "diff", "models"]
-)
-def test_quiet_has_a_hint_for_commands_without_it(verb: str) -> None:
-    ran = robolin(verb, "two-link", "-q")
-    assert ran.code == 2
-    assert f"-q/--quiet is an option of inverse, simulate and others; omit it for {verb}" in ran.err
-    for quiet in ("inverse", "simulate --duration 0.01"):
-        name, *flags = quiet.split()
-        assert robolin(name, "two-link", "--q", "0,0", *flags, "-q").code == 0
+def test_every_command_has_quiet() -> None:
+    """-q is an option of every command that has options."""
+    for name, command in commands().items():
+        words = [word for param in command.params for word in param.opts]
+        assert ("-q" in words) == bool(command.options_metavar), name
+
+
+def test_quiet_hides_warnings_and_notes(tmp_path: Path) -> None:
+    """-q leaves the result and the exit code unchanged; `validate -q` lists errors only."""
+    robot = tmp_path / "odd.urdf"
+    inertia = "ixx='9' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'"
+    robot.write_text(
+        f"<robot name='odd'><link name='a'/><link name='b'><inertial><mass value='1'/>"
+        f"<inertia {inertia}/></inertial></link><joint name='j' type='continuous'>"
+        f"<parent link='a'/><child link='b'/></joint></robot>"
+    )
+    for words in (["inverse", robot], ["validate", robot]):
+        plain, quiet = robolin(*words), robolin(*words, "-q")
+        assert "triangle-inequality" in plain.out + plain.err
+        assert plain.code == quiet.code
+        assert "triangle-inequality" not in quiet.out + quiet.err
+    assert robolin("validate", robot, "--quiet").out == f"{robot}: 2 warnings\n"
+    assert run_ok("sweep", "inverse", robot, "--gravity", "1,2", "-q").err == ""
 
 
 def test_an_unknown_command_to_record_has_a_suggestion() -> None:

@@ -26,6 +26,7 @@ from robolin.checking.outcome import (
 )
 from robolin.cli.flags.flag import (
     METHOD,
+    OUTPUT,
     RobotFile,
     VerbCommand,
     bundled,
@@ -71,6 +72,7 @@ class ValidateOptions:
     form: str | None
     everything: bool
     color: str
+    quiet: bool
 
     def settings(self) -> ValidateSettings:
         """Ignored findings of the project and of the flags."""
@@ -124,6 +126,7 @@ _FLAGS = [
     *XACRO_FLAGS,
     *report_flags("Write to a .txt, .json, .xml (JUnit) or .sarif file", VALIDATE_FORMS),
     ALL_FLAG,
+    flag("-q --quiet", OUTPUT, "List errors only"),
 ]
 
 
@@ -154,7 +157,7 @@ def command(options: ValidateOptions) -> None:
     reading = sources_with_options(sources, options.xacro_arg, options.package)
     files = [_validated(*each, settings) for each in reading]
     for report in reports:
-        write_validate_report(report, files)
+        write_validate_report(report, files, options.quiet)
     if options.write_baseline is not None:
         _store(files, settings, validated_path(options.write_baseline))
         return
@@ -219,8 +222,10 @@ class ValidatedFile:
         return {level: levels[level] for level in _LEVELS}
 
 
-def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> None:
-    """Write the findings in the requested format."""
+def write_validate_report(
+    report: Report, files: Sequence[ValidatedFile], errors_only: bool = False
+) -> None:
+    """Write the findings in the requested format; a table may list errors only."""
     texts = {"junit": junit_findings, "sarif": sarif}
     # these documents leave the machine: remove absolute paths
     if report.form == "github":
@@ -228,8 +233,9 @@ def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> Non
     elif report.form in texts:
         report.write_text(texts[report.form]([_shared(file) for file in files]))
     else:
-        screen = [TextLines(_fitting_lines(files))] if report.shows_screen else None
-        report.write(screen or [TextLines(list(_lines(files)))], validate_document(files))
+        screen = report.shows_screen and not errors_only
+        lines = _fitting_lines(files) if screen else [*_lines(files, errors_only)]
+        report.write([TextLines(lines)], validate_document(files))
 
 
 def _shared(file: ValidatedFile) -> ValidatedFile:
@@ -289,10 +295,11 @@ def _clean_files(files: Sequence[ValidatedFile]) -> str:
     return f"{len(files)} files: {clean} without findings"
 
 
-def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
+def _lines(files: Sequence[ValidatedFile], errors_only: bool = False) -> Iterator[str]:
     for file in files:
         for finding in file.findings:
-            yield from _finding_lines(finding)
+            if finding.level == "error" or not errors_only:
+                yield from _finding_lines(finding)
         yield f"{file.source}: {_summary(file)}"
     if len(files) > 1:
         yield _clean_files(files)

@@ -161,6 +161,9 @@ class VerbCommand(click.Command):
     def __init__(self, *args: Any, short: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.short_page = short.split()
+        # commands without options of their own pass -q on to another command
+        if self.options_metavar and not {"-q"} & {word for x in self.params for word in x.opts}:
+            self.params.append(_QUIET)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), _HELP_ALL]
@@ -289,6 +292,22 @@ def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _silence(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from robolin.cli.main import silence
+
+        silence()
+
+
+_QUIET = Flag(
+    ["-q", "--quiet"],
+    section=OUTPUT,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_silence,
+    help="Hide warnings and notes",
+)
 _HELP_ALL = Flag(
     ["--help-all"],
     section=OUTPUT,
