@@ -423,7 +423,7 @@ def test_quiet_hides_warnings_and_notes(tmp_path: Path) -> None:
         assert plain.code == quiet.code
         assert "triangle-inequality" not in quiet.out + quiet.err
     assert robolin("validate", robot, "--quiet").out == f"{robot}: 2 warnings\n"
-    assert run_ok("sweep", "inverse", robot, "--gravity", "1,2", "-q").err == ""
+    assert run_ok("sweep", "inverse", robot, "--payload", "b:1,2", "-q").err == ""
 
 
 def test_an_unknown_command_to_record_has_a_suggestion() -> None:

@@ -79,7 +79,7 @@ _PARAMS = [
     flag(
         "--against FILE",
         METHOD,
-        "Compare with this stored result; compute nothing",
+        "Compare with this result; compute nothing",
         excludes={"update model root": "remove it: --against only compares two stored files"},
     ),
     flag(
