@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from robolin.cli.flags.flag import (
     METHOD,
     OUTPUT,
+    STATE,
     RobotFile,
     VerbCommand,
     bundled,
@@ -217,6 +218,12 @@ _PARAMS = [
     RobotFile(["source"], metavar="RESULT|ARM"),
     click.Argument(["others"], metavar="[RESULT]...", nargs=-1),
     flag(
+        "--q VALUES",
+        STATE,
+        "Pose of ARM [rad or m], or its name (default 'home', else 0)",
+        by_joint=True,
+    ),
+    flag(
         "--only ARRAY",
         METHOD,
         "Plot this array; repeatable (default: the main arrays)\n"
@@ -240,6 +247,7 @@ _PARAMS = [
 def plot_command(
     source: str,
     others: tuple[str, ...],
+    q: str | None,
     only: tuple[str, ...],
     difference: bool,
     own_scales: bool,
@@ -250,16 +258,16 @@ def plot_command(
 
     Plots joint quantities over time with their limits, matrices as heat maps, poles in the
     complex plane, Bode plots and responses over time. Several results share one plot.
-    For a robot, plots the mass matrix and the holding torques at the 'home' pose, or at zero
-    if the robot has no such pose. For a robot with closed loops, plots the state of
-    `forward --close least`, the constraint forces and dqdd_dtau. Requires matplotlib.
+    For a robot, plots the mass matrix and the holding torques at one pose. For a robot with
+    closed loops, plots the state of `forward --close least`, the constraint forces and
+    dqdd_dtau. Requires matplotlib.
 
     \b
     Examples:
       robolin plot motion.npz -o motion.svg
       robolin plot new.npz old.npz --only tau -o both.png
       robolin plot new.npz old.npz --difference -o difference.png
-      robolin plot panda --style paper -o panda.pdf
+      robolin plot panda --q panda_joint4=-90deg --style paper -o panda.pdf
     """
     from robolin.display.plots.draw_panels import drawn_panels, picture_bytes, plot_title
     from robolin.display.plots.style import style_named
@@ -272,7 +280,7 @@ def plot_command(
         hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
         raise UsageError("unknown plot extension", where=path, hint=hint)
     require_output_is_no_input(path, [source, *others])
-    results = _results(source, others, difference)
+    results = _results(source, others, difference, q)
     names = [shared_name(each) for each in (source, *others)]
     only = tuple(name for text in only for name in parse_names(text))
     panels = _panels(results, only, names if others and not difference else [])
@@ -308,16 +316,19 @@ def _panels(results: list[Result], only: tuple[str, ...], names: list[str]) -> l
     return overlaid(panels, names) if names else [each for own in panels for each in own]
 
 
-def _results(source: str, others: tuple[str, ...], difference: bool) -> list[Result]:
+def _results(source: str, others: tuple[str, ...], difference: bool, q: str | None) -> list[Result]:
     """Results to plot: stored results, a difference of two, or results for a robot."""
     from robolin.description.load import load
 
+    if q is not None and _is_stored(source):
+        hint = "remove it: a stored result includes its states"
+        raise UsageError("cannot be used with a stored result", where="--q", hint=hint)
     if not _is_stored(source):
         if others:
             hint = "pass stored results as arguments; `robolin diff` compares two robots"
             raise UsageError("is not a stored result", where=source, hint=hint)
         if not difference:
-            return _about(load(validated_path(source)))
+            return _about(load(validated_path(source)), q)
     if difference and len(others) != 1:
         hint = "robolin plot NEW.npz OLD.npz --difference -o FILE"
         raise UsageError("needs two stored results", where="--difference", hint=hint)
@@ -325,13 +336,13 @@ def _results(source: str, others: tuple[str, ...], difference: bool) -> list[Res
     return [results[0] - results[1]] if difference else results
 
 
-def _about(arm: Arm) -> list[Result]:
+def _about(arm: Arm, q: str | None) -> list[Result]:
     """Holding torques and mass matrix; for closed loops, constraint forces of the free motion."""
     from robolin.queries.answer import answer
     from robolin.queries.question import Question
-    from robolin.queries.states import home_or_zero
+    from robolin.queries.states import States, home_or_zero
 
-    states = home_or_zero(arm)
+    states = home_or_zero(arm) if q is None else States(q=q)
     if not arm.loops:
         return [answer(arm, verb, states) for verb in ("inverse", "mass-matrix")]
     try:

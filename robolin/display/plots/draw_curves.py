@@ -76,13 +76,14 @@ def _all_values(panel: CurvePanel) -> Numbers:
 
 
 def _level_rounding(values: Numbers, rounding: Rounding, axes: Axes, style: PlotStyle) -> None:
-    """Use the reference scale for curves that are only round-off, and state their size."""
+    """Use the reference scale for values that are only round-off; state their size, or zero."""
     fine = values[np.isfinite(values)]
     largest = float(np.abs(fine).max(initial=0.0))
     if rounding.covers(largest):
         axes.set_ylim(-rounding.reference, rounding.reference)
+    if len(fine) and (remark := rounding.remark(largest)):
         at: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 7 * style.text}
-        axes.text(0.02, 0.9, rounding.words(largest), **at)
+        axes.text(0.02, 0.9, remark, **at)
 
 
 def _level_line(values: Numbers, axes: Axes) -> None:
@@ -195,7 +196,8 @@ def draw_bars(panel: BarPanel, axes: Axes, style: PlotStyle) -> None:
         axes.bar(at, values, width, color=style.curves[i % 8], label=label)
     for position, bounds in zip(positions, panel.bounds, strict=True):
         _mark_bounds(axes, float(position), bounds, style)
-    _level_rounding(panel.values, panel.rounding, axes, style)
+    everything = np.concatenate([np.ravel(values) for _, values in series])
+    _level_rounding(everything, panel.rounding, axes, style)
     name_ticks(axes.xaxis, panel.names, style, rotation=60)
     axes.set_ylabel(f"[{text_of_name(panel.y_label)}]")
     axes.axhline(0.0, color=style.faint, linewidth=0.8)

@@ -37,8 +37,8 @@ def draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes, style: PlotStyle
     signed = rounding.covers(largest) or bool(np.nanmin(panel.values, initial=0.0) < 0.0)
     colours: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -reach} if signed else _POSITIVE
     image = axes.imshow(panel.values, vmax=reach, aspect="auto", interpolation="none", **colours)
-    if rounding.covers(largest):
-        axes.set_xlabel(rounding.words(largest), fontsize=7 * style.text)
+    if np.isfinite(panel.values).any() and (remark := rounding.remark(largest)):
+        axes.set_xlabel(remark, fontsize=7 * style.text)
     bar = figure.colorbar(image, ax=axes)
     bar.set_label(f"[{text_of_name(panel.unit)}]")
     bar.outline.set_visible(False)

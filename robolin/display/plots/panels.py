@@ -131,6 +131,12 @@ class Rounding:
         """The size of the round-off and its reference, as text."""
         return f"~0: round-off, at most {largest:.2g} relative to {self.reference:.4g}"
 
+    def remark(self, largest: float) -> str:
+        """Text for a panel of zeros or round-off, which looks empty; '' for other panels."""
+        if self.covers(largest):
+            return self.words(largest)
+        return "" if largest else "all values are 0"
+
 
 NO_ROUNDING = Rounding()
 # shown as ~0 in tables

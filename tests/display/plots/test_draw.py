@@ -234,6 +234,18 @@ def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
         assert ET.parse(tmp_path / "picture.svg").getroot().tag.endswith("svg")
 
 
+def test_an_arm_is_drawn_at_one_pose(tmp_path: Path) -> None:
+    """--q sets the pose; torques without gravity are zeros, which the panel states in words."""
+    picture = tmp_path / "picture.svg"
+    run_ok("plot", "two-link", "--q", "0.4,-30deg", "-o", picture)
+    drawn = picture.read_bytes()
+    run_ok("plot", "two-link", "-o", picture)
+    assert picture.read_bytes() != drawn
+    weightless = robolin.load("two-link", gravity=0.0)
+    axes = figure_of(robolin.answer(weightless, "inverse")).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["all values are 0"]
+
+
 def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
     """The hint names an input that `plot` accepts instead."""
     text = (Path(__file__).parents[3] / "models" / "four-bar.yaml").read_text("utf-8")
@@ -252,6 +264,8 @@ def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
         (("two-link", "ur5", "-o", "x.svg"), "robolin diff"),
         (("two-link", "--only", "tua", "-o", "x.svg"), "use one of tau, mass_matrix"),
         (("missing.npz", "-o", "x.svg"), "missing.npz"),
+        (("missing.npz", "--q", "0", "-o", "x.svg"), "--q: cannot be used with a stored result"),
+        (("two-link", "--q", "knee=1", "-o", "x.svg"), "'knee'"),
         (("two-link", "--difference", "-o", "x.svg"), "needs two stored results"),
     ],
 )
