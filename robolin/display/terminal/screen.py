@@ -326,12 +326,28 @@ def _of_simulation(result: Result, rows: RowSummary) -> str:
     return f"simulated motion, {_rows(result, rows.total)}, {ending}" if ending else ""
 
 
+# errors below this one, in m or rad, depend on rounding only
+_EXACT = 1e-12
+
+
+def _of_reached_pose(result: Result, rows: RowSummary) -> str:
+    """A goal that is not reached is an error, so that every result reaches it."""
+    errors = {"m": "position_error", "rad": "orientation_error"}
+    sizes = {unit: float(result[name]) for unit, name in errors.items() if name in result}
+    texts = [
+        f"{size:.2g} {unit}" if size > _EXACT else f"below {_EXACT:g} {unit}"
+        for unit, size in sizes.items()
+    ]
+    return ", error ".join(filter(None, ("goal reached", " and ".join(texts))))
+
+
 VERDICTS: dict[str, Callable[[Result, RowSummary], str]] = {
     "poles": _of_poles,
     "lqr": _of_gains,
     "optimize": _of_motion,
     "simulate": _of_simulation,
     "excite": _of_excitation,
+    "ik": _of_reached_pose,
 }
 
 

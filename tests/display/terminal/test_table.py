@@ -584,3 +584,17 @@ def test_matrices_along_a_trajectory_have_blocks_of_positions_and_velocities():
     assert text.count("\n") < 24
     text = render_table(robolin.answer(arm, "state-space", states), 80, False, height=24)
     assert "C identity" in text
+
+
+def test_the_first_line_of_ik_is_its_verdict():
+    """The goal is reached, with the remaining distance and angle of the stored result."""
+    ask = robolin.Question("ik", goal="tip=1.2,0.5,0")
+    result = robolin.answer(robolin.load("two-link"), ask)
+    first = render_table(result, 80, False).splitlines()[0]
+    assert first == "two-link: goal reached, error below 1e-12 m"
+    near = tuple(
+        replace(each, values=np.array(2.5e-10)) if each.name == "position_error" else each
+        for each in result.arrays
+    )
+    first = render_table(replace(result, arrays=near), 80, False).splitlines()[0]
+    assert first == "two-link: goal reached, error 2.5e-10 m"
