@@ -94,10 +94,12 @@ def _verdict(result: Identification) -> Iterator[str]:
 
 
 def _parameter_table(result: Identification) -> ReportTable:
+    from robolin.display.report.identification_page import parameter_texts
+
     rows = [
-        (name, f"{before:.4g}", f"{value:.4g}", f"{deviation:.2g}", f"{share:.2f}")
-        for name, before, value, deviation, share in zip(
-            result.names, result.before, result.values, result.deviations, result.share, strict=True
+        (name, *texts, f"{share:.2f}")
+        for name, texts, share in zip(
+            result.names, parameter_texts(result, 4), result.share, strict=True
         )
     ]
     header = ("parameter", "file", "identified", "deviation", "share")

@@ -140,6 +140,8 @@ _PHRASES = {
     r"^where (\S+) begins\b": r"start of the motion in \1",
     r"^(gain \S+ 1/s), 1 % after\b": r"\1, error 1 % after",
     r"\bthe time (stamp )?of the row before\b": r"the time \1of the previous row",
+    r"\bin the description\b": "in the robot file",
+    r", linear between rows\b": ", interpolated linearly between rows",
     r"(\)), (\S+) beside the size of A$": r"\1, distance \2 relative to ‖A‖",
 }
 

@@ -270,7 +270,7 @@ def _torque_table(
     if _misses_part(time[0], time[-1], _number(context.question, "duration") or 0.0):
         span = f"{time[0]:g} s to {time[-1]:g} s"
         context.note(f"{file}: the file covers {span}; outside, the nearest row is used")
-    return TorqueTable(time, read.tau), f"efforts of {file}, linear between rows"
+    return TorqueTable(time, read.tau), f"efforts of {file}, interpolated linearly between rows"
 
 
 RATE, POSE, PD, COMPUTED = CONTROL_LAWS

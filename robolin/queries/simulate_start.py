@@ -226,9 +226,9 @@ class PrescribedTrajectory:
 
     @property
     def prescription(self) -> Prescription:
-        """Accelerations, linear between rows and constant outside."""
+        """Accelerations, interpolated linearly between rows and constant outside."""
         alone = replace(self.rows, arrays={"qdd": self.rows.arrays["qdd"]})
-        origin = f"of {self.name}, linear between rows"
+        origin = f"of {self.name}, interpolated linearly between rows"
         return Prescription(self.named, lambda t: alone.at(t)["qdd"], origin)
 
     def initial_state(

@@ -107,7 +107,7 @@ def test_wrong_shapes_are_rejected():
 def test_terms_of_the_model_are_named():
     """The text states damping, friction, armature and payload of the model."""
     assert "damping applied: 0.003 on all 7 joints" in model_terms(ARM)
-    assert "friction none in the description" in model_terms(ARM)
+    assert "friction none in the robot file" in model_terms(ARM)
     assert "damping applied" not in model_terms(robolin.load("panda", damping=False))
 
 

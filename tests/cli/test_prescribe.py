@@ -134,7 +134,7 @@ def test_the_initial_state_may_come_from_flags(tmp_path: Path) -> None:
     assert document["results"]["qd"][0] == [0.0, 0.0, 0.5, 0.0, 0.0]
     contract = document["meta"]["contract"]
     assert contract["prescribed"] == (
-        "base: accelerations of base.csv, linear between rows, torques computed"
+        "base: accelerations of base.csv, interpolated linearly between rows, torques computed"
     )
     assert contract["start"] == "at rest at q = 0; qd of prescribed joints from base.csv"
     typed = json.loads(run_ok(*command, "--q", "base:x=1", "--qd", "elbow=2").out)

@@ -73,7 +73,7 @@ def test_flags_override_the_description():
 
 def test_the_contract_names_passive_joints(here):
     """Results of arms with passive joints have a line about them, others have none."""
-    assert robolin.load("acrobot").contract["passive"] == "shoulder: no motor in the description"
+    assert robolin.load("acrobot").contract["passive"] == "shoulder: no motor in the robot file"
     assert "passive" not in robolin.load("two-link").contract
     for verb in ("poles", "lqr", "state-space", "response"):
         options = ("--duration", "1") if verb == "response" else ()

@@ -27,6 +27,9 @@ from tests.cli.command import run_ok
 
 # phrases of earlier versions and the current ones
 PHRASES = {
+    "none in the description": "none in the robot file",
+    "elbow: no motor in the description": "elbow: no motor in the robot file",
+    "efforts of m.csv, linear between rows": "efforts of m.csv, interpolated linearly between rows",
     "ignored (asked for): 0.1 on all 3 joints": "ignored as requested: 0.1 on all 3 joints",
     "open (asked for): pin": "open as requested: pin",
     "left out as requested: stiffness 2": "ignored as requested: stiffness 2",

@@ -54,7 +54,7 @@ DEFAULTS = {
     "mimic": "f2 = -2 · f1 + 0.5",
     "fixed": "1 fixed joint merged",
     "damping": "applied: 0.1 on all 3 joints",
-    "friction": "Coulomb friction in the description, not applied (no --friction-velocity): "
+    "friction": "Coulomb friction in the robot file, not applied (no --friction-velocity): "
     "shoulder 0.2",
     "armature": "none",
     "payload": "none",

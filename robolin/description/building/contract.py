@@ -141,7 +141,7 @@ def _fixed(tree: Tree) -> str:
 def _damping(joints: Sequence[Joint], applied: bool) -> str:
     values = group_by_value({joint.name: joint.damping for joint in joints})
     if not values:
-        return "none in the description"
+        return "none in the robot file"
     return f"applied: {values}" if applied else f"ignored as requested: {values}"
 
 
@@ -165,13 +165,11 @@ def _friction(joints: Sequence[Joint], velocity: float | None, applied: bool) ->
     sides = [_friction_sides(joint) for joint in joints if joint.friction_negative is not None]
     values = ", ".join(filter(None, [group_by_value(same), *sides]))
     if not values:
-        return "none in the description"
+        return "none in the robot file"
     if not applied:
         return f"ignored as requested: {values}"
     if velocity is None:
-        return (
-            f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"
-        )
+        return f"Coulomb friction in the robot file, not applied (no --friction-velocity): {values}"
     smoothed = _smoothing(joints, velocity)
     if sides:
         smoothed += " with μ = (μ₊ + μ₋)/2 + (μ₊ - μ₋)/2 · tanh"
@@ -196,7 +194,7 @@ def _passive(arm: Arm) -> dict[str, str]:
     names = arm.passive_joints
     if not names:
         return {}
-    return {"passive": f"{', '.join(names)}: no motor in the description"}
+    return {"passive": f"{', '.join(names)}: no motor in the robot file"}
 
 
 def _payload(payload: Payload) -> str:

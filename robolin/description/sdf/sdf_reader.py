@@ -237,7 +237,9 @@ def _link(node: FrameNode) -> LinkEntry:
     name = name_of(element, "a link", notes)
     owner = f"link {quote_value(node.path)}" if name else "a link"
     if name == WORLD:
-        notes.error("sdf-frame", element, f"{owner} has the name of the world", "rename the link")
+        notes.error(
+            "sdf-frame", element, f"{owner}: the name 'world' is reserved", "rename the link"
+        )
     check_attributes(element, owner, ("name",), notes)
     known = ("pose", "inertial", "gravity", "kinematic")
     elements = parts(element, owner, known, notes)

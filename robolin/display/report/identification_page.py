@@ -12,6 +12,7 @@ from robolin.analysis.identify.identification_result import Identification
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK
 from robolin.core.arrays import Floats
+from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.quantity_table import joint_unit
 from robolin.core.text import pluralize
 from robolin.display.plots.result_panels import held_out_time
@@ -30,6 +31,7 @@ from robolin.display.report.page_markup import (
     table,
 )
 from robolin.display.report.report_page import KeyNumber, Section, assembled_page, number_cards
+from robolin.display.terminal.numbers import OF_THE_TABLE
 
 _OF_JOINT = ("damping", "friction", "armature", "offset")
 _LEVELS = 5
@@ -78,7 +80,9 @@ def _summary(arm: Arm, result: Identification) -> str:
     alone, sums, by_file = result.determined
     cards = [
         KeyNumber(
-            "Error with the file", _percent(first), "of the torques in held-out rows in motion"
+            "Error with the file",
+            _percent(first),
+            "relative to the torques, held-out rows in motion",
         ),
         KeyNumber("Error identified", _percent(last), "same rows", "within" if fallen else "over"),
         KeyNumber("Determined by the data", str(alone), f"of {len(result.names)} parameters"),
@@ -182,20 +186,34 @@ def _share_table(title: str, kinds: tuple[str, ...], shares: Mapping[str, float]
 def _parameters(arm: Arm, result: Identification) -> Element:
     header = ("parameter", "unit", "file", "identified", "deviation", "share", "determined by")
     rows = [
-        (
-            shown_name(name),
-            _unit(arm, name),
-            *map(figure_cell, (float(before), float(value))),
-            figure_cell(float(deviation), 2),
-            f"{share:.2f}",
-            _source(float(share)),
-        )
-        for name, before, value, deviation, share in zip(
-            result.names, result.before, result.values, result.deviations, result.share, strict=True
+        (shown_name(name), _unit(arm, name), *texts, f"{share:.2f}", _source(float(share)))
+        for name, texts, share in zip(
+            result.names, parameter_texts(result, 6), result.share, strict=True
         )
     ]
     title = "Identified parameters; inertias are about the origin of the link, in its axes"
     return table(PageTable(title, header, rows, frozenset(header[2:6])))
+
+
+def parameter_texts(result: Identification, digits: int) -> Iterator[tuple[str, str, str]]:
+    """Value in the file, identified value and deviation; round-off of a unit is `~0`."""
+
+    def text(value: float, noise: float, digits: int) -> str:
+        return ROUNDED_ZERO if 0.0 < abs(value) < noise else figure_cell(value, digits)
+
+    groups = [_group(name) for name in result.names]
+    values = np.array([result.before, result.values])
+    for j, group in enumerate(groups):
+        same = [i for i, other in enumerate(groups) if other == group]
+        noise = OF_THE_TABLE * float(np.nanmax(np.abs(values[:, same]), initial=0.0))
+        before, value = (text(float(each), noise, digits) for each in values[:, j])
+        yield before, value, text(float(result.deviations[j]), noise, 2)
+
+
+def _group(name: str) -> str:
+    """Parameters of one unit: moments of mass and of inertia have three and six components."""
+    kind = name.rpartition("/")[2]
+    return kind[0] if kind in OF_LINK and kind != "mass" else kind
 
 
 def _source(share: float) -> str:

@@ -101,7 +101,7 @@ def _model_phrase(key: str, value: Any) -> str:
         return _end_of_chain(key, text)
     if key == "loops":
         return _loops(text)
-    text = text.removeprefix("applied: ").removesuffix(": no motor in the description")
+    text = text.removeprefix("applied: ").removesuffix(": no motor in the robot file")
     if len(text) > _LONG and key in _SUMMARIES:
         return _SUMMARIES[key](text)
     return f"{key} {text}"

@@ -128,7 +128,7 @@ class JoinReport:
     def lines(self) -> dict[str, str]:
         text = f"{', '.join(self.names)} by {self.by}"
         if self.longest:
-            text += f", linear between rows at most {self.longest:.4g} apart"
+            text += f", interpolated linearly between rows at most {self.longest:.4g} apart"
         if self.outside:
             text += f", {pluralize(self.outside, 'row')} outside the times of a file"
         return {"joined files": text}

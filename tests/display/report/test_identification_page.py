@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,7 @@ import robolin
 from robolin.analysis.identify.identification_result import Identification
 from robolin.display.plots.panels import CurvePanel
 from robolin.display.plots.result_panels import held_out_time, identification_panels
-from robolin.display.report.identification_page import identification_page
+from robolin.display.report.identification_page import identification_page, parameter_texts
 
 ARM = robolin.load("two-link")
 
@@ -52,6 +53,26 @@ def test_the_page_has_errors_parameters_and_shares() -> None:
     labels = ("Determined by the data", "Determined only in sums", "Kept from the file")
     for label, count in zip(labels, result.determined, strict=True):
         assert f'<dt>{label}</dt><dd class="value">{count}</dd>' in page
+
+
+def test_rounding_is_not_a_parameter() -> None:
+    """A moment of inertia of 1e-17 is round-off of the others; the same friction is a value."""
+    result = identification()
+    names = ["upper/ixx", "upper/ixy", "upper/mass", "elbow/friction", "lower/mz"]
+    rounded = replace(
+        result,
+        names=names,
+        before=np.array([0.1, 0.0, 1.0, 2e-17, 0.0]),
+        values=np.array([0.2, -4.1e-17, 1.0, 1e-17, 3e-17]),
+        deviations=np.array([0.01, np.nan, 2e-17, 1e-18, 0.0]),
+    )
+    assert list(parameter_texts(rounded, 4)) == [
+        ("0.1", "0.2", "0.01"),
+        ("0", "~0", "nan"),
+        ("1", "1", "~0"),
+        ("2e-17", "1e-17", "1e-18"),
+        ("0", "3e-17", "0"),
+    ]
 
 
 def test_recordings_are_drawn_without_gaps() -> None:

@@ -144,7 +144,7 @@ def test_long_assumptions_are_summarized():
     contract = {
         "gravity": "0, 0, -9.81 m/s²",
         "damping": f"applied: {values}",
-        "friction": f"Coulomb friction in the description, not applied: {values}",
+        "friction": f"Coulomb friction in the robot file, not applied: {values}",
         "mimic": "; ".join(f"finger_{i} = 0.5 · hand" for i in range(9)),
         "loops": "closed: pin (point: 'a' on 'b'); bar (point: 'c' on 'd')",
         "base": "floating: joint 'base' between the world and the root link",
