@@ -181,6 +181,91 @@ def test_frequent_spikes_are_replaced_without_loss_of_rows() -> None:
     assert clean.left_out == 0
 
 
+def with_bursts(clean: Recording, kind: str, rows: int = 12) -> tuple[Recording, np.ndarray]:
+    """The recording with bursts of equal values that last so many rows, and their mask."""
+    tables = {name: getattr(clean, name).copy() for name in ("q", "qd", "tau")}
+    wrong = (np.arange(len(clean.time)) + 150) % 400 < rows
+    wrong[-rows:] = False
+    rng = np.random.default_rng(rows)
+    for first in np.flatnonzero(np.diff(wrong.astype(int)) == 1) + 1:
+        part = slice(first, first + rows)
+        if kind == "rows":
+            for values in tables.values():
+                values[part] = rng.uniform(-6.0, 6.0, values.shape[1])
+        elif kind == "zeros":
+            for values in tables.values():
+                values[part] = 0.0
+        elif kind == "velocity":
+            tables["qd"][part, 2] = 5.0
+        else:
+            tables["tau"][part, 1] = 300.0
+    return replace(clean, **tables), wrong
+
+
+@pytest.mark.parametrize("kind", ["rows", "zeros", "velocity", "torque"])
+@pytest.mark.parametrize("rows", [8, 12, 60])
+def test_bursts_of_equal_values_are_found(kind: str, rows: int) -> None:
+    """All rows of every burst, and no others."""
+    damaged, wrong = with_bursts(recorded(TRUE, coulomb=3.0, noise=0.01), kind, rows)
+    assert wrong.sum() >= 4 * rows
+    np.testing.assert_array_equal(data_checks.constant_bursts(damaged), wrong)
+
+
+def test_rows_of_zeros_before_the_first_message_are_a_burst() -> None:
+    recording = recorded(TRUE, 8.0)
+    recording.q[:40] = 0.0
+    found = data_checks.constant_bursts(recording)
+    np.testing.assert_array_equal(np.flatnonzero(found), np.arange(40))
+
+
+def with_rests(seconds: float = 20.0) -> Recording:
+    """Motions of 1 s with rests of 0.3 s, in which positions and torques stay exactly the same."""
+    row = np.arange(round(100 * seconds))
+    time, phase = 0.01 * row, np.minimum(row % 130, 100) / 100.0
+    way = np.where(row // 130 % 2 == 0, 1.0, -1.0)
+    part = 10.0 * phase**3 - 15.0 * phase**4 + 6.0 * phase**5
+    rate = 30.0 * (phase * (1.0 - phase)) ** 2
+    size = np.linspace(0.3, 1.2, ARM.n)
+    q = size * np.where(way > 0.0, part, 1.0 - part)[:, None]
+    qd = size * (way * rate)[:, None]
+    tau = robolin.inverse(TRUE, q, qd, np.gradient(qd, time, axis=0)) + 2.0 * np.sign(qd)
+    return Recording(time, q, tau, qd)
+
+
+def every_tenth(values: np.ndarray) -> np.ndarray:
+    return np.repeat(values[::10], 10, axis=0)[: len(values)]
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-4, 2e-3])
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("rests", [False, True])
+def test_rests_and_coarse_sensors_are_no_bursts(step: float, held: bool, rests: bool) -> None:
+    """Rests, quantized signals, and signals that a sensor updates in every tenth row only."""
+    sound = with_rests() if rests else recorded(TRUE, coulomb=3.0, noise=0.01)
+    tables = {name: getattr(sound, name) for name in ("q", "qd", "tau")}
+    if held:
+        tables = {name: every_tenth(values) for name, values in tables.items()}
+    if step:
+        size = {"q": step, "qd": 10.0 * step, "tau": 500.0 * step}
+        tables = {n: size[n] * np.rint(values / size[n]) for n, values in tables.items()}
+    assert not data_checks.constant_bursts(replace(sound, **tables)).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["rows", "torque"])
+def test_bursts_leave_the_fit_as_it_is(kind: str) -> None:
+    """The rows of the bursts are left out with a note, and the error stays."""
+    clean = recorded(TRUE, coulomb=3.0, noise=0.01)
+    other = recorded(TRUE, 8.0, coulomb=3.0, noise=0.01, seed=2)
+    damaged, wrong = with_bursts(clean, kind)
+    flags = {"what": "links", "width": 0.1, "lag": 0.0, "holdout": other}
+    plain, fit = (robolin.identify(ARM, each, **flags) for each in (clean, damaged))
+    assert fit.stages[-1].score.mean <= 1.05 * plain.stages[-1].score.mean
+    rows = f"seed 0: {wrong.sum()} rows ignored: values jump to a constant and back"
+    assert rows in fit.notes
+    assert not any("ignored" in note for note in plain.notes)
+
+
 @pytest.mark.parametrize(("noise", "width"), [(0.0, 0.1), (5e-3, 0.2)])
 @pytest.mark.parametrize("lag", [0.0, 0.02])
 def test_noise_of_the_velocities_widens_the_filter(noise: float, width: float, lag: float) -> None:
@@ -215,12 +300,24 @@ def test_short_recording_has_rows_for_every_width(seconds: float) -> None:
     assert conditioning.find_width(ARM, trials, 0.0) in widths
 
 
-def test_joints_that_move_faster_in_held_out_rows_are_named() -> None:
-    slow = np.tile([[0.5], [-0.4]], (50, 6))
+def rows_with_speeds(qd: np.ndarray) -> design_rows.DesignRows:
+    rows = design_rows.DesignRows(ARM, design_rows.parameter_list(ARM))
+    time, zero = np.arange(float(len(qd))), np.zeros_like(qd)
+    rows.append(SmoothRows(time, zero, qd, zero, zero, np.ones(len(qd))))
+    return rows
+
+
+@pytest.mark.parametrize("repeated", [1, 300])
+def test_joints_that_move_faster_in_held_out_rows_are_named(repeated: int) -> None:
+    slow = np.tile([[0.5], [-0.4]], (50 * repeated, 6))
+    # one fast row among many counts
+    slow[len(slow) - 3, 4] = 0.9
     fast = slow.copy()
     fast[:20, 2] = 0.8
+    fast = np.tile(fast[:100], (repeated, 1))
+    fast[:, 4] *= 1.6
 
-    notes = [*data_checks.faster_joints(ARM, slow, fast)]
+    notes = [*data_checks.faster_joints(rows_with_speeds(slow), rows_with_speeds(fast))]
 
     assert len(notes) == 1
     assert "'elbow_joint' moves faster in 20 % of the held-out rows" in notes[0]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robolin.analysis.identify.data_checks import MOST_EQUAL, constant_bursts
 from robolin.analysis.identify.design_rows import DesignRows, parameter_list
 from robolin.analysis.identify.recording import (
     LARGEST,
@@ -54,7 +55,7 @@ _WORTH = 0.01
 # held-out rows: a part of each recording, in blocks of at least these seconds, at most four
 SPREAD_BLOCKS, _HELD_OUT, _BLOCK_SECONDS, _MOST_BLOCKS = "spread", 0.3, 1.0, 4
 # rows before and after a part that show its spikes
-_EDGE = 64
+_EDGE = 64 + MOST_EQUAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +65,14 @@ class CleanRecording(StoredRecording):
     cleaned: number of rows in which a number was replaced
     words:   how the clock was found
     left_out: number of rows without all numbers
+    constant: number of rows left out because values jump to a constant and back
     period:  median time between rows in s
     """
 
     cleaned: int = 0
     words: str = ""
     left_out: int = 0
+    constant: int = 0
     period: float = 0.0
 
     @property
@@ -111,13 +114,16 @@ def clean(
     names, n = recording_columns(first), first.q.shape[1]
     choice = choice if first.qdd is None else "stamps"
     start, previous, now = store.rows, None, 0.0
-    cleaned = valid_rows = late = 0
+    cleaned = valid_rows = late = constant = 0
     unused = n * (4 - len(names))
     period = 0.0
     for number, (part, own) in enumerate(recording_parts(source, _EDGE, rows)):
         advanced(min(1.0, number * PART_ROWS / rows))
         sound, spikes = _without_spikes(part)
         valid = np.isfinite(sound.time) & ~_damaged(part, spikes)
+        if part.qdd is None:
+            bursts = constant_bursts(part) & valid
+            constant, valid = constant + int(bursts[own].sum()), valid & ~bursts
         sound, spikes, valid = sound.rows_of(own), spikes[own], valid[own]
         for name in names:
             valid &= np.isfinite(getattr(sound, name)).all(axis=1)
@@ -145,10 +151,9 @@ def clean(
             f"{100.0 * (valid_rows - kept_rows) / valid_rows:.1f} % of the rows are repeated, "
             f"{100.0 * late / valid_rows:.1f} % last longer than one period"
         )
-    left_out = total - valid_rows
-    return CleanRecording(
-        source.name, store, names, n, start, kept_rows, cleaned, words, left_out, period
-    )
+    left_out = total - valid_rows - constant
+    counts = (cleaned, words, left_out, constant, period)
+    return CleanRecording(source.name, store, names, n, start, kept_rows, *counts)
 
 
 def _without_spikes(part: Recording) -> tuple[Recording, Mask]:

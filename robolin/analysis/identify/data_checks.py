@@ -18,6 +18,7 @@ from robolin.analysis.identify.design_rows import (
 )
 from robolin.analysis.identify.deviations import Uncertainty
 from robolin.analysis.identify.recording import (
+    LARGEST,
     PART_ROWS,
     Recording,
     StoredRecording,
@@ -36,6 +37,14 @@ _WRONG_UNIT = 6.0
 _EXACT_ERROR = 1e-6
 # part of the moving held-out rows above which faster motions are reported
 _FASTER = 0.1
+# rows of a burst of equal values (fewer rows are a spike), and of one that is cut off at an end
+_FEWEST_EQUAL, MOST_EQUAL = 8, 256
+# a jump is this many times the median of so many steps beside it, and this part of the range
+_LARGER, _STEPS_BESIDE, _PART_OF_RANGE = 6.0, 8, 0.02
+# part of the range below which values are equal
+_ROUNDING = 1e-12
+# part of the rows from which on torques that keep their values are usual
+_USUAL = 0.3
 
 
 def require_torques(arm: Arm, recording: Recording | StoredRecording) -> None:
@@ -75,6 +84,73 @@ def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecordi
                 where=recording.name,
                 hint="if the positions are in degrees, add --degrees",
             )
+
+
+def constant_bursts(recording: Recording) -> Mask:
+    """Rows (rows,) of bursts: a signal jumps to one value, keeps it exactly, and jumps back.
+
+    A robot at rest keeps its values too, but does not jump.  Velocities that agree with the
+    positions, and torques of a robot at rest, are no burst.
+    """
+    time, q, qd, tau = recording.time, recording.q, recording.qd, recording.tau
+    wrong = np.zeros(len(time), dtype=bool)
+    for j in range(q.shape[1]):
+        for first, last in _equal_runs(q[:, j]):
+            wrong[first:last] = True
+    for values in (qd, tau):
+        for j in range(0 if values is None else values.shape[1]):
+            column = values[:, j]
+            runs = [run for run in _equal_runs(column) if run[0] > 0 and run[1] < len(column)]
+            if values is tau and _equal_part(column) > _USUAL:
+                continue
+            for first, last in runs:
+                seconds = time[last] - time[first - 1]
+                speed = (q[last] - q[first - 1]) / (seconds if seconds > 0.0 else np.inf)
+                jump = abs(column[first] - 0.5 * (column[first - 1] + column[last]))
+                moves = bool((np.abs(speed) > MOVING_SPEED).any())
+                gap = abs(speed[j] - column[first])
+                if moves if values is tau else gap > max(0.5 * jump, MOVING_SPEED):
+                    wrong[first:last] = True
+    return wrong
+
+
+def _equal_part(column: Floats) -> float:
+    """Part of the values that equal the value before."""
+    return float(np.mean(np.diff(column) == 0.0))
+
+
+def _equal_runs(column: Floats) -> Iterator[tuple[int, int]]:
+    """Rows from `first` to `last` of one value, with jumps of opposite signs on both sides.
+
+    A run at the beginning or the end has a jump on one side only.
+    """
+    finite = column[np.abs(column) < LARGEST]
+    if not finite.size:
+        return
+    low, high = np.percentile(finite, [1.0, 99.0])
+    steps = np.diff(column)
+    changes = np.flatnonzero(~(np.abs(steps) <= _ROUNDING * (high - low)))
+    if not changes.size:
+        return
+    size = np.nan_to_num(np.abs(steps[changes]), nan=0.0, posinf=0.0)
+    # steps of a quantized signal are multiples of the smallest one
+    least = max(
+        _PART_OF_RANGE * (high - low), _LARGER * float(size[size > 0.0].min(initial=np.inf))
+    )
+    jumps = np.where(size > least, steps[changes], 0.0)
+    # run i is between changes i - 1 and i
+    into, out = np.concatenate([[0.0], jumps]), np.concatenate([jumps, [0.0]])
+    ends = np.concatenate([changes + 1, [len(column)]])
+    lengths = np.diff(ends, prepend=0)
+    back = (into * out < 0.0) & (lengths <= MOST_EQUAL)
+    back[[0, -1]] = out[0] != 0.0, into[-1] != 0.0
+    for i in np.flatnonzero(back & (lengths >= _FEWEST_EQUAL)).tolist():
+        beside = np.concatenate(
+            [size[max(0, i - 1 - _STEPS_BESIDE) : max(0, i - 1)], size[i + 1 :][:_STEPS_BESIDE]]
+        )
+        usual = float(np.median(beside)) if beside.size else 0.0
+        if min(abs(each) for each in (into[i], out[i]) if each) > _LARGER * usual:
+            yield int(ends[i] - lengths[i]), int(ends[i])
 
 
 def require_torque_units(arm: Arm, measured: Floats, predicted: Floats) -> None:
@@ -137,12 +213,16 @@ def excitation_notes(fit: DesignRows, both_ways: Mask) -> Iterator[str]:
         )
 
 
-def faster_joints(arm: Arm, fitted: Floats, tested: Floats) -> Iterator[str]:
-    """Notes about joints whose friction is extrapolated, from velocities (rows, n) of both."""
-    fastest = np.abs(fitted).max(axis=0, initial=0.0)
-    moves = np.abs(tested) > MOVING_SPEED
-    faster = np.sum(np.abs(tested) > fastest, axis=0) / np.maximum(np.sum(moves, axis=0), 1)
-    for joint, limit, part in zip(arm.joints, fastest, faster, strict=True):
+def faster_joints(fit: DesignRows, test: DesignRows) -> Iterator[str]:
+    """Notes about joints that move faster in held-out rows, so that friction is extrapolated."""
+    fastest = fit.sizes.fastest
+    moving, faster = np.zeros((2, fit.arm.n))
+    for part in test.parts():
+        speed = np.abs(test.rows(part).qd)
+        moving += np.sum(speed > MOVING_SPEED, axis=0)
+        faster += np.sum(speed > fastest, axis=0)
+    shares = faster / np.maximum(moving, 1.0)
+    for joint, limit, part in zip(fit.arm.joints, fastest, shares, strict=True):
         if limit > MOVING_SPEED and part > _FASTER:
             unit = "rad/s" if joint.turns else "m/s"
             yield (

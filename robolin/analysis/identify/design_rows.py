@@ -114,12 +114,17 @@ def without_known_torques(arm: Arm, rows: SmoothRows) -> SmoothRows:
 
 
 class Sizes(NamedTuple):
-    """Sums of squares over rows, each (n,), and which joints move."""
+    """Sums of squares over rows, each (n,), and the largest speeds (n,)."""
 
     tau: Floats
     qd: Floats
     qdd: Floats
-    moves: Mask
+    fastest: Floats
+
+    @property
+    def moves(self) -> Mask:
+        """Which joints (n,) move."""
+        return np.asarray(self.fastest > MOVING_SPEED)
 
 
 @dataclass(eq=False)
@@ -143,7 +148,7 @@ class DesignRows:
     def __post_init__(self) -> None:
         n = self.arm.n
         self._store = RowStore(2 + 4 * n)
-        self.sizes: Sizes = Sizes(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool))
+        self.sizes: Sizes = Sizes(*np.zeros((4, n)))
 
     @property
     def count(self) -> int:
@@ -152,10 +157,11 @@ class DesignRows:
     def append(self, rows: SmoothRows) -> None:
         """Add rows, in order of time."""
         self._store.append(*rows)
-        tau, qd, qdd, moves = self.sizes
+        tau, qd, qdd, fastest = self.sizes
         squares = (np.sum(each**2, axis=0) for each in (rows.tau, rows.qd, rows.qdd))
         tau, qd, qdd = (a + b for a, b in zip((tau, qd, qdd), squares, strict=True))
-        self.sizes = Sizes(tau, qd, qdd, moves | (np.abs(rows.qd) > MOVING_SPEED).any(axis=0))
+        fastest = np.maximum(fastest, np.abs(rows.qd).max(axis=0, initial=0.0))
+        self.sizes = Sizes(tau, qd, qdd, fastest)
 
     def extend(self, other: DesignRows, parts: Sequence[slice]) -> None:
         """Add rows of another recording, at times after those of all rows so far."""

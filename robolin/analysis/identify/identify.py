@@ -255,8 +255,7 @@ class _Identifier:
         weights = find_weights(sample, velocities, listed.values)
         sums = BlockSums(len(listed.names))
         factor = fit.compressed(weights.v0, weights.weigh, sums)
-        speeds = fit.spread(MOST_SHOWN).qd
-        rows = FitRows(factor, sums, moves_both_ways(speeds))
+        rows = FitRows(factor, sums, moves_both_ways(fit.spread(MOST_SHOWN).qd))
         self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
@@ -275,7 +274,7 @@ class _Identifier:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
         self.notes += [*excitation_notes(fit, rows.both_ways), *known.notes(listed.names)]
-        self.notes += faster_joints(self.arm, speeds, after.rows.qd)
+        self.notes += faster_joints(fit, test)
         self._state_settings(fit, sample, test, after, weights.v0)
         return Identification(
             arm=corrected_arm(self.arm, listed, x, weights.v0),
@@ -425,6 +424,11 @@ class _Identifier:
             if each.left_out:
                 rows_left = pluralize(each.left_out, "incomplete or damaged row")
                 self.notes.append(f"{each.name}: {rows_left} ignored")
+            if each.constant:
+                rows_left = pluralize(each.constant, "row")
+                self.notes.append(
+                    f"{each.name}: {rows_left} ignored: values jump to a constant and back"
+                )
         self.settings["recordings"] = f"{len(recordings)}, {rows} rows"
         self.settings["clock"] = "; ".join(dict.fromkeys(each.words for each in recordings))
         self.settings["cleaned"] = f"{pluralize(cleaned, 'row')} with spikes"
