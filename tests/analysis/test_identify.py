@@ -36,6 +36,7 @@ from tests.analysis.identify_recordings import V0, excitation, recorded, true_ar
 identify_module = import_module("robolin.analysis.identify.identify")
 ARM = robolin.load("ur5")
 TRUE = true_arm(ARM)
+SECOND_TURNED = np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
 SHORT = Recording(np.zeros(1), np.zeros((1, 6)), np.zeros((1, 6)))
 
 
@@ -579,6 +580,16 @@ def test_a_joint_that_moves_in_one_direction_only() -> None:
         ({"tau": lambda r: r.tau / 11.0}, "times the model torques"),
         ({"q": lambda r: np.rad2deg(r.q), "qd": lambda r: np.rad2deg(r.qd)}, "far outside"),
         ({"tau": lambda r: r.tau[:, :5]}, r"tau must have shape \(2000, 6\)"),
+        ({"tau": lambda r: -r.tau}, "have opposite signs"),
+        ({"tau": lambda r: r.tau * SECOND_TURNED}, "of shoulder_lift_joint have opposite signs"),
+        ({"time": lambda r: 1000.0 * r.time}, r"between rows is 10 s\nhint: .*--time-unit ms"),
+        ({"qd": lambda r: np.rad2deg(r.qd)}, "57.3 times the rates of the positions"),
+        ({"qd": lambda r: r.qd / 1000.0}, "0.001 times the rates of the positions"),
+        ({"qd": lambda r: r.qd * SECOND_TURNED}, "of shoulder_lift_joint contradict the"),
+        (
+            {"qd": lambda r: r.qd[:, [0, 1, 2, 4, 3, 5]]},
+            "of wrist_1_joint and wrist_2_joint contra",
+        ),
     ],
 )
 def test_wrong_units_are_rejected(change: dict[str, object], message: str) -> None:

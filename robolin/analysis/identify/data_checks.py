@@ -33,10 +33,14 @@ from robolin.errors import RobolinError
 
 # ratio of measured to modelled torques beyond which a unit must be wrong
 _WRONG_UNIT = 6.0
+# correlation of measured and modelled torques below which a sign must be wrong
+_OPPOSITE = -0.8
 # relative error of a robot file below which the efforts are computed with it, not measured
 _EXACT_ERROR = 1e-6
 # part of the moving held-out rows above which faster motions are reported
 _FASTER = 0.1
+# rows over which positions and velocities are compared, and the periods in s that are possible
+_ROWS_OF_MOTION, _SHORTEST_PERIOD, _LONGEST_PERIOD = 50, 2e-5, 1.0
 # rows of a burst of equal values (fewer rows are a spike), and of one that is cut off at an end
 _FEWEST_EQUAL, MOST_EQUAL = 8, 256
 # a jump is this many times the median of so many steps beside it, and this part of the range
@@ -86,6 +90,48 @@ def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecordi
             )
 
 
+def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
+    """Reject times in another unit, and velocities that contradict the positions.
+
+    recording: without spikes
+    """
+    moved, travelled, period = [], [], []
+    for part, _ in recording_parts(recording):
+        steps = np.diff(part.time)
+        period.append(float(np.median(steps)) if len(steps) else np.nan)
+        rows = np.arange(0, len(part.time), _ROWS_OF_MOTION)
+        if part.qd is None or len(rows) < 2:
+            continue
+        way = np.cumsum(0.5 * (part.qd[1:] + part.qd[:-1]) * steps[:, None], axis=0)
+        travelled.append(np.diff(np.concatenate([np.zeros((1, arm.n)), way])[rows], axis=0))
+        moved.append(np.diff(part.q[rows], axis=0))
+    if not _SHORTEST_PERIOD <= (seconds := float(np.nanmedian(period))) <= _LONGEST_PERIOD:
+        raise RobolinError(
+            f"the time between rows is {seconds:.4g} s",
+            where=recording.name,
+            hint="set the unit of the times, for example --time-unit ms",
+        )
+    if not moved:
+        return
+    way, change = np.concatenate(travelled), np.concatenate(moved)
+    moves = (np.abs(change) > 0.02).any(axis=0) | (np.abs(way) > 0.1).any(axis=0)
+    sizes = [np.maximum(np.sqrt(np.sum(each**2, axis=0)), 1e-12) for each in (way, change)]
+    ratio = sizes[0] / sizes[1]
+    fits = (np.sum(way * change, axis=0) > 0.5 * sizes[0] * sizes[1]) & (
+        np.abs(np.log(ratio)) < 1.0
+    )
+    wrong = moves & ~fits
+    if wrong.any():
+        factor = float(np.median(ratio[moves]))
+        joints = join_and([n for n, w in zip(arm.joint_names, wrong, strict=True) if w])
+        message = f"the velocities of {joints} contradict the positions"
+        hint = "check the velocity columns, or remove them: positions are then differentiated"
+        if wrong[moves].all() and not 1.0 / 30.0 < factor < 30.0:
+            message = f"the velocities are {factor:.3g} times the rates of the positions"
+            hint = "check the units of velocities and times: --degrees, --time-unit"
+        raise RobolinError(message, where=recording.name, hint=hint)
+
+
 def constant_bursts(recording: Recording) -> Mask:
     """Rows (rows,) of bursts: a signal jumps to one value, keeps it exactly, and jumps back.
 
@@ -105,7 +151,8 @@ def constant_bursts(recording: Recording) -> Mask:
                 continue
             for first, last in runs:
                 seconds = time[last] - time[first - 1]
-                speed = (q[last] - q[first - 1]) / (seconds if seconds > 0.0 else np.inf)
+                with np.errstate(all="ignore"):
+                    speed = (q[last] - q[first - 1]) / (seconds if seconds > 0.0 else np.inf)
                 jump = abs(column[first] - 0.5 * (column[first - 1] + column[last]))
                 moves = bool((np.abs(speed) > MOVING_SPEED).any())
                 gap = abs(speed[j] - column[first])
@@ -116,7 +163,7 @@ def constant_bursts(recording: Recording) -> Mask:
 
 def _equal_part(column: Floats) -> float:
     """Part of the values that equal the value before."""
-    return float(np.mean(np.diff(column) == 0.0))
+    return float(np.mean(column[1:] == column[:-1]))
 
 
 def _equal_runs(column: Floats) -> Iterator[tuple[int, int]]:
@@ -124,15 +171,15 @@ def _equal_runs(column: Floats) -> Iterator[tuple[int, int]]:
 
     A run at the beginning or the end has a jump on one side only.
     """
-    finite = column[np.abs(column) < LARGEST]
-    if not finite.size:
+    possible = np.abs(column) < LARGEST
+    if not possible.any():
         return
-    low, high = np.percentile(finite, [1.0, 99.0])
-    steps = np.diff(column)
+    low, high = np.percentile(column[possible], [1.0, 99.0])
+    steps = np.diff(np.where(possible, column, np.nan))
     changes = np.flatnonzero(~(np.abs(steps) <= _ROUNDING * (high - low)))
     if not changes.size:
         return
-    size = np.nan_to_num(np.abs(steps[changes]), nan=0.0, posinf=0.0)
+    size = np.nan_to_num(np.abs(steps[changes]), nan=0.0)
     # steps of a quantized signal are multiples of the smallest one
     least = max(
         _PART_OF_RANGE * (high - low), _LARGER * float(size[size > 0.0].min(initial=np.inf))
@@ -163,14 +210,22 @@ def require_torque_units(arm: Arm, measured: Floats, predicted: Floats) -> None:
         return
     size = np.sqrt(np.mean(predicted**2, axis=0))
     heavy = size > 0.2 * size.max()
-    slope = np.sum(measured * predicted, axis=0) / np.maximum(size**2 * len(measured), 1e-300)
+    product = np.sum(measured * predicted, axis=0)
+    slope = product / np.maximum(size**2 * len(measured), 1e-300)
+    length = np.sqrt(np.sum(measured**2, axis=0) * len(measured))
+    correlation = product / np.maximum(length * size, 1e-300)
     ratio = float(np.median(slope[heavy]))
-    if ratio < 0.0 and np.median(np.abs(slope[heavy])) > 0.2:
-        message = f"measured torques and model torques have opposite signs: ratio {ratio:.3g}"
+    turned = heavy & (correlation < _OPPOSITE)
+    if turned.any() or (ratio < 0.0 and np.median(np.abs(slope[heavy])) > 0.2):
+        names = [n for n, t in zip(arm.joint_names, turned, strict=True) if t]
+        of_joints = f" of {join_and(names)}" if names else ""
+        message = f"measured torques and model torques{of_joints} have opposite signs"
         raise RobolinError(message, hint="check the sign and the order of the columns")
     if 1.0 / _WRONG_UNIT < abs(ratio) < _WRONG_UNIT:
         return
-    if ratio > 300.0:
+    if np.median(correlation[heavy]) < 0.5:
+        hint = "check the order, signs and units of the effort columns"
+    elif ratio > 300.0:
         hint = "if they are in N·mm, add the factor: --effort-scale 0.001"
     else:
         hint = "set the torque constants of motor currents: --torque-constants JOINT=K,…"

@@ -29,6 +29,7 @@ from robolin.analysis.identify.data_checks import (
     load_text,
     payload_change,
     require_measured_efforts,
+    require_motion_units,
     require_positions_near_limits,
     require_possible_bodies,
     require_torque_units,
@@ -364,6 +365,7 @@ class _Identifier:
         require_torques(self.arm, recording)
         require_positions_near_limits(self.arm, recording)
         cleaned = clean(recording, self.options.clock, store, advanced)
+        require_motion_units(self.arm, cleaned)
         if isinstance(recording, StoredRecording):
             recording.store.close()
         return cleaned
