@@ -183,7 +183,7 @@ def test_frequent_spikes_are_replaced_without_loss_of_rows() -> None:
 
 
 def with_bursts(clean: Recording, kind: str, rows: int = 12) -> tuple[Recording, np.ndarray]:
-    """The recording with bursts of equal values that last so many rows, and their mask."""
+    """The recording with bursts of equal values of this length, and their mask."""
     tables = {name: getattr(clean, name).copy() for name in ("q", "qd", "tau")}
     wrong = (np.arange(len(clean.time)) + 150) % 400 < rows
     wrong[-rows:] = False
@@ -215,8 +215,8 @@ def test_bursts_of_equal_values_are_found(kind: str, rows: int) -> None:
 def test_rows_of_zeros_before_the_first_message_are_a_burst() -> None:
     recording = recorded(TRUE, 8.0)
     recording.q[:40] = 0.0
-    found = data_checks.constant_bursts(recording)
-    np.testing.assert_array_equal(np.flatnonzero(found), np.arange(40))
+    burst = data_checks.constant_bursts(recording)
+    np.testing.assert_array_equal(np.flatnonzero(burst), np.arange(40))
 
 
 def with_rests(seconds: float = 20.0) -> Recording:

@@ -43,8 +43,9 @@ _FASTER = 0.1
 _ROWS_OF_MOTION, _SHORTEST_PERIOD, _LONGEST_PERIOD = 50, 2e-5, 1.0
 # rows of a burst of equal values (fewer rows are a spike), and of one that is cut off at an end
 _FEWEST_EQUAL, MOST_EQUAL = 8, 256
-# a jump is this many times the median of so many steps beside it, and this part of the range
-_LARGER, _STEPS_BESIDE, _PART_OF_RANGE = 6.0, 8, 0.02
+# factor of a jump to the median of neighbouring steps, number of these steps on each side, and the
+# smallest jump relative to the range
+_LARGER, _NEIGHBOURS, _PART_OF_RANGE = 6.0, 8, 0.02
 # part of the range below which values are equal
 _ROUNDING = 1e-12
 # part of the rows from which on torques that keep their values are usual
@@ -192,10 +193,10 @@ def _equal_runs(column: Floats) -> Iterator[tuple[int, int]]:
     back = (into * out < 0.0) & (lengths <= MOST_EQUAL)
     back[[0, -1]] = out[0] != 0.0, into[-1] != 0.0
     for i in np.flatnonzero(back & (lengths >= _FEWEST_EQUAL)).tolist():
-        beside = np.concatenate(
-            [size[max(0, i - 1 - _STEPS_BESIDE) : max(0, i - 1)], size[i + 1 :][:_STEPS_BESIDE]]
+        neighbours = np.concatenate(
+            [size[max(0, i - 1 - _NEIGHBOURS) : max(0, i - 1)], size[i + 1 :][:_NEIGHBOURS]]
         )
-        usual = float(np.median(beside)) if beside.size else 0.0
+        usual = float(np.median(neighbours)) if neighbours.size else 0.0
         if min(abs(each) for each in (into[i], out[i]) if each) > _LARGER * usual:
             yield int(ends[i] - lengths[i]), int(ends[i])
 
