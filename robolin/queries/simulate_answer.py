@@ -72,9 +72,11 @@ def answer_simulate(context: QueryContext) -> Result | ResultStream:
     loops.require_useful(arm)
     files: dict[str, str] = {}
     stored, reference_motion = _feedback(context, files), read_reference(context, files)
-    reference, prescribed = stored or reference_motion, read_prescribed(context, files)
+    reference = stored or reference_motion
+    prescribed = read_prescribed(context, files, reference_motion)
     for rows in (reference, prescribed):
-        _check_time_span(context, rows)
+        if rows is not None and rows.times is not None:
+            _check_time_span(context, rows.name, rows.times)
     start = simulation_start(context, files, reference, prescribed)
     q, qd, start_text = start.q, start.qd, start.start_text
     if loops.close is not None:
@@ -169,23 +171,21 @@ def _feedback(context: QueryContext, files: dict[str, str]) -> StoredFeedback | 
     return stored
 
 
-def _check_time_span(
-    context: QueryContext, file: StoredFeedback | ReferenceTrajectory | PrescribedTrajectory | None
-) -> None:
+def _check_time_span(context: QueryContext, name: str, times: Floats) -> None:
     """Reject files whose times do not overlap the simulation; note partial overlap."""
     duration = _number(context.question, "duration")
-    if file is None or file.times is None or duration is None:
+    if duration is None:
         return
-    first, last = float(file.times[0]), float(file.times[-1])
-    span = f"the file covers {first:g} s to {last:g} s"
+    first, last = float(times[0]), float(times[-1])
+    span = f"the file covers {first:.12g} s to {last:.12g} s"
     if first >= duration or last < 0.0:
         raise RobolinError(
             f"{span}, the simulation 0 s to {duration:g} s",
-            where=file.name,
+            where=name,
             hint="start the times of the trajectory at 0 s",
         )
     if _misses_part(first, last, duration):
-        context.note(f"{file.name}: {span}; outside, the nearest row is used")
+        context.note(f"{name}: {span}; outside, the nearest row is used")
 
 
 def _misses_part(first: float, last: float, duration: float) -> bool:
@@ -267,9 +267,7 @@ def _torque_table(
         raise RobolinError("column 'time' is missing", where=file, hint=hint)
     assert read.tau is not None, "tau is required"
     time = seconds_of(read.seconds, file)
-    if _misses_part(time[0], time[-1], _number(context.question, "duration") or 0.0):
-        span = f"{time[0]:g} s to {time[-1]:g} s"
-        context.note(f"{file}: the file covers {span}; outside, the nearest row is used")
+    _check_time_span(context, file, time)
     return TorqueTable(time, read.tau), f"efforts of {file}, interpolated linearly between rows"
 
 

@@ -26,13 +26,17 @@ from robolin.queries.values import missing_columns_text
 
 @dataclass(frozen=True, eq=False)
 class ReferenceTrajectory:
-    """Positions at times; velocities and accelerations are 0 if the file has none."""
+    """Positions at times from 0 s; velocities and accelerations are 0 if the file has none.
+
+    origin: time of the first row in the file
+    """
 
     name: str
     time: Floats
     q: Floats
     qd: Floats
     qdd: Floats
+    origin: float = 0.0
 
     @property
     def times(self) -> Floats:
@@ -53,13 +57,16 @@ def read_reference(context: QueryContext, files: dict[str, str]) -> ReferenceTra
     optional = ("qd", "qdd") if context.question.text("control") == "computed-torque" else ("qd",)
     read, name = read_with_notes(context, path, ("q",), optional, files)
     time = require_increasing_time(read, name, "add a column 'time' in s")
+    if (origin := float(time[0])) != 0.0:
+        context.note(f"{name}: 0 s in the simulation is {origin:.12g} s in the file, its first row")
+        time = time - origin
     assert read.q is not None, "q is required"
     still = np.zeros_like(read.q)
     for quantity in optional:
         if getattr(read, quantity) is None:
             context.warn(f"{name}: {missing_columns_text(quantity)}")
     qd, qdd = (still if each is None else each for each in (read.qd, read.qdd))
-    return ReferenceTrajectory(name, time, read.q, qd, qdd)
+    return ReferenceTrajectory(name, time, read.q, qd, qdd, origin)
 
 
 def require_increasing_time(read: Trajectory, name: str, why: str) -> Floats:
@@ -278,8 +285,13 @@ def _group_coordinates(arm: Arm) -> list[int]:
     return [j for group in arm.groups for j in arm.coordinate_indices(group).values()]
 
 
-def read_prescribed(context: QueryContext, files: dict[str, str]) -> PrescribedTrajectory | None:
-    """Read the --prescribe-from file and add it to `files`; None without the option."""
+def read_prescribed(
+    context: QueryContext, files: dict[str, str], reference: ReferenceTrajectory | None
+) -> PrescribedTrajectory | None:
+    """Read the --prescribe-from file and add it to `files`; None without the option.
+
+    reference: the trajectory to track, which has the same clock
+    """
     named, path = (context.question.text(name) for name in ("prescribe", "prescribe-from"))
     if named is None or path is None:
         return None
@@ -288,6 +300,8 @@ def read_prescribed(context: QueryContext, files: dict[str, str]) -> PrescribedT
     joints = [arm.joint_names[j] for j in np.flatnonzero(is_prescribed)]
     read, name = read_with_notes(context, path, ("qdd",), ("q", "qd"), files, joints)
     time = require_increasing_time(read, name, "add a column 'time' in s")
+    if reference is not None and reference.origin != 0.0:
+        time = time - reference.origin
     columns = {"q": read.q, "qd": read.qd, "qdd": read.qdd}
     known = tuple(each for each in ("q", "qd") if columns[each] is not None)
     still = np.zeros((read.rows, arm.n))

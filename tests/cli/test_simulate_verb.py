@@ -80,6 +80,27 @@ def test_duration_of_a_followed_motion_is_that_of_its_file(tmp_path: Path) -> No
     assert ran.out == run_ok(*following, "--duration", "0.1").out
 
 
+def test_a_followed_motion_starts_at_its_first_time(tmp_path: Path) -> None:
+    """Times from 8 s, or Unix times, change nothing but a note; torques must overlap."""
+    rows = [(0.0, 0.1, 0.2), (0.125, 0.3, 0.1), (0.25, 0.2, 0.0)]
+    results = []
+    for origin in (0.0, 8.0, 1.7e9):
+        file = tmp_path / f"from-{origin:g}.csv"
+        lines = [f"{time + origin!r},{a},{b}" for time, a, b in rows]
+        file.write_text("\n".join(["time,shoulder/position,elbow/position", *lines]) + "\n")
+        following = ("simulate", "two-link", "--follow", file, "--control", "pd", "--dt", "0.01")
+        ran = run_ok(*following)
+        note = f"0 s in the simulation is {origin:.12g} s in the file, its first row"
+        assert (note in ran.err) == (origin > 0.0)
+        results.append(ran.out)
+    assert results[0] == results[1] == results[2]
+    torques = tmp_path / "torques.csv"
+    torques.write_text("time,shoulder/effort,elbow/effort\n1700000000,1,0\n1700000001,2,0\n")
+    ran = robolin("simulate", "two-link", "--trajectory", torques, "--duration", "1")
+    assert ran.code == 3
+    assert "the file covers 1700000000 s to 1700000001 s, the simulation 0 s to 1 s" in ran.err
+
+
 @pytest.mark.slow
 def test_rate_control_from_the_command_line() -> None:
     """--control rate brings the energy down as exp(-2 c t), in any velocities."""

@@ -176,7 +176,8 @@ DRIVE = flags(
         "--goal VALUES": "Goal for pd and computed-torque (default 0)",
         "--follow FILE": "Track the trajectory in a file\n"
         "Columns are time, positions and, if available, velocities and accelerations. Values "
-        "are interpolated linearly. The simulation starts at the first row unless --q is set.",
+        "are interpolated linearly. The simulation starts at the first row unless --q is set; "
+        "the time of the first row is 0 s in the simulation.",
         "--kp K|VALUES": "Proportional gain (default 100)\n"
         "[N m/rad] or [N/m] for pd, [1/s^2] for computed-torque.",
         "--kd K|VALUES": "Derivative gain (default 20)\n"
