@@ -430,6 +430,7 @@ def int_table(parameters: Parameters, first: list[int]) -> np.ndarray:
     for k in range(n, 0, -1):
         parent = tables[layout.PARENT, k]
         tables[layout.BRANCH_ROOT, k] = k if parent > n else tables[layout.BRANCH_ROOT, parent]
+    tables[layout.FIRST, n + 1] = 1
     tables[layout.PLACE, 1 : m + 1] = parameters.order
     for k, row in enumerate(parameters.links, start=1):
         if not row.is_mimic:

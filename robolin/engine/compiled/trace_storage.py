@@ -163,21 +163,33 @@ class SerialSums:
 
 
 class TreeSums:
-    """Sums accumulated from the children of each link."""
+    """Sums over the children of each link, in their order.
+
+    The last child of a link is the link before it, so its value stays in registers.  The values of
+    other children wait in memory.
+    """
 
     def __init__(self, chain: TracedLinks, size: int) -> None:
-        self._chain, self._slots = chain, chain.slots(size)
-        for k in chain.tip_to_base():
-            self._slots[k] = (-0.0,) * size
-        self._slots[chain.base] = (-0.0,) * size
+        self._chain, self._none = chain, (-0.0,) * size
+        self._cell, self._slots = chain.accumulator(self._none), chain.slots(size)
 
     def __getitem__(self, k: Value) -> Vector:
-        return self._slots[k]
+        return self._cell.value
 
     def add_to_parent(self, k: Value, values: Vector) -> None:
-        up = self._chain.inboard(k)
-        total = self._slots[up]
-        self._slots[up] = tuple(a + b for a, b in zip(total, values, strict=True))
+        arm, up = self._chain.arm, self._chain.inboard(k)
+        asm = arm.asm
+        # a subtree begins with that of its first child
+        skipped = asm.int_op("sub", arm.int_entry(layout.FIRST, k), arm.int_entry(layout.FIRST, up))
+        after = asm.int_op("sub", asm.int_op("sub", up, k), 1)
+        has_earlier, has_later = asm.smaller(skipped, 1), asm.smaller(after, 1)
+        self._cell.value = values
+        for _ in asm.loop(0, has_earlier, 1):
+            total = self._slots[up]
+            self._cell.value = tuple(a + b for a, b in zip(total, values, strict=True))
+        for _ in asm.loop(0, has_later, 1):
+            self._slots[up] = self._cell.value
+            self._cell.value = self._none
 
 
 def traced_closures(chain: TracedChain) -> list[Any]:
