@@ -46,10 +46,11 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     slopes = friction_slopes(chain)
     effects = _outboard_effects(chain, links, one, art, gyros)
     dqdd_dqd, dqdd_dq = chain.result("dqdd_dqd"), chain.result("dqdd_dq")
+    nu = chain.zeros()
 
     for k in chain.tip_to_base():
         # links that act on hinge k through the tree
-        epsilon = _respond(chain, links, art, k, gyros, slopes)
+        epsilon = _respond(chain, links, art, k, nu, gyros, slopes)
 
         # links that carry hinge k along
         Q, W = twice(effects.row[k]), chain.accumulator(art.G[k])
@@ -89,16 +90,22 @@ def _outboard_effects(
 
 
 def _respond(
-    chain: Chain, links: Links, art: Articulated, k: LinkNumber, gyros: Gyroscopics, slopes: Scalars
+    chain: Chain,
+    links: Links,
+    art: Articulated,
+    k: LinkNumber,
+    nu: Scalars,
+    gyros: Gyroscopics,
+    slopes: Scalars,
 ) -> Scalars:
     """Response of every hinge and link to a unit torque at hinge k; return ε.
 
     inboard of k   ε(j) = -H z       z = z + G ε       ν = ε/D       from  z = G(k), ν = 1/D at k
     base to tip    y(j) = ν - G* λ(j+1) = 𝓜⁻¹(k,j)                   λ(j) = λ(j+1) + H* y
 
-    Links on another branch at the base do not move.
+    Links on another branch at the base do not move.  ν is 0 before and after.
     """
-    epsilon, nu, lam = chain.scalars(), chain.zeros(), chain.slots(6)
+    epsilon, lam = chain.scalars(), chain.slots(6)
     nu[k] = art.Dinv[k]
     z = chain.accumulator(art.G[k])
     for j in chain.inboard_of(k):
@@ -110,6 +117,7 @@ def _respond(
     for j in chain.branch_of(k):
         inboard = lam[chain.inboard(j)]
         y = nu[j] - dot(art.G[j], inboard)
+        nu[j] = 0.0
         here = add(inboard, scale(links.H[j], y))
         lam[j] = here
         loss = y * slopes[j]
