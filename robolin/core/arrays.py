@@ -126,6 +126,8 @@ def require_loops(arm: Arm) -> None:
 
 def as_joint_array(arm: Arm, name: str, value: JointValues) -> Floats:
     """Convert joint values, in order or by name, or one number for all, to floats (..., n)."""
+    if type(value) is np.ndarray and value.dtype == float and value.shape[-1:] == (arm.n,):
+        return np.ascontiguousarray(value)
     numbers = real_numbers(name, _by_joint(arm, name, value), arm)
     array = np.ascontiguousarray(numbers, dtype=float)
     if numbers.ndim == 0:
@@ -260,7 +262,7 @@ def seconds_of(time: ArrayLike, where: str = "") -> Floats:
 def is_single_state(arm: Arm, values: Sequence[JointValues]) -> bool:
     """True if the values are plainly those of one state; False if `as_joint_array` must check."""
     for value in values:
-        plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
+        plain = type(value) is np.ndarray and value.shape == (arm.n,) and value.dtype == float
         # leave integers beyond int64 to `as_joint_array`
         single = isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 63)
         if not plain and not single:
@@ -270,8 +272,8 @@ def is_single_state(arm: Arm, values: Sequence[JointValues]) -> bool:
 
 def is_batch_of_one(arm: Arm, values: Sequence[JointValues]) -> bool:
     """True if all values are arrays of numbers with the shape (1, n)."""
-    rows = (value for value in values if type(value) is np.ndarray and value.dtype == float)
-    return [value.shape for value in rows] == [(1, arm.n)] * len(values)
+    shape = 1, arm.n
+    return all(type(v) is np.ndarray and v.shape == shape and v.dtype == float for v in values)
 
 
 def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:

@@ -159,6 +159,8 @@ class Plan:
         self._outputs = ctypes.c_int64 * (len(spec.gives) + 1)
         self._local = threading.local()
         self._pool = BufferPool(self._number)
+        # rows of the last batch, and the layout of its buffer
+        self._layout: tuple[int, list[int], list[int], int] = (-1, [], [], 0)
 
     def call_single(
         self, values: Sequence[AnyArray | float]
@@ -289,12 +291,16 @@ class Plan:
 
     def _buffer_for(self, rows: int) -> ResultBuffer:
         """A buffer for all results and the status, each aligned to a cache line."""
-        sizes = [*(rows * size for size in self._row_sizes), rows]
-        padded, line = self._in_full_lines(sizes), LINE // self._bytes
-        block = self._pool.take(sum(padded) + line)
+        count, sizes, starts, total = self._layout
+        if count != rows:
+            sizes = [*(rows * size for size in self._row_sizes), rows]
+            *starts, total = accumulate(self._in_full_lines(sizes), initial=0)
+            self._layout = rows, sizes, starts, total
+        line = LINE // self._bytes
+        block = self._pool.take(total + line)
         address = _address(block)
-        starts = [*accumulate(padded, initial=-(address // self._bytes) % line)]
-        return ResultBuffer(block, address, starts[:-1], sizes)
+        first = -(address // self._bytes) % line
+        return ResultBuffer(block, address, [first + start for start in starts], sizes)
 
     def _results_in(
         self, buffer: ResultBuffer, batch: tuple[int, ...]
