@@ -47,8 +47,8 @@ def file_findings(reading: Reading, source: str) -> list[Finding]:
 
     findings = validate(reading) if reading.partial is None else partial_findings(reading)
     urdf = source.lower().endswith((".urdf", ".xacro")) and bundled_path(source) is None
-    if urdf and reading.description is not None:
-        findings += ignored_by_others(reading.description)
+    if urdf and (description := reading.description or reading.partial) is not None:
+        findings += ignored_by_others(description)
     return findings
 
 
@@ -59,6 +59,7 @@ _STRUCTURE = frozenset(
     (
         *("unknown-link", "two-parents", "cycle", "several-roots", "joint-to-itself"),
         *("mimic-unknown", "mimic-cycle", "mimic-fixed", "mimic-self"),
+        *("duplicate-link", "duplicate-joint"),
     )
 )
 _OF_MASS = ("negative-mass", "inertia-without-mass", "mass-without-inertia", "radius-of-gyration")
@@ -126,30 +127,38 @@ def _of_trial(
     useless: Mapping[str, tuple[str, ...] | None],
 ) -> tuple[Mapping[str, float], list[Finding]]:
     """Sizes of links, and findings of joints, that errors leave with all of their child links."""
-    names = dict.fromkeys(link.name for link in links)
+    names: dict[str, LinkEntry] = {}
+    for link in links:
+        names.setdefault(link.name, link)
     by_child: dict[str, JointEntry] = {}
     cut = {link.name for link in partial.links if useless.get(f"link '{link.name}'") != ()}
-    for joint in joints:
-        intact = useless[f"joint '{joint.name}'"] == () and joint.mimic is None
+    cut |= {name for name, count in Counter(link.name for link in links).items() if count > 1}
+    occurrences = Counter(joint.name for joint in joints)
+    for i, joint in enumerate(joints):
+        alone = occurrences[joint.name] == 1
+        intact = useless[f"joint '{joint.name}'"] == () and joint.mimic is None and alone
         known = {joint.parent, joint.child} <= names.keys() and joint.child not in by_child
-        if known and any(joint.axis):
-            by_child[joint.child] = replace(joint, mimic=None)
+        if known and any(joint.axis) and joint.parent != joint.child:
+            name = joint.name if alone else f"{_TRIAL}/{i}"
+            by_child[joint.child] = replace(joint, mimic=None, name=name)
         if not (intact and known):
             cut |= {joint.parent, joint.child}
-    # joints of a cycle are not reachable from a root
-    tree = [LinkEntry(_TRIAL, SourceLocation(partial.source))]
-    kept = [
-        JointEntry(f"{_TRIAL}/{x}", "fixed", _TRIAL, x, tree[0].location)
-        for x in names
-        if x not in by_child
-    ]
+    tree = [LinkEntry(_TRIAL, SourceLocation(partial.source)), *names.values()]
     below: dict[str, list[JointEntry]] = {}
     for joint in by_child.values():
         below.setdefault(joint.parent, []).append(joint)
-    for joint in kept:
-        kept += below.get(joint.child, [])
-    reached = {joint.child for joint in kept}
-    tree += [link for link in links if link.name in reached]
+    kept: list[JointEntry] = []
+    reached: set[str] = set()
+    # roots first: other links that are not reached are in a cycle
+    for name in sorted(names, key=by_child.__contains__):
+        if name in reached:
+            continue
+        cut |= {by_child[name].parent} if name in by_child else set()
+        branch = [JointEntry(f"{_TRIAL}/{name}", "fixed", _TRIAL, name, tree[0].location)]
+        for joint in branch:
+            reached.add(joint.child)
+            branch += [x for x in below.get(joint.child, []) if x.child not in reached]
+        kept += branch
     trial = Description("trial", tuple(tree), tuple(kept), _TRIAL, partial.source, "")
     arm = plain_arm(trial)
     if arm is None:
@@ -159,9 +168,9 @@ def _of_trial(
         name: size for name, size in link_sizes(arm).items() if arm.frames[name].link not in bodies
     }
     for name in [*cut]:
-        while (above := by_child.get(name)) is not None and name in reached:
-            cut |= {name, above.parent}
+        while (above := by_child.get(name)) is not None and above.parent not in cut:
             name = above.parent
+            cut.add(name)
     owners = {f"'{x}'" for joint in kept if joint.child in cut for x in (joint.name, joint.child)}
     physical = motion_findings(trial, arm)
     return sizes, [x for x in physical if owners.isdisjoint(findall(r"'[^']*'", x.message))]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from xml.parsers import expat
 
 from robolin.core.records import dataclass
@@ -42,7 +42,36 @@ def hyphens_in_comment(source: str, line: int) -> Finding:
 
 
 _UNIT = re.compile(rb"<(link|joint)(?=[\s>/])")
+# ends of the elements that contain a link or joint of SDF, and starts of nested models
+_AROUND = re.compile(rb"<(?:/model|/world|/sdf|model)(?=[\s>/])")
+# malformed elements that are reported in one run
+_MOST_MALFORMED = 50
 _NAME = re.compile(rb"\bname\s*=\s*[\"']?([\w.:/-]+)")
+
+
+def cut_malformed(
+    text: bytes,
+    source: str,
+    broken: list[Finding],
+    parse: Callable[[bytes, str], tuple[object, list[Finding]]],
+) -> tuple[list[Finding], bytes | None]:
+    """One finding for each malformed link and joint, and the text without these elements.
+
+    None instead of the text if it stays malformed.
+
+    broken: findings of `parse`, which returns None and the error for a malformed text
+    """
+    findings: list[Finding] = []
+    while len(findings) < _MOST_MALFORMED:
+        rest = without_malformed(text) if broken[0].id == "xml-malformed" else None
+        if rest is None:
+            return [*findings, *broken], None
+        text, name = rest
+        findings.append(replace(broken[0], message=f"{broken[0].message}, in {name}"))
+        root, broken = parse(text, source)
+        if root is not None:
+            return findings, text
+    return findings, None
 
 
 def without_malformed(text: bytes) -> tuple[bytes, str] | None:
@@ -81,8 +110,10 @@ def _cut(text: bytes, begin: int) -> tuple[bytes, str]:
     unit = _UNIT.match(text, begin)
     assert unit is not None, "a link or joint begins here"
     following = _UNIT.search(text, unit.end())
+    around = _AROUND.search(text, unit.end())
     closing = text.rfind(b"</robot", begin)
-    stop = following.start() if following else closing if closing > begin else len(text)
+    ends = [each.start() for each in (following, around) if each]
+    stop = min(ends) if ends else closing if closing > begin else len(text)
     name = _NAME.search(text, begin, stop)
     stub = b'<link name="%s"/>' % name[1] if name and unit[1] == b"link" else b""
     shown = f"{unit[1].decode()} '{name[1].decode(errors='replace') if name else ''}'"

@@ -20,9 +20,19 @@ def on_joint(inside: str, kind: str = "revolute") -> str:
 
 # text, id and line of its only error, and a part of the message
 BAD = [
-    ('<sdf version="9.9"><model name="m"/></sdf>', "format-version", 1, "'9.9' is unknown"),
-    ('<sdf><model name="m"/></sdf>', "format-version", 1, "'' is unknown"),
-    ('<sdf version="1.0"/>', "format-version", 1, "'1.0' is unknown"),
+    (
+        '<sdf version="9.9"><model name="m"><link name="a"/></model></sdf>',
+        "format-version",
+        1,
+        "'9.9' is unknown",
+    ),
+    ('<sdf><model name="m"><link name="a"/></model></sdf>', "format-version", 1, "'' is unknown"),
+    (
+        '<sdf version="1.0"><model name="m"><link name="a"/></model></sdf>',
+        "format-version",
+        1,
+        "'1.0' is unknown",
+    ),
     ('<sdf version="1.9"/>', "sdf-model", 1, "no model"),
     (model(), "no-links", 2, "no links"),
     (model("<static>true</static>", A), "sdf-unsupported", 2, "is static"),

@@ -135,11 +135,12 @@ def _parsed(files: SdfFiles, text: bytes, notes: FileNotes, key: str) -> Element
     written = root.attributes.get("version", "")
     match = _VERSION.fullmatch(written.strip())
     notes.version = SdfVersion(int(match[1]), int(match[2])) if match else SdfVersion(0, 0)
-    if OLDEST <= notes.version <= NEWEST:
-        return root
-    hint = f"use a version from {OLDEST} to {NEWEST}"
-    notes.error("format-version", root, f"SDF version {quote_value(written)} is unknown", hint)
-    return None
+    if not OLDEST <= notes.version <= NEWEST:
+        hint = f"use a version from {OLDEST} to {NEWEST}"
+        notes.error("format-version", root, f"SDF version {quote_value(written)} is unknown", hint)
+        # other problems of the file are reported with the rules of the nearest known version
+        notes.version = OLDEST if match and notes.version < OLDEST else NEWEST
+    return root
 
 
 def _included_urdf(text: bytes, root: Element, notes: FileNotes) -> Element | None:

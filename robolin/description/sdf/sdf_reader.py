@@ -6,6 +6,7 @@ values that SDF defines, each with a warning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -48,7 +49,7 @@ from robolin.description.sdf.sdf_frames import (
 )
 from robolin.description.sdf.sdf_joints import SdfParts, read_joint
 from robolin.description.structure import check_structure, mimic_findings
-from robolin.description.xml_tree import Element, name_of
+from robolin.description.xml_tree import Element, name_of, parse_xml
 
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -62,6 +63,8 @@ def read_sdf(robot: RobotText, packages: Mapping[str, str]) -> Reading:
     notes = FileNotes(robot.shown, folder)
     files = SdfFiles(robot.path, packages)
     world = read_world(files, robot.text, notes)
+    if world is None and [x.id for x in notes.findings] == ["xml-malformed"]:
+        return _read_rest(robot, packages, notes.findings)
     model = _chosen(world, robot, notes) if world is not None else None
     description = None
     if world is not None and model is not None:
@@ -70,6 +73,28 @@ def read_sdf(robot: RobotText, packages: Mapping[str, str]) -> Reading:
     order = sorted(notes.findings, key=lambda finding: finding.location.line)
     included = tuple(files.parsed)
     return Reading(None if wrong else description, limit_findings(order), description, included)
+
+
+_OF_CUT = ("mimic-unknown", "no-links", "sdf-loose-link", "sdf-model", "several-roots")
+
+
+def _read_rest(robot: RobotText, packages: Mapping[str, str], broken: list[Finding]) -> Reading:
+    """Every malformed link and joint of a file, and the findings about its other elements."""
+    from robolin.description.xml_edits import cut_malformed
+
+    findings, rest = cut_malformed(robot.text, robot.shown, broken, parse_xml)
+    if rest is None:
+        return Reading(None, findings)
+    reading = read_sdf(robot._replace(text=rest), packages)
+    # elements that are cut out may be the frames of others
+    names = [name for each in findings for name in re.findall("'[^']+'$", each.message)]
+    more = [
+        each
+        for each in reading.findings
+        if each.id not in _OF_CUT
+        and not (each.id == "sdf-frame" and any(name in each.message for name in names))
+    ]
+    return Reading(None, [*findings, *more], reading.partial, reading.files)
 
 
 def _chosen(world: World, robot: RobotText, notes: FileNotes) -> Model | None:
@@ -171,7 +196,8 @@ def _fix_loose_links(
         robot.written.append(joint)
         robot.joints.append(joint)
     robot.on_world = True
-    if any(finding.level == "error" for finding in notes.findings):
+    errors = [finding for finding in notes.findings if finding.level == "error"]
+    if any(not error.message.startswith("link ") for error in errors):
         # an invalid joint also disconnects links
         return
     message = f"{pluralize(len(loose), 'link')} without a parent joint: {quote_list(loose)}; "

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 
 from robolin.core.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
@@ -73,27 +72,17 @@ def read_urdf(text: bytes, source: str) -> Reading:
     return Reading(None if wrong else description, limit_findings(findings), description)
 
 
-# malformed elements that are reported in one run
-_MOST_MALFORMED = 50
 _OF_CUT = ("several-roots", "mimic-unknown", "no-links")
 
 
 def _read_rest(text: bytes, source: str, broken: list[Finding]) -> Reading:
     """Every malformed link and joint of a file, and the findings about its other elements."""
-    from robolin.description.xml_edits import without_malformed
+    from robolin.description.xml_edits import cut_malformed
 
-    robot = None
-    findings: list[Finding] = []
-    while robot is None and len(findings) < _MOST_MALFORMED:
-        rest = without_malformed(text) if broken[0].id == "xml-malformed" else None
-        if rest is None:
-            return Reading(None, [*findings, *broken])
-        text, name = rest
-        findings.append(replace(broken[0], message=f"{broken[0].message}, in {name}"))
-        robot, broken = parse_xml(text, source)
-    if robot is None:
+    findings, rest = cut_malformed(text, source, broken, parse_xml)
+    if rest is None:
         return Reading(None, findings)
-    reading = read_urdf(text, source)
+    reading = read_urdf(rest, source)
     # a joint that is cut out leaves a link without a parent, and a mimic joint without a leader
     more = [x for x in reading.findings if x.id not in _OF_CUT]
     return Reading(None, [*findings, *more], reading.partial)
