@@ -61,7 +61,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) 
 def path_hint(path: str) -> str:
     """Hint for a file that does not exist: the most similar one of the same kind in its folder."""
     folder, name = os.path.split(path)
-    kind = os.path.splitext(name)[1].lower()
+    stem, kind = os.path.splitext(name)[0], os.path.splitext(name)[1].lower()
     try:
         with os.scandir(folder or ".") as entries:
             names = [each.name for each in islice(entries, _MOST_FILES)]
@@ -69,8 +69,10 @@ def path_hint(path: str) -> str:
         return "check the path"
     # a broken link has the name itself, and names with control characters cannot be copied
     names = [each for each in names if each != name and each.isprintable()]
-    near = closest_match(name, (each for each in names if each.lower().endswith(kind)), SLIP)
-    return f"did you mean '{os.path.join(folder, near)}'?" if near else "check the path"
+    # a common extension makes no names similar
+    stems = {each[: len(each) - len(kind)]: each for each in names if each.lower().endswith(kind)}
+    near = closest_match(stem, stems, SLIP)
+    return f"did you mean '{os.path.join(folder, stems[near])}'?" if near else "check the path"
 
 
 def _containing(name: str, known: Sequence[str]) -> list[str | None]:

@@ -476,3 +476,20 @@ def test_public_models_agree_with_mujoco():
         compared(path, robolin.load(path), states=1)
         agreed += 1
     assert agreed >= 9
+
+
+def test_a_missing_mesh_is_a_finding_with_a_hint(here):
+    """A mesh that an inertia depends on is an error of the file, like other errors."""
+    body = '<body><joint name="j"/><geom type="mesh" mesh="m"/></body>'
+    asset = '<asset><mesh name="m" file="hand.stl"/></asset>'
+    Path("a.xml").write_text(f"<mujoco><worldbody>\n{body}</worldbody>\n{asset}</mujoco>")
+    (missing,) = (each for each in read("a.xml").findings if each.level == "error")
+    assert "'hand.stl' could not be read" in missing.message
+    assert missing.hint == "a mesh may be missing if its body has an <inertial>"
+    Path("hands.stl").touch()
+    (missing,) = (each for each in read("a.xml").findings if each.level == "error")
+    assert missing.hint.startswith("did you mean 'hands.stl'? ")
+    Path("b.xml").write_text('<mujoco><include file="c.xml"/></mujoco>')
+    with pytest.raises(RobolinError) as caught:
+        read("b.xml")
+    assert caught.value.hint == "check the path"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robolin.core.records import dataclass
-from robolin.core.text import closest_match
+from robolin.core.text import closest_match, path_hint
 from robolin.description.model import Finding, SourceLocation
 from robolin.description.xacro.xacro_text import package_or_repository
 from robolin.description.xml_tree import Element, parse_xml
@@ -258,7 +258,9 @@ def _existing(
         raise RobolinError(f"'{name}' is outside the model's package", where=where, hint=hint)
     if not existing:
         message = f"'{name}' could not be read: No such file or directory"
-        files.missing[name] = FileError(message, where=where)
+        # the folder is not part of the hint
+        hint = path_hint(tried[0]).replace(f"{os.path.dirname(tried[0])}{os.sep}", "")
+        files.missing[name] = FileError(message, where=where, hint=hint)
     return list(existing.values())[::-1]
 
 
@@ -392,6 +394,9 @@ def rejections(
         unknown = re.search(r"(?:unknown|unrecognized) .*?'([^']+)'|'([^']+)' not found", reason)
         near = closest_match(unknown[1] or unknown[2], names) if unknown else None
         hint = f"did you mean '{near}'?" if near else _rejection_hint(reason)
+        if missing:
+            hint = f"{missing[0].hint.rstrip('?')}? " if "?" in missing[0].hint else ""
+            hint += "a mesh may be missing if its body has an <inertial>"
         yield Finding("mjcf-rejected", "error", where, message, hint)
 
 

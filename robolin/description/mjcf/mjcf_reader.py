@@ -144,15 +144,11 @@ def _compiled(robot: RobotText, files: ModelFiles) -> Row:
 
 def _rejections(files: ModelFiles, first: str) -> list[Finding]:
     """A finding for every error; MuJoCo itself reports the first one only."""
-    # MuJoCo reports a missing file without its line
-    missing = [error for name, error in files.missing.items() if os.path.basename(name) in first]
     rows, locations = files.outline()
     model: dict[str, Any] = {}
     with suppress(OutOfBoundsError):
         model = _in_own_process({"outline": rows, "folder": files.folder})
     errors = model.get("errors") or [(first, None)]
-    if missing and len(errors) == 1:
-        raise missing[0]
     findings = list(rejections(files, errors, rows, locations))
     return findings + [each for each in _of_corrected(model, files) if each.level == "error"]
 
