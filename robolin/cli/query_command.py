@@ -199,11 +199,14 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
         return flags(STATE, verb.options, own)
     if verb.perturb:
         forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
-        text = f"Return {gives} for a perturbation; repeatable\nKEY=VALUES is {forms}."
+        text = f"Return {gives} for a perturbation of the state; repeatable\n"
+        text += f"KEY=VALUES is {forms}."
         own["--perturb KEY=VALUES"] = text
     if "weights" in verb.own_options:
-        text = f"Return the gradient of the weighted sum of {gives[1:]}\n"
-        text += "With --perturb, return the change of this gradient."
+        text = f"Return the gradient of weights * {gives[1:]}\n"
+        text += (
+            "VALUES has one weight per joint. With --perturb, returns the change of the gradient."
+        )
         own["--weights VALUES"] = text
     return [*flags(STATE, verb.options, own), *_TRAJECTORY]
 

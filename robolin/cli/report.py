@@ -144,7 +144,7 @@ def report_flags(text: str, forms: Sequence[str]) -> list[Option]:
             "--format FORMAT",
             OUTPUT,
             f"{', '.join(first)} or {last} (default table)\n"
-            "Format on standard output; -o also writes a file.",
+            "This is the format on standard output. -o writes a file in addition.",
             into="form",
             choices=forms,
         ),

@@ -41,7 +41,7 @@ ENOUGH_SECONDS, FEWEST_RUNS = 0.25, 3
 ROWS = flag(
     "--rows N",
     METHOD,
-    "States per call (default 20000, fewer for large robots)",
+    "Number of states per call (default 20000, fewer for large robots)",
     minimum=1,
 )
 

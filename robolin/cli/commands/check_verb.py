@@ -79,21 +79,22 @@ _PARAMS = [
     flag(
         "--against FILE",
         METHOD,
-        "Compare with this result; compute nothing",
+        "Compare STORED with FILE; recompute nothing",
         excludes={"update model root": "remove it: --against only compares two stored files"},
     ),
     flag(
         "--rtol R",
         METHOD,
-        "Relative tolerance (default: the stored tolerance, else 0)\nAccepts |recomputed - "
-        "stored| up to R |stored|.",
+        "Relative tolerance (default: the stored tolerance, else 0)\n"
+        "Numbers are equal if |recomputed - stored| is at most A + R |stored|, with A of --atol.",
         type=float,
     ),
     flag(
         "--atol A",
         METHOD,
         "Absolute tolerance (default: the stored tolerance, else 0)\n"
-        "Accepts |recomputed - stored| up to A, in the unit of the array.",
+        "A is in the unit of the array. Numbers are equal if |recomputed - stored| is at most "
+        "A + R |stored|, with R of --rtol.",
         type=float,
     ),
     flag("--update", METHOD, "Replace stored results that differ; exit code 1 if any was replaced"),

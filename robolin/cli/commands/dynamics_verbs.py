@@ -30,8 +30,9 @@ from robolin.queries.verbs import VERBS
 LIMITS = flag(
     "--limits",
     OUTPUT,
-    "Show margins to the joint limits; exit code 1 if a limit is exceeded\n"
-    "Checks the position, velocity and effort limits. Torques are written only with -o.",
+    "Show the margins to the joint limits\n"
+    "Checks the position, velocity and effort limits, and exits with code 1 if a limit is "
+    "exceeded. Torques are written only with -o.",
 )
 
 
@@ -56,20 +57,22 @@ _EXTERNAL = [
     flag(
         "--settling-time S",
         METHOD,
-        "Settling time (to 1 %) of the estimated torque [s] (default 0.1)\n"
-        "The settling time applies to a constant torque; the observer gain is 4.6 / S.",
+        "Settling time of the estimated torque, to 1 % [s] (default 0.1)\n"
+        "After a step of the contact torque, the error of the estimate falls to 1 % of the step in "
+        "this time. The observer gain is 4.6 / S.",
     ),
     flag(
         "--threshold VALUES",
         METHOD,
-        "Torque above which a contact is reported (default Coulomb friction)\n"
-        "One value per joint [N m or N], or JOINT=VALUE for some joints.",
+        "Report a contact above this torque [N m or N] (default Coulomb friction)\n"
+        "Write one value per joint, or JOINT=VALUE for some joints.",
     ),
     flag(
         "--dt S",
         METHOD,
         "Time between rows for --external [s] (default: from the time column)\n"
-        "Use this option if time stamps jitter. Generated C code then gives the same results.",
+        "Use this option if the time stamps jitter. With a fixed period, generated C code gives "
+        "the same results.",
     ),
 ]
 
@@ -98,7 +101,8 @@ def inverse_command(inquiry: Request, out: Output, limits: bool) -> None:
     \b
     Returns:
       tau (n)            joint torques [N m], forces of prismatic joints [N]
-      tau_external (n)   contact torques, and contact (1 or 0), with --external
+      tau_external (n)   with --external: contact torques [N m or N]
+      contact (n)        with --external: 1 if the joint has a contact, else 0
     """
     for option in ("residual", "external"):
         if limits and inquiry.question.flag(option):
@@ -137,7 +141,7 @@ def linearize_inverse_command(inquiry: Request, out: Output) -> None:
       robolin linearize-inverse arm.urdf --trajectory motion.csv -o result.npz
 
     \b
-    Returns:
+    Returns: derivatives of tau (with units for revolute joints)
       mass_matrix (n,n)  with respect to accelerations [kg m^2]
       dtau_dqd (n,n)     with respect to velocities [N m s/rad]
       dtau_dq (n,n)      with respect to positions [N m/rad]
@@ -174,7 +178,7 @@ def forward_command(inquiry: Request, out: Output) -> None:
 
     \b
     qdd = M(q)^-1 (tau - C(q, qd) qd - g(q) - damping - springs + wrenches)
-    The default torque is 0, so ARM falls.
+    The default torque is 0, so ARM falls under gravity.
 
     \b
     Examples:
@@ -186,8 +190,8 @@ def forward_command(inquiry: Request, out: Output) -> None:
     \b
     Returns:
       qdd (n)    joint accelerations [rad/s^2 or m/s^2]
-      lam (m)    constraint forces of closed loops [N or N m]
-      tau (n)    torques, with --prescribe [N m or N]
+      lam (m)    for closed loops: constraint forces [N or N m]
+      tau (n)    with --prescribe: torques [N m or N]
     """
     run_and_write(inquiry, out)
 
@@ -221,12 +225,12 @@ def linearize_forward_command(inquiry: Request, out: Output) -> None:
       robolin linearize-forward two-link --perturb dq=elbow=0.01
 
     \b
-    Returns:
+    Returns: derivatives of qdd (with units for revolute joints)
       dqdd_dq (n,n)      with respect to positions [1/s^2]
       dqdd_dqd (n,n)     with respect to velocities [1/s]
       dqdd_dtau (n,n)    with respect to torques [rad/(N m s^2)]
       qdd (n)            accelerations at the operating point [rad/s^2]
-      lam, dlam_dq, ...  constraint forces of closed loops and their derivatives
+      lam, dlam_dq, ...  for closed loops: constraint forces and derivatives
     """
     run_and_write(inquiry, out)
 
@@ -244,7 +248,7 @@ def simulate_command(inquiry: Request, out: Output) -> None:
 
     \b
     M(q) q'' + C(q, q') q' + g(q) = tau, starting at --q and --qd, for --duration
-    Joints do not stop at their position limits.
+    The joints do not stop at their position limits.
 
     \b
     Examples:
@@ -257,6 +261,6 @@ def simulate_command(inquiry: Request, out: Output) -> None:
     Returns: a trajectory that other commands can read
       q, qd, qdd, tau (n)                one row per time [s]
       kinetic_energy, potential_energy   [J]
-      work, energy_error                 work of the torques, energy drift [J]
+      work, energy_error                 work of the torques, energy error [J]
     """
     run_and_write(inquiry, out)

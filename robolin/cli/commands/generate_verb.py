@@ -29,22 +29,22 @@ _FLAGS: list[click.Parameter] = [
         "-o --output FOLDER",
         METHOD,
         "Output folder\n"
-        "A missing folder is created. Files that robolin did not write, or that were edited, are "
-        "never replaced.",
+        "robolin creates a missing folder. Files that robolin did not write, or that were edited, "
+        "are never replaced.",
         into="folder",
         required=True,
     ),
     flag(
         "--target",
         METHOD,
-        "C, or WebAssembly with a JavaScript wrapper",
+        "Generate C, or WebAssembly with a JavaScript wrapper",
         choices=TARGETS,
         default="c",
     ),
     flag(
         "--real",
         METHOD,
-        "Number type; double gives results bit-identical to robolin",
+        "Floating-point type; double gives results bit-identical to robolin",
         choices=REALS,
         default="double",
     ),
@@ -75,7 +75,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--states N",
         METHOD,
-        "States per function in the generated test",
+        "Number of states per function in the generated test",
         type=click.IntRange(1, 100_000),
         default=5,
     ),
@@ -89,16 +89,16 @@ _FLAGS: list[click.Parameter] = [
         "--prescribe JOINTS",
         METHOD,
         "Joints with prescribed motion\n"
-        "forward and linearize-forward then take the accelerations of these joints and return "
-        "their torques. Example: 'base' with --floating-base.",
+        "With this option, forward and linearize-forward take the accelerations of these joints "
+        "and return their torques. For example, use 'base' with --floating-base.",
         by_name=True,
     ),
     flag(
         "--dt S",
         METHOD,
         "Sample period of the observer or MPC [s]\n"
-        "With this option, the period and gain of the observer are constants; otherwise they are "
-        "arguments. The default for mpc is 0.01.",
+        "With this option, the period and the gain of the observer are constants in the code; "
+        "otherwise, they are function arguments. The default for mpc is 0.01.",
         type=float,
     ),
     flag(
@@ -115,7 +115,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--settling-time S",
         METHOD,
-        "Settling time (to 1 %) of the estimated torque [s]",
+        "Settling time of the torque that the observer estimates, to 1 % [s]",
         type=float,
         default=0.1,
         modifies={"dt": "add --dt, for example --dt 0.001"},

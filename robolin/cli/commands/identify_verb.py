@@ -64,30 +64,34 @@ _OWN = [
     flag(
         "--holdout FILE",
         STATE,
-        "Recordings to hold out, or the part of each recording to hold out (default spread)\n"
-        "spread holds out 30% of each recording, in up to four blocks; 0.3 or 30% holds out the "
-        "end of each recording. Repeatable.",
+        "Hold out these recordings, or a part of each recording (default spread)\n"
+        "spread holds out 30% of each recording, in up to four blocks. 0.3 or 30% holds out the "
+        "end of each recording. The names of recordings are repeatable.",
         **_TEXTS,
     ),
-    flag("--unloaded FILE", STATE, "Recordings of this robot without the load", **_TEXTS),
+    flag("--unloaded FILE", STATE, "Recording without the load; repeatable", **_TEXTS),
     flag(
         "--effort-scale FACTORS",
         STATE,
-        "Scale factors for measured efforts, such as 0.001\n"
-        "Use one number for all joints, one per joint, or JOINT=VALUE for every joint. 0.001 "
-        "converts N mm to N m.",
+        "Multiply measured efforts by these factors, such as 0.001\n"
+        "Use one factor for all joints, one per joint, or JOINT=FACTOR for every joint. The "
+        "factor 0.001 converts N mm to N m.",
     ),
     *[each for each in READING_FLAGS if each.name != "differentiate"],
     flag(
         "--what",
         METHOD,
         "Parameters to identify\n"
-        "friction: joint friction only. payload: also the link with the payload. links: also all "
-        "links. all: these stages in sequence.",
+        "friction: joint friction. payload: joint friction and the link with the payload. links: "
+        "joint friction and all links. all: these three stages in sequence.",
         choices=_WHATS,
         default="all",
     ),
-    flag("--payload-link LINK", METHOD, "Payload link (default: last link before the fingers)"),
+    flag(
+        "--payload-link LINK",
+        METHOD,
+        "Link with the payload (default: last link before the fingers)",
+    ),
     flag("--width S", METHOD, "Width of the smoothing filter [s] (default: estimated)", type=float),
     flag("--lag S", METHOD, "Delay of the measured efforts [s] (default: estimated)", type=float),
     flag(
@@ -97,14 +101,26 @@ _OWN = [
         "auto uses the time stamps, or times computed from the motion if they fit better.",
         default="auto",
     ),
-    flag("--prior PART", METHOD, "Assumed relative error of the file: 0.1 or 10%", default="0.1"),
+    flag(
+        "--prior PART",
+        METHOD,
+        "Assumed relative error of the file: 0.1 or 10%\n"
+        "This is the error of the values in the robot file before the fit.",
+        default="0.1",
+    ),
     flag(
         "--fix NAME=VALUE",
         METHOD,
         "Fix a parameter at a value (forearm/mass=2.1); repeatable",
         **_TEXTS,
     ),
-    flag("--free LINK", METHOD, "Do not use the values of a link as a prior; repeatable", **_TEXTS),
+    flag(
+        "--free LINK",
+        METHOD,
+        "Use no prior for this link; repeatable\n"
+        "The fit then ignores the values of the link in the file.",
+        **_TEXTS,
+    ),
     flag(
         "-o --output FILE",
         OUTPUT,
@@ -143,8 +159,9 @@ def command(**values: Any) -> None:
 
     \b
     Fits friction, then a payload, then all links. Tests each stage on held-out
-    rows. Keeps every body physically possible. Parameters that the recordings do
-    not determine remain unchanged. No file is written if the error does not fall.
+    rows. Every body remains physically possible. Parameters remain unchanged if
+    the recordings do not determine them. No file is written if the error does not
+    decrease.
 
     \b
     Examples:

@@ -26,8 +26,8 @@ def state_space_command(inquiry: Request, out: Output) -> None:
     """Compute A, B, C and D at an operating point.
 
     \b
-    dx/dt = drift + A x + B u, with --dt x[k+1] = drift + A x[k] + B u[k]
-    outputs = y + C x + D u; x: changes in q and qd; u: changes in torque
+    dx/dt = drift + A x + B u; with --dt: x[k+1] = drift + A x[k] + B u[k]
+    outputs = y + C x + D u; x is the change in q and qd, u the change in tau
     By default, tau is the torque that holds ARM at rest.
 
     \b
@@ -82,7 +82,7 @@ def poles_command(inquiry: Request, out: Output) -> None:
       mode_shape (2n,n)           eigenvectors, positions only
       controllability_distance, observability_distance (2n)
                                   0: uncontrollable or unobservable mode;
-                                  for rows of a file, add --distances
+                                  for a file: only with --distances
       controllability_dimension, observability_dimension
                                   number of controllable or observable states
       q, qd, qdd, tau (n)         operating point
@@ -94,10 +94,12 @@ _RESPONSE_FLAGS = flags(
     METHOD,
     VERBS["response"].own_options,
     {
-        "--frequencies FIRST:LAST:COUNT": "Frequencies [rad/s], on a logarithmic scale\n"
-        "A comma-separated list of frequencies is also accepted. Requires SciPy.",
+        "--frequencies FIRST:LAST:COUNT": "Frequencies of the response [rad/s]\n"
+        "COUNT frequencies are spaced logarithmically from FIRST to LAST. A comma-separated list "
+        "of frequencies is also accepted. Requires SciPy.",
         "--duration S": "Duration of the step response [s]",
-        "--rows N": "Number of rows of the step response (default 201, or one row per --dt)",
+        "--rows N": "Number of rows (default 201; with --dt: one per sample)\n"
+        "These are the rows of the step or impulse response.",
         "--impulse": "Return the impulse response instead of the step response",
     },
 )
@@ -140,11 +142,11 @@ _LQR_FLAGS = flags(
         "elbow/q=500 sets the weight of one joint. Repeatable.",
         "--effort WEIGHT": "Torque weights R, such as 0.1 (default 1)\n"
         "elbow=0.5 sets the weight of one joint. Repeatable.",
-        "--bryson": "Weights 1/limit^2 (Bryson's rule)\n"
-        "Bryson's rule uses the limits in the robot file; --weight and --effort override its "
+        "--bryson": "Set the weights to 1/limit^2 (Bryson's rule)\n"
+        "Bryson's rule uses the limits in the robot file. --weight and --effort override its "
         "weights.",
-        "--integral NAMES": "Joints or outputs with integral action",
-        "--time-varying": "Time-varying gains along the trajectory (TVLQR)\n"
+        "--integral NAMES": "Add integral action for these joints or outputs",
+        "--time-varying": "Return time-varying gains along the trajectory (TVLQR)\n"
         "Requires --trajectory and --dt. Without this option, each row has its own constant gains.",
     },
 )

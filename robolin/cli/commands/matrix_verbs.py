@@ -15,7 +15,7 @@ _MASS_MATRIX_FLAGS = flags(
     VERBS["mass-matrix"].own_options,
     {
         "--inverse": "Also return mass_matrix_inverse",
-        "--factor": "Also return factor, D and factor_inverse (LDL')\n"
+        "--factor": "Also return the LDL' factors: factor, D and factor_inverse\n"
         "mass_matrix = factor diag(D) factor'.",
         "--derivative": "Also return dmass_matrix_dq, one matrix per joint",
         "--coriolis": "Also return coriolis_matrix (Christoffel symbols) at --qd",
@@ -64,13 +64,13 @@ _DIAGONALIZE_FLAGS = flags(
     METHOD,
     VERBS["diagonalize"].own_options,
     {
-        "--unnormalized": "Use the unnormalized quasi-velocities xi and forces kappa\n"
-        "These coordinates need no square roots. Returns xi, kappa, coriolis, factor and D.",
+        "--unnormalized": "Use the unnormalized quasi-velocities xi and quasi-torques kappa\n"
+        "This transformation has no square roots. Returns xi, kappa, coriolis, factor and D.",
         "--inverse-transform": "Compute qd and tau from --nu and --epsilon\n"
         "With --unnormalized: from --xi and --kappa.",
         "--curvature": "Return the curvature of the mass matrix\n"
         "The curvature is zero only if there are coordinates in which the mass matrix is constant.",
-        "--symbols": "With --curvature: also return all Riemann symbols",
+        "--symbols": "Also return all Riemann symbols (requires --curvature)",
     },
 )
 
@@ -100,9 +100,10 @@ def diagonalize_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns:
-      nu (n), epsilon (n)    quasi-velocities and torques [sqrt(J), sqrt(J)/s]
+      nu (n), epsilon (n)    quasi-velocities, quasi-torques [sqrt(J), sqrt(J)/s]
       coriolis (n)           Coriolis term [sqrt(J)/s]
-      m (n,n), D (n)         innovations factor, articulated-body hinge inertias
+      m (n,n)                square-root factor of the mass matrix
+      D (n)                  articulated-body inertia of each joint
     """
     run_and_write(inquiry, out)
 
@@ -124,8 +125,8 @@ _JACOBIAN_FLAGS = flags(
         "dclassical_...) and at a point fixed in space (dspatial_...).",
         "--operational-space": "Also return the operational-space dynamics\n"
         "Returns operational_inertia, bias_wrench, operational_inertia_inverse and "
-        "free_acceleration for --tau. A wrench F on the frame gives operational_inertia a + "
-        "bias_wrench = F.",
+        "free_acceleration for --tau. A wrench F on the frame and the acceleration a of the "
+        "frame satisfy operational_inertia a + bias_wrench = F.",
         "--operational-space-inverse": "Return only the inverse inertia and free acceleration\n"
         "Both quantities are also defined at singular poses.",
     },
@@ -149,7 +150,7 @@ def jacobian_command(inquiry: Request, out: Output) -> None:
 
     \b
     twist = jacobian qd, acceleration = jacobian qdd + jacobian_rate_qd
-    Rows: angular (rx, ry, rz), then linear (x, y, z).
+    The first three rows are angular (rx, ry, rz), the others linear (x, y, z).
 
     \b
     Examples:
@@ -160,7 +161,7 @@ def jacobian_command(inquiry: Request, out: Output) -> None:
 
     \b
     Returns:
-      jacobian (6,n)         geometric Jacobian [1, m/rad]
+      jacobian (6,n)         geometric Jacobian [1 and m/rad; prismatic: 1]
       position, rotation     pose in the world: (3) [m] and (3,3)
       twist (6)              velocity of the frame [rad/s, m/s]
       jacobian_rate_qd (6)   dJ/dt qd [rad/s^2, m/s^2]
@@ -194,8 +195,8 @@ def ik_command(inquiry: Request, out: Output) -> None:
     """Find joint positions that reach a pose.
 
     \b
-    Solves pose(q) = goal within the position limits, as near to --q as possible.
-    The method is damped least squares with several starting points.
+    Solves pose(q) = goal within the position limits.
+    The method is damped least squares from several starting points.
 
     \b
     Examples:
@@ -235,11 +236,13 @@ def momentum_command(inquiry: Request, out: Output) -> None:
       robolin momentum ur5 --floating-base --only momentum_matrix
 
     \b
-    Returns: (moving links only)
-      mass, com (3), com_velocity (3)    [kg, m, m/s]
-      com_jacobian (3,n)                 [m/rad]
-      momentum (6)                       [N m s, N s]
-      momentum_matrix (6,n)              centroidal momentum matrix
-      com_jacobian_rate_qd (3), momentum_matrix_rate_qd (6)
+    Returns: quantities of the moving links, without the links fixed to the base
+      mass, com (3)                 mass [kg] and centre of mass [m]
+      com_velocity (3)              velocity of the centre of mass [m/s]
+      com_jacobian (3,n)            Jacobian [m/rad, or 1 for prismatic joints]
+      com_jacobian_rate_qd (3)      d(com_jacobian)/dt qd [m/s^2]
+      momentum (6)                  angular [N m s], then linear [N s]
+      momentum_matrix (6,n)         centroidal momentum matrix
+      momentum_matrix_rate_qd (6)   d(momentum_matrix)/dt qd [N m, N]
     """
     run_and_write(inquiry, out)

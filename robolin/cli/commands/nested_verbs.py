@@ -49,9 +49,9 @@ class NestedCommand(VerbCommand):
 def sweep_command(words: tuple[str, ...]) -> None:
     """Repeat a command for several values of an option.
 
-    Give one model option several values: --payload LINK:0,1,2, --armature JOINT=0,0.1,0.2, --lock
-    JOINT=0,0.5,1 or --friction-velocity 0.01,0.1. The result has one row per value. -o FILE.svg,
-    .png or .pdf writes a plot.
+    One model option must have several values: --payload LINK:0,1,2, --armature JOINT=0,0.1,0.2,
+    --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1. The result has one row per value. With -o
+    FILE.svg, FILE.png or FILE.pdf, the command writes a plot.
 
     \b
     Examples:
@@ -111,14 +111,14 @@ _RECORD_FLAGS = [
     flag(
         "--rtol R",
         METHOD,
-        "Relative tolerance of later checks (default 0)\n"
+        "Relative tolerance for `robolin check` (default 0)\n"
         "If COMMAND has the same option, write this option before COMMAND.",
         type=float,
     ),
     flag(
         "--atol A",
         METHOD,
-        "Absolute tolerance of later checks (default 0)\n"
+        "Absolute tolerance for `robolin check` (default 0)\n"
         "The tolerance has the unit of the array. If COMMAND has the same option, write this "
         "option before COMMAND.",
         type=float,
@@ -242,7 +242,7 @@ def plan_command(words: tuple[str, ...]) -> None:
     """Plan a command over many recordings.
 
     Scans the recordings and writes the plan to the folder. All processes that compute parts
-    read this plan.
+    of this batch read the plan.
 
     \b
     Examples:

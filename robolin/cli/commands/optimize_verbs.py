@@ -26,8 +26,8 @@ _FLAGS = [
             f"Formats: {extensions(trajectory_formats())}. Columns are time, positions and, if "
             "available, velocities. Values are interpolated linearly.",
             "--from FILE": "Use the motion in a file as the initial guess\n"
-            "The file, for example an earlier result, contains positions and, for robots "
-            "with passive joints, efforts.",
+            "The file must contain positions and, for robots with passive joints, efforts. An "
+            "earlier result is such a file.",
         },
     ),
     *flags(
@@ -53,14 +53,15 @@ _FLAGS = [
         _OPTIONS,
         {
             "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the file, else all)",
-            "--passive JOINTS": "Unactuated joints, instead of --actuated",
+            "--passive JOINTS": "Passive joints; all other joints are actuated",
             "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
             "The cost is integrated over time. elbow/q=5 sets the weight of one joint. Repeatable. "
             "With --follow and --hold, the default also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
             "The cost is integrated over time. elbow=0.5 sets the weight of one joint. Repeatable.",
-            "--final WEIGHT": "Weight of the distance to the goal (default: exact goal)",
-            "--method": "Unknowns of the problem\n"
+            "--final WEIGHT": "Weight of the final distance to the goal (default: reach the goal "
+            "exactly)",
+            "--method": "Optimization variables\n"
             "acceleration uses inverse dynamics and requires a motor at every joint. torque "
             "uses RK4 steps and also supports robots with passive joints.",
             "--starts N": "Number of initial guesses (default 1; 4 for a pose, 24 with passive "
@@ -69,7 +70,8 @@ _FLAGS = [
             "--iterations N": "Maximum number of iterations (default 2000; 500 with passive "
             "joints)",
             "--tolerance R": "Stop if the cost decreases by less than this fraction (default 1e-9)",
-            "--solver": "Solver\nipopt requires CasADi: pip install casadi.",
+            "--solver": "Optimization solver: robolin's own, or IPOPT\n"
+            "ipopt requires CasADi: pip install casadi.",
         },
         method="auto",
         solver="own",

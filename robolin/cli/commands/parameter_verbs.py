@@ -23,8 +23,8 @@ _REGRESSOR_FLAGS = flags(
         "dtau_dgeometry contains derivatives with respect to joint positions, orientations, axes "
         "and Denavit-Hartenberg parameters.",
         "--slotine-li": "Return the regressor for adaptive control\n"
-        "Slotine-Li: regressor * parameters = M qddr + C(q, qd) qdr + g. Damping uses qdr "
-        "and Coulomb friction uses qd; dM/dt - 2C is skew-symmetric.",
+        "The Slotine-Li regressor satisfies regressor * parameters = M qddr + C(q, qd) qdr + g, "
+        "where dM/dt - 2C is skew-symmetric. Damping uses qdr and Coulomb friction uses qd.",
     },
 )
 
@@ -42,7 +42,7 @@ def regressor_command(inquiry: Request, out: Output) -> None:
     tau = regressor(q, qd, qdd) parameters
     Columns of a moving link: mass, mx, my, mz, ixx ... izz about its origin.
     Columns of a joint: damping, armature, friction (with --friction-velocity),
-    and stiffness and rest_torque if the joint has a spring.
+    stiffness and rest_torque (if the joint has a spring).
 
     \b
     Examples:
@@ -55,9 +55,9 @@ def regressor_command(inquiry: Request, out: Output) -> None:
     \b
     Returns:
       regressor (n,p)        derivatives of tau with respect to parameters
-      parameters (p)         with --parameters
-      rank, share (p)        with --rank: identifiability, 0 to 1
-      dtau_dgeometry (n,g)   with --geometry
+      parameters (p)         with --parameters: values of the parameters
+      rank, share (p)        with --rank: rank, identifiability from 0 to 1
+      dtau_dgeometry (n,g)   with --geometry: derivatives of tau
     """
     run_and_write(inquiry, out)
 
@@ -68,8 +68,8 @@ _SENSITIVITY_FLAGS = [
         VERBS["sensitivity"].options,
         {
             "--trajectory FILE": "Trajectory to perturb\n"
-            f"A {extensions(trajectory_formats())} file, or - for CSV on standard input, with "
-            "time, positions, velocities, and efforts or accelerations.",
+            f"Formats: {extensions(trajectory_formats())}, or - for CSV on standard input. Columns "
+            "are time, positions, velocities, and efforts or accelerations.",
         },
     ),
     *READING_FLAGS,
@@ -77,15 +77,19 @@ _SENSITIVITY_FLAGS = [
         STATE,
         VERBS["sensitivity"].options,
         {
-            "--torques": "Interpolation of torques between rows\nstepwise means zero-order hold.",
+            "--torques": "Interpolation of torques between rows\n"
+            "stepwise: zero-order hold; continuous: without jumps at the rows.",
             "--perturb KEY=VALUES": "Perturbation dq, dqd or dtau; repeatable\n"
             "dq and dqd perturb the first row; dtau perturbs the torques of all rows.",
-            "--perturb-torque FILE": "Torque perturbations from a file (linear interpolation)",
+            "--perturb-torque FILE": "Read torque perturbations over time from a file\n"
+            "Perturbations are interpolated linearly.",
             "--parameter NAME=CHANGE": "Perturb a parameter; repeatable\n"
-            "Links: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. Joints: "
-            "JOINT/damping, /armature, /friction, /stiffness, /rest. Geometry: "
-            "JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta.",
-            "--payload-change LINK:MASS[@X,Y,Z]": "Add a small point mass to a link; repeatable",
+            "Parameters of links: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz. "
+            "Parameters of joints: JOINT/damping, /armature, /friction, /stiffness, /rest. "
+            "Geometric parameters: JOINT/origin_x ..., /turn_x ..., /axis_x ..., /dh_a /dh_alpha "
+            "/dh_d /dh_theta.",
+            "--payload-change LINK:MASS[@X,Y,Z]": "Add a small point mass [kg] to a link; "
+            "repeatable",
         },
         torques="continuous",
     ),
@@ -118,7 +122,7 @@ def sensitivity_command(inquiry: Request, out: Output) -> None:
     \b
     d(dx)/dt = A(t) dx + B(t) dtau + E(t) dp along the trajectory
     The result is the first-order change of a simulation with the same torques.
-    A change in mass does not change the centre of mass or the inertia about it.
+    LINK/mass does not change the centre of mass or the inertia about it.
 
     \b
     Examples:
@@ -145,11 +149,11 @@ _FLAGS = flags(
         "The duration must be a multiple of the period.",
         "--harmonics N": "Number of harmonics (sine and cosine) per joint",
         "--dt S": "Time between rows [s]",
-        "--margin FRACTION": "Fraction of the limits that the motion uses",
+        "--margin FRACTION": "Fraction of the limits that the motion may use",
         "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
-        "--max-acceleration VALUES": "Acceleration limits (default: none; torque limits apply)\n"
-        "This option is required for joints without an effort limit.",
-        "--iterations N": "Number of motions to try",
+        "--max-acceleration VALUES": "Acceleration limits (default: none)\n"
+        "Torque limits always apply. This option is required for joints without an effort limit.",
+        "--iterations N": "Number of random motions to try",
         "--seed S": "Random seed",
     },
     duration="10",

@@ -56,14 +56,14 @@ _FLAGS = [
     flag(
         "--verify-states N",
         METHOD,
-        "Number of states for `verify`; 0 skips `verify`",
+        "Number of random states for `robolin verify`; 0 skips it",
         type=click.IntRange(0),
         default=2,
     ),
     flag(
         "-o --output FILE",
         OUTPUT,
-        "Output file: .html\nAn existing file is replaced only if -o names it.",
+        "Write the report to this .html file\nAn existing file is replaced only if -o names it.",
         into="path",
         default="report.html",
     ),
@@ -239,7 +239,13 @@ _PARAMS = [
         choices=PLOT_STYLES,
         default="light",
     ),
-    flag("-o --output FILE", OUTPUT, "Output file: .svg, .png or .pdf", into="path", required=True),
+    flag(
+        "-o --output FILE",
+        OUTPUT,
+        "Write the plot to a .svg, .png or .pdf file",
+        into="path",
+        required=True,
+    ),
 ]
 
 

@@ -119,9 +119,8 @@ _FLAGS = [
     flag(
         "--write-baseline FILE",
         METHOD,
-        "Store all findings as known and exit with 0\n"
-        "Set `baseline` in [validate] to this file; afterwards, only new findings are reported as "
-        "failures.",
+        "Write all findings to a baseline file and exit with code 0\n"
+        "Then set `baseline` in [validate] to this file: later runs ignore the findings in it.",
     ),
     *XACRO_FLAGS,
     *report_flags("Write to a .txt, .json, .xml (JUnit) or .sarif file", VALIDATE_FORMS),

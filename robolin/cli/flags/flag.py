@@ -37,9 +37,9 @@ OUTPUTS = frozenset({"path", "write_baseline", "npz", "report"})
 STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Method", "Output"
 TORQUE, TIMES = "Torque", "Time"
 VALUES_HELP = (
-    "VALUES: one per joint in the order of the robot (0,0.5,-1.2), or by name "
+    "VALUES are one number per joint in joint order (0,0.5,-1.2), or named numbers "
     "(elbow=30deg,wrist=-1.2; omitted joints are 0). "
-    "Units are SI; angles may also be written as 30deg or pi/6."
+    "Numbers are in SI units; angles may also be written as 30deg or pi/6."
 )
 SECTIONS: Mapping[str, str] = {
     STATE: VALUES_HELP,

@@ -13,6 +13,7 @@ import click
 from robolin.cli.flags.flag import OUTPUT, flag, validated_path
 from robolin.cli.main import message_width, say, wrapped_message
 from robolin.core.records import dataclass
+from robolin.core.text import join_and
 from robolin.core.text_parsing import parse_names
 from robolin.errors import FileError
 from robolin.io.format_table import FORMATS, PIPED, TABLE, extensions, stream_formats
@@ -277,7 +278,7 @@ BLOCK_FLAGS = [
     flag(
         "--chunk-rows N",
         OUTPUT,
-        "Rows per block (default 4 MB of results, 64 to 16384 rows)",
+        "Rows computed per block (default: rows for 4 MB of results, 64 to 16384)",
         minimum=1,
     ),
 ]
@@ -294,8 +295,9 @@ _FLAGS = [
     flag(
         "--format FORMAT",
         OUTPUT,
-        f"Output format (default {TABLE}; {PIPED} in a pipe)\n"
-        f"{', '.join((TABLE, *stream_formats(), *_only_files()))}; npz, parquet and mat with -o.",
+        f"Output format (default {TABLE}, or {PIPED} in a pipe)\n"
+        f"Formats: {join_and((TABLE, *stream_formats(), *_only_files()))}. "
+        f"{join_and(_only_files())} require -o.",
         into="form",
         choices=(TABLE, *stream_formats(), *_only_files()),
         requires={f"output if format={'|'.join(_only_files())}": "write to a file: -o FILE"},
@@ -330,7 +332,7 @@ _FLAGS = [
     ),
     *BLOCK_FLAGS,
     flag("-q --quiet", OUTPUT, "Hide warnings and notes"),
-    flag("-v --verbose", OUTPUT, "Show more notes, such as the condition number of M"),
+    flag("-v --verbose", OUTPUT, "Show more notes, such as the condition of the mass matrix"),
 ]
 
 

@@ -49,9 +49,11 @@ XACRO_FLAGS = flags(
     {
         "--xacro-arg NAME:=VALUE": "Set an argument of a xacro file; repeatable",
         "--package NAME=FOLDER": "Set the folder of a package or model; repeatable\n"
-        "Replaces $(find NAME) in xacro files (default found by package.xml, "
-        "AMENT_PREFIX_PATH, ROS_PACKAGE_PATH). Replaces model://NAME in SDF files (default "
-        "found near the file or in GZ_SIM_RESOURCE_PATH).",
+        "xacro files: the folder of $(find NAME). Without this option, robolin searches for "
+        "package.xml and in AMENT_PREFIX_PATH and ROS_PACKAGE_PATH. SDF files: the folder of "
+        "model://NAME and package://NAME. Without this option, robolin searches near the file and "
+        "in GZ_SIM_RESOURCE_PATH, SDF_PATH and GAZEBO_MODEL_PATH. MJCF files: a folder from which "
+        "the model may read files, in addition to its own package.",
     },
 )
 
@@ -60,29 +62,34 @@ _FLAGS = [
         MODEL,
         MODEL_OPTIONS,
         {
-            "--gravity X,Y,Z|G": "Gravity [m/s^2] (default: from the file, else 0,0,-9.81)\n"
-            "X,Y,Z are in the axes of the root link. A single number G is the magnitude; the "
-            "direction comes from the file (default -z).",
+            "--gravity X,Y,Z|G": "Set gravity [m/s^2] (default: from the file, else 0,0,-9.81)\n"
+            "X,Y,Z are in the axes of the root link. A single number G sets only the magnitude; "
+            "the direction is that in the file, or -z if the file does not set gravity.",
             "--base LINK": "Lock the joints between the root and this link",
             "--tip LINK": "Lock the joints that do not move this link",
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
             "Separate several joints by commas.",
             "--payload LINK:MASS[@X,Y,Z]": "Add a point mass [kg] to a link; repeatable\n"
-            "@X,Y,Z is its position [m] in the link frame; the origin if omitted.",
-            "--wrench LINK=FX,FY,FZ,TX,TY,TZ": "Apply a force and a torque to a link; repeatable",
+            "@X,Y,Z is the position of the mass [m] in the link frame (default: its origin).",
+            "--wrench LINK=FX,FY,FZ,TX,TY,TZ": "Apply a force [N] and a torque [N m] to a link; "
+            "repeatable",
             "--wrench-frame": "Reference frame of --wrench\n"
-            "follower: link axes; dead: world axes at the link's origin; world: world axes at the "
-            "world's origin.",
+            "follower: link axes at the origin of the link, so the wrench rotates with the link. "
+            "dead: world axes at the origin of the link. world: world axes at the world origin.",
             "--no-damping": "Ignore the damping in the file",
             "--no-springs": "Ignore the joint springs in the file",
             "--no-friction": "Ignore the Coulomb friction in the file",
-            "--friction-velocity V": "Apply Coulomb friction as tanh(qd / V) (default: none)\n"
-            "Write one number for all joints, or one per joint: joint1=0.02,joint2=0.05.",
-            "--armature JOINT=VALUE": "Set the reflected rotor inertia of a joint; repeatable",
-            "--joints A,B,C": "Order of the joints in inputs and results",
-            "--floating-base": "Add a joint 'base' with six degrees of freedom",
+            "--friction-velocity V": "Apply Coulomb friction, multiplied by tanh(qd / V)\n"
+            "Without this option, Coulomb friction is not applied. V [rad/s or m/s] is one number "
+            "for all joints, or one per joint: joint1=0.02,joint2=0.05.",
+            "--armature JOINT=VALUE": "Set the rotor inertia reflected to a joint [kg m^2 or kg]; "
+            "repeatable",
+            "--joints A,B,C": "Set the order of the joints in inputs and results",
+            "--floating-base": "Add a joint 'base' with six degrees of freedom\n"
+            "The joint connects the world and the root link, or the link of --base.",
             "--base-joint": "Add a joint 'base' of this type\n"
-            "A planar joint moves in the xy plane and rotates about z.",
+            "The joint connects the world and the root link, or the link of --base. A planar joint "
+            "moves in the xy plane and rotates about z.",
             "--open-loops": "Ignore the loop-closure constraints",
             "--strict": "Treat warnings as errors",
         },
@@ -93,8 +100,10 @@ _FLAGS = [
         MODEL,
         MODEL_OPTIONS,
         {
-            "--srdf FILE": "SRDF file with named poses (default: the .srdf file next to ARM)\n"
-            "The group states in this file are named poses of a URDF or xacro robot.",
+            "--srdf FILE": "Read named poses from an SRDF file (default: the .srdf file next to "
+            "ARM)\n"
+            "Each group state of the SRDF file is a pose for --q. ARM must be a URDF or xacro "
+            "file.",
         },
     ),
 ]
@@ -162,37 +171,40 @@ READING_FLAGS = [
         STATE,
         READ_OPTIONS,
         {
-            "--columns QUANTITY=PATTERN": "Column names in the file; repeatable\n"
-            "For example position=/joint_states/{joint}/position. {index} counts joints from "
-            "0, {number} from 1. position=2:8 are columns 2 to 7, counted from 0. "
-            "Quantities are position, velocity, acceleration, effort and current. "
+            "--columns QUANTITY=PATTERN": "Set the column names in the file; repeatable\n"
+            "For example position=/joint_states/{joint}/position. {joint} is the name of a joint, "
+            "{index} counts joints from 0, {number} from 1. position=2:8 are columns 2 to 7, "
+            "counted from 0. Quantities are position, velocity, acceleration, effort and current. "
             "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all "
             "patterns.",
-            "--time COLUMN": "Time column (default time, else t, stamp, timestamp or __time)",
-            "--time-unit": "Unit of the time column (default seconds)\n"
-            "Results contain the time unchanged.",
-            "--sample-time S": "Time between rows [s], if the file has no time column\n"
-            "--differentiate and identify need this option if the file has no times.",
-            "--degrees": "Angles in the file are in degrees",
-            "--radians": "Angles in the file are in radians\n"
+            "--time COLUMN": "Name of the time column (default time, else t, stamp, timestamp or "
+            "__time)",
+            "--time-unit": "Unit of the time column (default s)\n"
+            "Integer times require this option. Results contain the times unchanged.",
+            "--sample-time S": "Time between rows [s], for a file without a time column\n"
+            "Without a time column, --differentiate and the command identify require this option.",
+            "--degrees": "Read angles in the file as degrees",
+            "--radians": "Read angles in the file as radians\n"
             "LeRobot datasets have no units: add --degrees or --radians.",
             "--no-header": "Read a text file without a header line\n"
             "Select columns by index, counted from 0: --columns position=1:7,velocity=7:13,time=0.",
             "--join": "Join a.csv+b.csv by row number or by time (default row)\n"
             "With `--join time`, values are interpolated linearly at the times of the first file.",
-            "--torque-constants VALUES": "Torque constants: effort per current [N m/A or N/A]\n"
-            "The currents are in the columns JOINT/current, or in the columns of --columns "
-            "current=PATTERN.",
+            "--torque-constants VALUES": "Convert motor currents to efforts by these constants\n"
+            "A constant is the effort at the joint per ampere of motor current: N m per A, or N "
+            "per A for prismatic joints. Currents are read from the columns JOINT/current, or "
+            "from the columns of --columns current=PATTERN.",
         },
     ),
     flag(
         "--differentiate METHOD",
         STATE,
         "Compute missing velocities: central or savgol[:SECONDS]\n"
-        "Also computes accelerations. central: central differences. savgol: Savitzky-Golay "
-        "filter (local polynomials), also for unequal time steps. savgol:0.1:4 sets the width to "
-        "0.1 s and the order to 4 (default 3). Default width: 11 rows if time steps are equal, "
-        "else 0.1 s or ten median time steps, whichever is longer.",
+        "Missing accelerations are also computed. central: central differences. savgol: "
+        "Savitzky-Golay filter (local polynomials), also for unequal time steps. savgol:0.1:4 "
+        "sets the filter width to 0.1 s and the polynomial order to 4 (default 3). The default "
+        "width is 11 rows if time steps are equal, else 0.1 s or ten median time steps, "
+        "whichever is longer.",
         type=MethodText(),
     ),
 ]
@@ -223,12 +235,12 @@ _TRAJECTORY = [
         {
             "--trajectory FILE": "Compute a result for every row of a file; repeatable\n"
             f"Formats: {extensions([*trajectory_formats(), *RECORDINGS])}, or - for CSV on "
-            "standard input. Columns "
-            "are JOINT/position, /velocity, /acceleration and /effort; positions are required. "
+            "standard input. Columns are JOINT/position, JOINT/velocity, JOINT/acceleration and "
+            "JOINT/effort; positions are required. "
             "a.csv+b.csv reads two files as one recording. "
-            "FILE may be a pattern ('logs/**/*.csv') or a folder: results then have a column "
-            "'source', or one file each with -o FOLDER/.",
-            "--on-bad-row": "Reject invalid rows, or write NaN for them\n"
+            "FILE may be a pattern ('logs/**/*.csv') or a folder. The result of several "
+            "recordings has a column 'source'; -o FOLDER/ writes one file per recording.",
+            "--on-bad-row": "Stop with an error at an invalid row, or write NaN for it\n"
             "A row is invalid if a number is not finite or the row has no result.",
         },
         on_bad_row="error",
@@ -241,7 +253,7 @@ _TRAJECTORY = [
             "--carry COLUMN": "Copy a numeric column into the result; repeatable",
             "--rows FIRST:STOP": "Use only these rows of the file\n"
             "For example 1000:2000, 1000: or :2000. Rows count from 0; STOP is excluded.",
-            "--stride N": "Use every Nth row only",
+            "--stride N": "Use only every Nth row",
         },
     ),
 ]
@@ -250,7 +262,8 @@ _TRAJECTORY = [
 def sample_flags(needed: str) -> list[click.Option]:
     """--samples and --seed, for a command where they require the flag `needed`."""
     texts = {
-        "--samples N": f"Use N random states within the limits ({needed})",
+        "--samples N": f"Use N random states (requires {needed})\n"
+        "The joint positions are within the joint limits.",
         "--seed S": "Random seed (default 0)",
     }
     return flags(STATE, SAMPLES, texts)
@@ -291,7 +304,7 @@ _LIVE = flag(
     "--live",
     OUTPUT,
     "Compute each line of standard input as it arrives\n"
-    "Requires --trajectory -. Writes CSV to standard output; times are decimal numbers "
+    "Requires --trajectory -. Writes CSV to standard output. Times are read as decimal numbers, "
     "unless the first time is a date or an integer above 2^53.",
     requires={"trajectory=-": "add --trajectory -"},
     excludes={"output": _ONLY_CSV, "format if !format=csv": _ONLY_CSV},
