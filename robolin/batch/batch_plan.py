@@ -346,7 +346,7 @@ def _one_each(sources: Sequence[SurveyedRecording], division: Division) -> tuple
     names = [_result_name(each.name, division.form) for each in sources]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        hint = "add --part-rows N to give the result files numbers"
+        hint = "add --part-rows N, which numbers the result files"
         raise UsageError(
             f"{times} recordings would have the same result file '{name}'", where="-o", hint=hint
         )

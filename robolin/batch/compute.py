@@ -322,4 +322,4 @@ class MessageDeduplicator:
         """Report the number of repetitions of each message."""
         for (kind, text), more in self._more.items():
             if more:
-                self._notify(kind, f"the same in {more} more: {text}")
+                self._notify(kind, f"{text} (also in {more} more)")

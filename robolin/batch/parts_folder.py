@@ -63,7 +63,7 @@ def read_plan(folder: FileLocation) -> PartsPlan | None:
     try:
         stored = json.loads(data.decode("utf-8"))
         if not isinstance(stored, dict) or not is_size(stored.get("format")):
-            raise ValueError("not a plan")
+            raise ValueError("the file is not a plan")
         if stored["format"] != PLAN_FILE_FORMAT:
             raise _other_format(path, stored["format"])
         return _plan_from(stored)
@@ -80,7 +80,7 @@ def _plan_from(stored: Mapping[str, Any]) -> PartsPlan:
     sources = tuple(surveyed_from(each) for each in stored["sources"])
     parts = tuple(PlannedPart(*part) for part in stored["parts"])
     if not all(part.source < len(sources) for part in parts):
-        raise ValueError("a part without a recording")
+        raise ValueError("a part belongs to a recording that is not in the plan")
     plan = PartsPlan(stored["asked"], sources, parts, stored["robolin"], tuple(stored["mixed"]))
     if plan.id != stored["id"]:
         raise ValueError("the id belongs to another plan")
@@ -147,10 +147,10 @@ def require_same_plan(folder: FileLocation, old: PartsPlan, new: PartsPlan) -> N
 def _difference(old: PartsPlan, new: PartsPlan) -> str:
     """First difference between two plans, as text."""
     if old.version != new.version:
-        return f"written by robolin {old.version}, now {new.version}"
+        return f"robolin {old.version} wrote the other plan, but this is robolin {new.version}"
     for key, value in old.request.items():
         if new.request.get(key) != value:
-            return f"{key} was {_short(value)}, now {_short(new.request.get(key))}"
+            return f"{key} was {_short(value)} and is now {_short(new.request.get(key))}"
     before = {each.name: each.sha256 for each in old.sources}
     now = {each.name: each.sha256 for each in new.sources}
     for name in {**before, **now}:

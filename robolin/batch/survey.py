@@ -122,7 +122,7 @@ def _unlike(name: str, looks: Mapping[NamedRecording, Mapping[str, str]]) -> Ite
     for which, kind in kinds.items():
         if kind != usual:
             here, there = (_in_words(name, looks[each].get(name)) for each in (which, like))
-            message = f"{here}, but {there} in '{like.name}'"
+            message = f"the recording {here}, but '{like.name}' {there}"
             yield RobolinError(message, where=which.path, hint=_HINT)
 
 
@@ -134,10 +134,10 @@ def _room(look: str | None) -> str | None:
 def _in_words(name: str, look: str | None) -> str:
     what = "as time" if name == THE_TIME else f"in column '{name}'"
     if look is None:
-        return "no time" if name == THE_TIME else f"no column '{name}'"
+        return "has no time" if name == THE_TIME else f"has no column '{name}'"
     if look == INTEGER_COLUMN:
-        return f"integers {what}"
-    return f"dates in {look} {what}" if look else f"numbers {what}"
+        return f"has integers {what}"
+    return f"has dates in {look} {what}" if look else f"has numbers {what}"
 
 
 def with_fractions(

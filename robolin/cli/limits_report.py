@@ -21,7 +21,7 @@ from robolin.cli.report import Report, ReportSection, ReportTable, TextLines, ta
 from robolin.core.arm import Arm
 from robolin.core.notebook import ROUNDED_ZERO, is_rounding
 from robolin.core.result import Result, ResultStream
-from robolin.core.text import pluralize, time_digits
+from robolin.core.text import join_and, pluralize, time_digits
 from robolin.display.terminal.screen import ShortNames, short_names
 from robolin.errors import FOUND_SOMETHING
 from robolin.queries.request import Request
@@ -175,7 +175,10 @@ def _units(limits: JointLimits) -> str:
         for name in LIMITED_QUANTITIES
     ]
     named = ", ".join(filter(None, units))
-    return f"Units: {named}. Used: 100% is the limit; 0% is the middle of the range, or 0"
+    return (
+        f"Units: {named}. Used: 100% is the limit; 0% is 0 or, for positions, the middle of the "
+        "range"
+    )
 
 
 def _hidden(limits: JointLimits, one_state: bool) -> set[str]:
@@ -211,7 +214,7 @@ def unlimited(limits: JointLimits) -> Iterable[str]:
     for joint, quantities in limits.unlimited.items():
         groups.setdefault(quantities, []).append(joint)
     for names, joints in groups.items():
-        yield f"no limit of {' and '.join(names)}: {', '.join(joints)}"
+        yield f"joints without limits of {join_and(names)}: {', '.join(joints)}"
 
 
 def _verdict(limits: JointLimits) -> str:

@@ -110,8 +110,10 @@ class Regulator(DisplayMixin):
         state = as_numbers("x", x)
         if state.shape[-1:] != self.P.shape[-1:]:
             names = ", ".join(self.model.states)
+            size = self.P.shape[-1]
             raise UsageError(
-                f"x: has shape {state.shape}", hint=f"give one value per state: {names}"
+                f"x: must have {size} values along its last axis, got shape {state.shape}",
+                hint=f"give one value per state: {names}",
             )
         cost: Floats = np.einsum("...i,...ij,...j->...", state, self.P, state)
         return cost

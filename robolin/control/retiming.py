@@ -338,7 +338,7 @@ def _require_held(arm: Arm, points: Floats, rows: Indices, ranges: JointRanges) 
     limit = ranges.tau_upper[joint] if upper else ranges.tau_lower[joint]
     raise RobolinError(
         f"joint '{arm.joint_names[joint]}' cannot hold the arm at point {rows[at] + 1} of the "
-        f"path: it needs {hold[at, joint]:.4g} {unit}, its limit is {limit:.4g} {unit}",
+        f"path: it needs {hold[at, joint]:.4g} {unit}, but its limit is {limit:.4g} {unit}",
         where=arm.source,
         hint="change the path, reduce the payload, or raise the limit with --max-effort",
     )

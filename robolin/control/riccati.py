@@ -169,8 +169,9 @@ def weight_matrix(name: str, value: ArrayLike, size: int) -> Floats:
     if array.shape == (size,):
         return np.diag(array)
     if array.shape != (size, size):
-        shapes = f"one number, ({size},) or ({size}, {size})"
-        raise UsageError(f"{name}: has shape {array.shape}", hint=f"give {shapes}")
+        shapes = f"({size},) or ({size}, {size})"
+        message = f"{name}: must be one number or have shape {shapes}, got {array.shape}"
+        raise UsageError(message)
     return array.copy()
 
 

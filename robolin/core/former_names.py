@@ -71,6 +71,7 @@ _PHRASES = {
     r"joints that move as told rigid": "prescribed joints locked",
     r"joints that move as told taken out": "prescribed joints removed",
     r"^inverse model and elimination": "linearized inverse dynamics and elimination",
+    r"^(motor currents times .*) N·m/A or N/A$": r"\1 N·m per A or N per A",
     r"^counted in (.*), passed through as it came$": r"in \1, values unchanged",
     r"torques cut off at the joints' limits": "torques are saturated at the joint limits",
     r"joints that move as told take more than their limits": (

@@ -319,8 +319,8 @@ def parse_gravity(typed: FlagText) -> Vector3 | float:
         return x, y, z
     (down,) = parts
     if down < 0.0:
-        hint = f"write {-down:g}, or 0,0,{down:g}: a single number points along -z"
-        raise typed.wrong(f"a single number must be ≥ 0, got {down:g}", hint)
+        hint = f"write {-down:g}, or the components 0,0,{down:g}"
+        raise typed.wrong(f"a single number is a magnitude and must be ≥ 0, got {down:g}", hint)
     return abs(down)
 
 

@@ -262,7 +262,7 @@ def read_srdf(
         return (), notes.findings
     if macros := [part for part in robot.children if part.tag.startswith("xacro:")]:
         message, hint = (
-            f"unexpanded xacro: <{macros[0].tag}>",
+            f"the file has unexpanded xacro: <{macros[0].tag}>",
             "name the file .srdf.xacro, or expand it first: xacro FILE > arm.srdf",
         )
         notes.error("xacro-unexpanded", macros[0], message, hint)

@@ -81,8 +81,8 @@ class SdfEditor(XmlEditor):
     """Sets values of links and joints of one model of an SDF text."""
 
     missing_hint = (
-        "pass the included file that contains the robot as ARM, "
-        "or save it as one file: gz sdf --print FILE > arm.sdf"
+        "if an included file contains the robot, use that file as ARM; "
+        "or save all as one file: gz sdf --print FILE > arm.sdf"
     )
     mismatch_hint = "check the file with robolin validate"
 
@@ -206,7 +206,8 @@ class MjcfEditor(XmlEditor):
         files = [node.attributes.get("file", "") for node in nodes if node.tag == "include"]
         if files:
             shown = ", ".join(files)
-            return f"pass as ARM the included file that contains the robot ({shown}), or {_SAVED}"
+            advice = f"if an included file ({shown}) contains the robot, use that file as ARM"
+            return f"{advice}; or {_SAVED}"
         if any("fusestatic" in node.attributes for node in nodes):
             return self.mismatch_hint
         made = [f"<{tag}>" for tag in _CREATING if any(node.tag == tag for node in nodes)]

@@ -245,7 +245,7 @@ def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Floats]) -> str:
     dq, dqd = state["dq"], state["dqd"]
     by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))
     if np.abs(by_q).max() > CLOSURE_TOLERANCE * np.abs(dq).max():
-        return f"dq: violates the constraints: {_farthest(arm, by_q, 'is opened by')}"
+        return f"dq: violates the constraints: {_farthest(arm, by_q, 'changes by')}"
     message = _farthest(arm, by_qd, "has a velocity violation of", "/s")
     return f"dqd: violates the constraints: {message}"
 

@@ -124,8 +124,8 @@ def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:
     array = numbers_of(formula, vector)
     if array.ndim not in (1, 2) or array.shape[0] != space.size:
         raise RobolinError(
-            f"{formula} applies to {space.size} numbers ({space}), not to shape {array.shape}",
-            hint="pass a matrix with one column per right-hand side",
+            f"{formula} applies to arrays with {space.size} rows ({space}), got {array.shape}",
+            hint="pass a vector, or a matrix with one column per vector",
         )
     return array
 
@@ -417,7 +417,7 @@ def _no_fit(
     what: str, left: Expression, gives: Space, right: Expression, takes: Space
 ) -> RobolinError:
     return RobolinError(
-        f"{left!r} {what} {right!r}: it applies to the {gives}, but {right!r} returns a "
+        f"{left!r} {what} {right!r}: {left!r} applies to the {gives}, but {right!r} returns a "
         f"vector of the {takes}",
         hint="check for a missing transpose, or operators of different robots",
     )

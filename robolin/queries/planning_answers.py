@@ -89,7 +89,7 @@ def answer_optimize(context: QueryContext) -> Result:
     closed = motion.replay_errors[1]
     if not all(value < _LARGEST_REPLAY_ERROR[unit] for unit, value in closed.items()):
         context.warn(
-            f"replay with gains: {_distance(closed)}; use shorter steps "
+            f"the simulation with gains ends {_distance(closed)}; use shorter steps "
             f"(--dt {motion.dt / 4.0:.3g}) or a longer --duration"
         )
     lines = summary_lines(motion, ranges)
@@ -97,7 +97,7 @@ def answer_optimize(context: QueryContext) -> Result:
         lines["replay"] += f", {over} of the limit"
         # --limit-scale does not scale positions
         remedy = "use --limit-scale 0.9" if "velocity" in over else "use shorter steps (--dt)"
-        context.warn(f"simulated with gains, the motion exceeds its limits: {over}; {remedy}")
+        context.warn(f"the simulation with gains exceeds the limits: {over}; {remedy}")
     for name, text in lines.items():
         context.settings.notify("summary", f"{name}: {text}")
     # of the augmented cost, which rises when a penalty does
@@ -395,19 +395,19 @@ def answer_excite(context: QueryContext) -> Result:
         for name, word in COLUMN_WORDS.items()
     )
     determined = (
-        f"the motion determines {identifiable.rank} of {motion.possible} identifiable parameters, "
-        f"condition number {identifiable.condition:.3g}"
+        f"the motion determines {identifiable.rank} of {motion.possible} identifiable parameters; "
+        f"the condition number of the regressor is {identifiable.condition:.3g}"
     )
     used = _used_text(context.arm, dict(zip(_LIMITED, motion.used.T, strict=True)))
     context.settings.notify("summary", f"{determined}; used limits: {used}")
     if identifiable.rank < motion.possible:
         context.warn(
-            "the motion does not determine all parameters: use more --iterations or --harmonics"
+            "the motion does not determine all parameters; use more --iterations or --harmonics"
         )
     elif identifiable.condition > _POOR_CONDITION:
         context.warn(
-            f"condition number {identifiable.condition:.3g} is poor (good: below "
-            f"{_POOR_CONDITION:g}): "
+            f"the condition number {identifiable.condition:.3g} is too high (above "
+            f"{_POOR_CONDITION:g}); "
             "use more --iterations, a longer --duration or larger limits"
         )
     lines = {

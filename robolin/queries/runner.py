@@ -162,7 +162,7 @@ class Runner:
         self._monitor.report(self._inputs.file)
         if self._failed:
             rows = pluralize(self._failed, "row")
-            self._context.warn(f"{self._inputs.file}: {rows} without a result, written as NaN")
+            self._context.warn(f"{self._inputs.file}: NaN is written for {rows} without a result")
 
     def _parts(self) -> Iterator[Result]:
         progress, busy = self._settings.progress, self._thread_condition(self._justifies_thread)

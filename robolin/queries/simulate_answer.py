@@ -180,12 +180,12 @@ def _check_time_span(context: QueryContext, name: str, times: Floats) -> None:
     span = f"the file covers {first:.12g} s to {last:.12g} s"
     if first >= duration or last < 0.0:
         raise RobolinError(
-            f"{span}, the simulation 0 s to {duration:g} s",
+            f"{span}, but the simulation covers 0 s to {duration:g} s",
             where=name,
             hint="start the times of the trajectory at 0 s",
         )
     if _misses_part(first, last, duration):
-        context.note(f"{name}: {span}; outside, the nearest row is used")
+        context.note(f"{name}: {span}; at other times, the nearest row is used")
 
 
 def _misses_part(first: float, last: float, duration: float) -> bool:

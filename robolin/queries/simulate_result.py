@@ -325,8 +325,8 @@ class MotionChecks:
             return ""
         worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
         return (
-            f"the energy error is {lost[worst]:.3g} J for {moved[worst]:.3g} J exchanged; use a "
-            "smaller --dt or --rtol"
+            f"the energy error is {lost[worst]:.3g} J, compared with {moved[worst]:.3g} J of "
+            "exchanged energy; use a smaller --dt or --rtol"
         )
 
     def _energy_rounding(self) -> Floats:

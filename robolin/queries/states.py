@@ -104,8 +104,8 @@ class States:
         no_header: True if the first line of the file is a row; `columns` then has indices, such
             as 'position=1:7,velocity=7:13'
         join: rows of several files, 'a.csv+b.csv', are joined by 'row' (default) or by 'time'
-        torque_constants: effort per motor current of each joint, in N·m/A or N/A, such as
-            '11.9,9.8' or 'elbow=9.8,shoulder=11.9', for columns of currents
+        torque_constants: effort at each joint per ampere of motor current, in N·m per A, or N per
+            A for prismatic joints: '11.9,9.8' or 'elbow=9.8,shoulder=11.9'
         differentiate: 'central', 'savgol' or 'savgol:SECONDS[:ORDER]' computes velocities and
             accelerations from positions
         carry: columns of the file to copy into the result
@@ -424,6 +424,6 @@ def _torque_constants(arm: Arm, text: str | None) -> tuple[float, ...] | None:
     constants = parse_per_joint(typed, arm, angular=False)
     if 0.0 in constants:
         joint = arm.joint_names[constants.index(0.0)]
-        hint = "set one torque constant per joint: effort per current in N·m/A or N/A"
+        hint = "set one constant per joint: effort at the joint per ampere, N·m per A or N per A"
         raise typed.wrong(f"joint '{joint}' has no torque constant", hint)
     return tuple(constants)

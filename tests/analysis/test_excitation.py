@@ -175,7 +175,7 @@ def test_the_command_writes_the_motion(tmp_path: Path) -> None:
         [excitation.time[:, None], excitation.q, excitation.qd, excitation.qdd, excitation.tau]
     )
     np.testing.assert_array_equal(table, expected)
-    assert "the motion determines 9 of 9 identifiable parameters, condition" in ran.err
+    assert "the motion determines 9 of 9 identifiable parameters; the condition" in ran.err
     rank = run_ok("regressor", "two-link", "--rank", "--trajectory", target)
     assert rank.numbers[0][0] == 9.0
 

@@ -123,7 +123,7 @@ def test_dates_mixed_with_numbers_are_rejected_early(folder: Path) -> None:
     path = folder / "run_1" / "b.csv"
     _with_times(path, lambda i: f"2026-01-01T00:00:{i:02}")
     with pytest.raises(
-        RobolinError, match=r"dates in s+ as time, but numbers as time in 'run_1/a\.csv'"
+        RobolinError, match=r"has dates in s+ as time, but 'run_1/a\.csv' has numbers as time"
     ):
         make_plan(folder)
     # without numbered parts each recording has a result of its own, whose type may differ

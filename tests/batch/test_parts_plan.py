@@ -171,5 +171,5 @@ def test_a_recording_without_time_is_rejected_among_others(folder: Path) -> None
     path = folder / "run_2/a.csv"
     lines = [line.partition(",")[2] for line in path.read_text().splitlines()]
     path.write_text("\n".join(lines))
-    with pytest.raises(RobolinError, match=r"no time, but numbers as time in 'run_1/a\.csv'"):
+    with pytest.raises(RobolinError, match=r"has no time, but 'run_1/a\.csv' has numbers as time"):
         make_plan(folder)

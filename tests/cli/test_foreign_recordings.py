@@ -346,7 +346,7 @@ REFUSED = [
     (shape("axis {number} {word}"), (), 3, "--columns 'position=PATTERN'"),
     (shape("{joint}_pos", "time", "position"), (), 3, "--columns 'position={joint}_pos'"),
     (NATIVE.replace("shoulder/p", "Shoulder/p"), (), 3, "if 'Shoulder/position' is"),
-    (NATIVE.partition("\n")[2], (), 3, "header with column names is missing"),
+    (NATIVE.partition("\n")[2], (), 3, "header line with column names is missing"),
     (NATIVE.replace("\n", "\ns,rad,rad,rad/s,rad/s\n", 1), (), 3, "'rad' in column"),
     (NATIVE.rstrip("\n")[:-9], (), 3, "--on-bad-row nan"),
     (f"sep=,\n{NATIVE}", (), 3, "missing"),

@@ -92,7 +92,7 @@ REFUSED = [
     (
         ("linearize-forward", "four-bar", "--perturb", "dq=1,0,0"),
         3,
-        "the closure of loop 'pin' is opened by 1.2 m (2 of 3 equations are violated)",
+        "the closure of loop 'pin' changes by 1.2 m (2 of 3 equations are violated)",
         "--close",
     ),
     (

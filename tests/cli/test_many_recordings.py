@@ -96,7 +96,7 @@ def test_recordings_that_do_not_go_together_are_named(logs: Path) -> None:
     path.write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
     ran = robolin(*ASK)
     assert ran.code == 3
-    assert "run_1/b.csv: no time, but numbers as time in 'run_1/a.csv'" in ran.err
+    assert "b.csv: the recording has no time, but 'run_1/a.csv' has numbers as time" in ran.err
 
 
 def test_dates_mixed_with_numbers_are_rejected(logs: Path) -> None:
@@ -108,7 +108,8 @@ def test_dates_mixed_with_numbers_are_rejected(logs: Path) -> None:
     for options in (("-o", "one.csv"), ("-o", "out/", "--part-rows", "50")):
         ran = robolin(*ASK, *options)
         assert ran.code == 3
-        assert "run_1/b.csv: dates in s as time, but numbers as time in 'run_1/a.csv'" in ran.err
+        assert "run_1/b.csv: the recording has dates in s as time, but" in ran.err
+        assert "'run_1/a.csv' has numbers as time" in ran.err
         assert "hint: use the same number type" in ran.err
         assert not list(logs.glob("o*"))
 
@@ -124,7 +125,7 @@ def test_messages_of_many_recordings_appear_once(logs: Path) -> None:
     """A common warning of recordings appears once, with the number of others."""
     ran = run_ok(*ASK[:-1])
     assert ran.err.count("no acceleration columns") == 2
-    assert "the same in 3 more" in ran.err
+    assert "(also in 3 more)" in ran.err
 
 
 def test_messages_of_the_arm_appear_once(logs: Path) -> None:
@@ -134,7 +135,7 @@ def test_messages_of_the_arm_appear_once(logs: Path) -> None:
     for where in ((), ("-o", "out/")):
         ran = run_ok("inverse", "arm.yaml", *ASK[2:-1], *where)
         assert ran.err.count("by `robolin validate`") == 1
-        assert "the same in 3 more: no acceleration columns" in ran.err
+        assert "are set to 0 (--differentiate savgol computes them) (also in 3 more)" in ran.err
 
 
 def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:
@@ -151,8 +152,8 @@ BAD_ROWS = {
         b"2,1e300,0,",
         "<stdin>:4, row 3: q: must be within ±1048576 rad, got 1e+300 rad at joint 'shoulder'",
     ),
-    "no text": (b"2,\xff,0,", "<stdin>:4: not UTF-8 text"),
-    "open quote": (b'2,0,0,"', "<stdin>:5: not well-formed CSV"),
+    "no text": (b"2,\xff,0,", "<stdin>:4: the file is not UTF-8 text"),
+    "open quote": (b'2,0,0,"', "<stdin>:5: the file is not well-formed CSV"),
 }
 
 

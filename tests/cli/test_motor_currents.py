@@ -59,7 +59,7 @@ def test_python_and_contract():
     question = library.Question("inverse", residual=True)
     result = library.answer(library.load("two-link"), question, states)
     assert np.array_equal(result["tau_measured"], EFFORT)
-    assert result.contract["efforts"] == "motor currents times 8, -0.5 N·m/A or N/A"
+    assert result.contract["efforts"] == "motor currents times 8, -0.5 N·m per A or N per A"
 
 
 REFUSED = [

@@ -336,7 +336,7 @@ def test_incomplete_files_are_rejected(tmp_path: Path) -> None:
     assert "timeless.csv: column 'time' is missing" in robolin(*command, path).err
     path.write_text("\n".join([text[0], *(f"{i}{line}" for i, line in enumerate(text[1:], 5))]))
     assert (
-        "timeless.csv: the file covers 50 s to 150.1 s, the simulation 0 s to 0.01 s"
+        "covers 50 s to 150.1 s, but the simulation covers 0 s to 0.01 s"
         in robolin(*command, path).err
     )
 

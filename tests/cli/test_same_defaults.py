@@ -123,7 +123,7 @@ ONLY_PYTHON = {
 MEANT: dict[Any, str] = {
     "jobs": "one per processor",
     "loop_method": "null-space",
-    "friction_velocity": "none",
+    "friction_velocity": "not applied",
     "gravity": "from the file, else 0,0,-9.81",
     "frame": "the tip, or the only end link",
     **dict.fromkeys(
@@ -146,21 +146,20 @@ MEANT: dict[Any, str] = {
     ("simulate", "dt"): "0.001",
     ("excite", "period"): "the duration",
     ("excite", "max_velocity"): "from the robot file",
-    ("excite", "max_acceleration"): "none; torque limits apply",
+    ("excite", "max_acceleration"): "none",
     **dict.fromkeys((("retime", "max_velocity"), ("retime", "max_effort")), "from the robot file"),
     ("retime", "max_acceleration"): "none",
     ("retime", "dt"): "one row per path point",
     ("optimize", "dt"): "a hundredth of --duration",
     ("optimize", "Q"): "qd=1/limit^2",
     ("optimize", "R"): "1/limit^2, else 1",
-    ("optimize", "final"): "exact goal",
+    ("optimize", "final"): "reach the goal exactly",
     ("optimize", "starts"): "1; 4 for a pose, 24 with passive joints",
     ("optimize", "iterations"): "2000; 500 with passive joints",
     ("simulate", "atol"): "the value of --rtol",
     ("simulate", "integrator"): "rk4; dop853 with a tolerance",
     ("simulate", "rows"): "101, or one row per --dt",
     ("verify", "samples"): "20, fewer for large robots",
-    "packages": "found by package.xml, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH",
     "srdf": "the .srdf file next to ARM",
 }
 NOTHING = (None, (), False)

@@ -66,7 +66,7 @@ def test_short_file_is_noted(tmp_path: Path) -> None:
     file.write_text("time,shoulder/effort,elbow/effort\n0,1,2\n0.05,1,2\n")
     ran = run_ok(*FALL, "--trajectory", file, "--every", "100")
 
-    assert "the file covers 0 s to 0.05 s; outside, the nearest row is used" in ran.err
+    assert "the file covers 0 s to 0.05 s; at other times, the nearest row is used" in ran.err
     assert columns(ran.out)["elbow/effort"].tolist() == [2.0, 2.0]
 
 
@@ -302,7 +302,7 @@ WRONG = [
     ("--duration x", "--duration=x: 'x' is not a number", ""),
     ("", "missing option '--duration'", ""),
     ("--duration 1 --dt 0", "--dt: must be > 0, got 0", ""),
-    ("--duration 1 --rtol 1e-9 --every 2", "every: applies to fixed steps only", "rows"),
+    ("--duration 1 --rtol 1e-9 --every 2", "every: applies only to integrators with fixed", "rows"),
     ("--duration 1 --rows 5", "the number of rows cannot be set", ""),
     (
         "--duration 1 --integrator rk4 --rtol 1e-6",

@@ -57,7 +57,7 @@ TWO_LINK = [
     (
         "inverse",
         "--gravity -9.81",
-        "--gravity=-9.81: a single number must be ≥ 0, got -9.81",
+        "--gravity=-9.81: a single number is a magnitude and must be ≥ 0, got -9.81",
         "0,0,-9.81",
     ),
     ("inverse", "--lock elbow", "--lock=elbow: 'elbow' must have the form JOINT=VALUE", ""),

@@ -220,14 +220,14 @@ WRONG_CALLS = [
     (lambda: robolin.state_space(TWO, 0.0, dt=-0.01), "dt: must be > 0, got -0.01"),
     (lambda: MODEL.discretize(float("nan")), "dt: must be > 0, got nan"),
     (lambda: MODEL.discretize(0.01, "zho"), "method: unknown discretization 'zho'"),
-    (lambda: robolin.lqr(MODEL, np.eye(3)), "Q: has shape (3, 3)"),
-    (lambda: robolin.lqr(MODEL, [1.0, 1.0]), "Q: has shape (2,)"),
+    (lambda: robolin.lqr(MODEL, np.eye(3)), "got (3, 3)"),
+    (lambda: robolin.lqr(MODEL, [1.0, 1.0]), "got (2,)"),
     (
         lambda: robolin.lqr(MODEL, -np.eye(4)),
         "Q: must be positive semidefinite; its smallest eigenvalue is -1",
     ),
     (lambda: robolin.lqr(MODEL, np.triu(np.ones((4, 4)))), "Q: must be symmetric"),
-    (lambda: robolin.lqr(MODEL, R=np.eye(3)), "R: has shape (3, 3)"),
+    (lambda: robolin.lqr(MODEL, R=np.eye(3)), "got (3, 3)"),
     (
         lambda: robolin.lqr(MODEL, R=0.0),
         "R: must be positive definite; its smallest eigenvalue is 0",
@@ -253,7 +253,7 @@ WRONG_CALLS = [
     (lambda: ROW.model.poles().joints(2), "mode (2,) not found"),
     (lambda: MODEL.step_response("1"), "duration: must be > 0, got '1'"),
     (lambda: MODEL.frequency_response(1.0), "give one or more frequencies in rad/s"),
-    (lambda: robolin.lqr(MODEL).cost([1.0, 2.0]), "x: has shape (2,)"),
+    (lambda: robolin.lqr(MODEL).cost([1.0, 2.0]), "got shape (2,)"),
     (lambda: robolin.lqr(MODEL).motion_cost(3), "3 is not a simulated trajectory"),
     (
         lambda: robolin.lqr(MODEL, integral="elbow/position").motion_cost(FALL),
@@ -346,10 +346,10 @@ def test_gains_without_effect_are_rejected(tmp_path: Path) -> None:
     way.write_text(f"{header}5,0.1,0.2\n6,0.1,0.2\n", "utf-8")
     ran = command_line(*run, "--control", "pd", "--follow", way)
     assert ran.code == REJECTED
-    assert "error: way.csv: the file covers 5 s to 6 s, the simulation 0 s to 1 s" in ran.err
+    assert "way.csv: the file covers 5 s to 6 s, but the simulation covers 0 s to 1 s" in ran.err
     way.write_text(f"{header}0,0.1,0.2\n0.5,0.1,0.2\n", "utf-8")
     ran = run_ok(*run, "--control", "pd", "--follow", way, "-o", tmp_path / "motion.csv")
-    assert "the file covers 0 s to 0.5 s; outside, the nearest row is used" in ran.err
+    assert "the file covers 0 s to 0.5 s; at other times, the nearest row is used" in ran.err
 
 
 def test_gains_with_other_states_are_rejected(tmp_path: Path) -> None:

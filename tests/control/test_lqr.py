@@ -277,7 +277,7 @@ WRONG = [
     ({"Q": {"elbo/q": 1.0}}, "Q: state 'elbo/q' not found"),
     ({"Q": {"q": "much"}}, "the weight of 'q' must be finite, got 'much'"),
     ({"Q": -1.0}, "Q: must be positive semidefinite; its smallest eigenvalue is -1"),
-    ({"Q": [1.0, 2.0]}, "Q: has shape (2,)"),
+    ({"Q": [1.0, 2.0]}, "got (2,)"),
     ({"Q": np.triu(np.ones((4, 4)))}, "Q: must be symmetric"),
     ({"Q": np.nan}, "Q: must be finite"),
     ({"Q": "much"}, "Q: must be an array of numbers:"),

@@ -63,7 +63,7 @@ def test_positions_of_other_joints_are_ignored() -> None:
         ("  pi/2: [0, 0]\n", "the name is a number"),
         ("  'a,b': [0, 0]\n", "contains ','"),
         ("  home: {pam: 0}\n", "unknown key 'pam'"),
-        ("  home: [0, 0, 0]\n", "3 values, not 2"),
+        ("  home: [0, 0, 0]\n", "must have 2 values, got 3"),
         ("  home: {lift: 10deg}\n", "not a decimal number"),
         ("  home: [0, 10deg]\n", "not a decimal number"),
         ("  home: 5\n", "must be a mapping, got a single value"),

@@ -179,7 +179,7 @@ def test_invalid_xacro_files_are_reported(workspace, text, message):
 def test_options_without_effect_are_rejected(workspace):
     """Unused arguments, malformed ones, and xacro options for plain files are errors."""
     with pytest.raises(
-        UsageError, match=r"arm\.urdf\.xacro: 1 argument not used by the file: 'mas'"
+        UsageError, match=r"arm\.urdf\.xacro: the file does not use 1 argument: 'mas'"
     ) as caught:
         robolin.load("arm.urdf.xacro", xacro_args={"mas": 3})
     assert caught.value.hint == "did you mean 'mass'?"
@@ -367,7 +367,7 @@ def test_commands_take_arguments_and_packages(workspace):
     assert done.code == 0, done.err
     assert robolin_command("check", "x.json").code == 0
     assert (
-        "not used by the file:" in robolin_command("validate", arm, "--xacro-arg", "weight:=4").err
+        "the file does not use" in robolin_command("validate", arm, "--xacro-arg", "weight:=4").err
     )
     assert robolin_command("validate", arm, "--xacro-arg", "mass:=-1").code == 1
     done = robolin_command(

@@ -341,7 +341,7 @@ def stacked(parts: Sequence[SmoothRows]) -> SmoothRows:
 def no_rows() -> RobolinError:
     """The error of recordings without rows to fit."""
     return RobolinError(
-        "no row has enough neighbours for the filter",
+        "no row has enough adjacent rows for the smoothing filter",
         hint="set a wider filter (--width), or use a longer recording",
     )
 

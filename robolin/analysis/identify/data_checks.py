@@ -80,7 +80,7 @@ def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecordi
         column = q[:, j]
         column = column[np.abs(column) < 1e100]
         if not column.size:
-            raise RobolinError(f"joint '{joint.name}' has no position", where=recording.name)
+            raise RobolinError(f"joint '{joint.name}' has no finite position", where=recording.name)
         low, high = np.percentile(column, [5.0, 95.0])
         if joint.limits.far_outside(float(low), float(high), turns=joint.turns):
             raise RobolinError(

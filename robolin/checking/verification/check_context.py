@@ -106,7 +106,7 @@ class CheckContext:
             return f"no state has {' and '.join(unknown)}"
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
         if numbers > MOST_RESULT_NUMBERS:
-            return f"a state needs {numbers} numbers, more than the limit of this check"
+            return f"a result has {numbers} numbers, more than the limit of {MOST_RESULT_NUMBERS}"
         if self.arm.groups and algorithm.inverts_bodies:
             return f"it {why_not_with_groups(self.arm)}"
         if algorithm.kind not in ("any", "reaching") and self.followers:

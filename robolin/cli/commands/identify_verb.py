@@ -87,11 +87,7 @@ _OWN = [
         choices=_WHATS,
         default="all",
     ),
-    flag(
-        "--payload-link LINK",
-        METHOD,
-        "Link with the payload (default: last link before the fingers)",
-    ),
+    flag("--payload-link LINK", METHOD, "Payload link (default: last link before the fingers)"),
     flag("--width S", METHOD, "Width of the smoothing filter [s] (default: estimated)", type=float),
     flag("--lag S", METHOD, "Delay of the measured efforts [s] (default: estimated)", type=float),
     flag(

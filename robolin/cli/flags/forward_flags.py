@@ -161,9 +161,8 @@ CLOCK = flags(
         "rk4 and euler (semi-implicit) have fixed steps; dop853, rk45 and radau are adaptive. "
         "radau is for stiff systems, such as light links with strong damping.",
         "--every N": "Integration steps per output row, for fixed-step integrators (default 1)",
-        "--rows N": "Number of output rows, for adaptive integrators (default 101)\n"
-        "Without --rows, --dt writes one row every --dt seconds. Fixed-step integrators require "
-        "--every instead.",
+        "--rows N": "Number of output rows (default 101, or one row per --dt)\n"
+        "This option is for adaptive integrators. Fixed-step integrators use --every instead.",
     },
 )
 

@@ -70,7 +70,8 @@ _FLAGS = [
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
             "Separate several joints by commas.",
             "--payload LINK:MASS[@X,Y,Z]": "Add a point mass [kg] to a link; repeatable\n"
-            "@X,Y,Z is the position of the mass [m] in the link frame (default: its origin).",
+            "@X,Y,Z is the position of the mass [m] in the link frame; without it, the mass is at "
+            "the origin of the link frame.",
             "--wrench LINK=FX,FY,FZ,TX,TY,TZ": "Apply a force [N] and a torque [N m] to a link; "
             "repeatable",
             "--wrench-frame": "Reference frame of --wrench\n"
@@ -79,9 +80,10 @@ _FLAGS = [
             "--no-damping": "Ignore the damping in the file",
             "--no-springs": "Ignore the joint springs in the file",
             "--no-friction": "Ignore the Coulomb friction in the file",
-            "--friction-velocity V": "Apply Coulomb friction, multiplied by tanh(qd / V)\n"
-            "Without this option, Coulomb friction is not applied. V [rad/s or m/s] is one number "
-            "for all joints, or one per joint: joint1=0.02,joint2=0.05.",
+            "--friction-velocity V": "Apply Coulomb friction, multiplied by tanh(qd / V) "
+            "(default: not applied)\n"
+            "V [rad/s or m/s] is one number for all joints, or one per joint: "
+            "joint1=0.02,joint2=0.05.",
             "--armature JOINT=VALUE": "Set the rotor inertia reflected to a joint [kg m^2 or kg]; "
             "repeatable",
             "--joints A,B,C": "Set the order of the joints in inputs and results",

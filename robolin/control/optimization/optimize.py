@@ -379,7 +379,7 @@ def _infeasible(problem: Problem, y: Floats, search: Search | None) -> RobolinEr
     ways = ["a longer --duration", "more --starts", "more --iterations"]
     if quantity in ("velocity", "effort"):
         ways.append(f"a larger --max-{quantity}")
-    hint = f"allow {', '.join(ways[:-1])}, or {ways[-1]}"
+    hint = f"use {', '.join(ways[:-1])}, or {ways[-1]}"
     if search is not None and problem.reference is None:
         shortest = _shortest(problem, search)
         if shortest is not None:
@@ -392,7 +392,7 @@ def _unfinished(problem: Problem, form: AccelerationForm, search: Search) -> Rob
     _, missed = shortfall(problem, form.y())
     count = pluralize(search.iterations, "iteration")
     return RobolinError(
-        f"not converged in {count}: the motion {missed}",
+        f"the search did not converge in {count}: the motion {missed}",
         where=problem.arm.source,
         hint=f"use --iterations {10 * search.iterations}, or a longer --duration",
     )
@@ -416,7 +416,7 @@ def _reason(problem: Problem, search: Search) -> str:
     unit = joint_unit(word, arm.joints[i].turns)
     return (
         f"joint '{arm.joint_names[i]}' needs {y[knot, quantity + 1, i]:.4g} {unit} at "
-        f"{knot * problem.dt:.3g} s, its {word} limit is {limit[knot, quantity, i]:.4g} {unit}"
+        f"{knot * problem.dt:.3g} s, but its {word} limit is {limit[knot, quantity, i]:.4g} {unit}"
     )
 
 

@@ -259,7 +259,8 @@ def require_motion(keyword: str, motion: object) -> None:
     """Reject an object without times and positions."""
     if motion is not None and not (hasattr(motion, "time") and hasattr(motion, "q")):
         hint = "pass the result of simulate or optimize"
-        raise UsageError(f"{keyword}: must have time and q, got {motion!r}", hint=hint)
+        message = f"{keyword}: must have the attributes time and q, got {motion!r}"
+        raise UsageError(message, hint=hint)
 
 
 def sampled_motion(arm: Arm, follow: TimedMotion, time: Floats) -> Floats:
@@ -298,12 +299,12 @@ def weights(
             continue
         if not isinstance(weight, Mapping):
             raise UsageError(
-                f"must be a number or a mapping from names, got {weight!r}", where=word
+                f"must be one weight or a dict of weights by name, got {weight!r}", where=word
             )
         _set_named(table, word, rows, weight, joints)
     table[2, [i for i in range(arm.n) if i not in actuated]] = 0.0
     if not (table[2, list(actuated)] > 0.0).all():
-        raise UsageError("R: every actuated joint needs a weight > 0")
+        raise UsageError("R: every actuated joint must have a weight > 0")
     return table
 
 
@@ -392,7 +393,7 @@ def _require_held(problem: Problem, q: Floats) -> None:
         most = ranges.tau_upper[i] if tau[i] > 0.0 else ranges.tau_lower[i]
         raise RobolinError(
             f"the arm cannot hold the goal: joint '{arm.joint_names[i]}' needs {tau[i]:.4g} "
-            f"{unit}, its limit is {most:.4g} {unit}",
+            f"{unit}, but its limit is {most:.4g} {unit}",
             where=arm.source,
             hint="choose another goal, reduce the payload, or raise the limit with --max-effort",
         )

@@ -321,8 +321,8 @@ def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
     except (TypeError, ValueError) as error:
         raise RobolinError(f"{name}: must be an array of numbers: {error}") from error
     if array.ndim not in (2, 3) or array.shape[-2:] != shape:
-        hint = f"use shape {shape} for this robot; check that the gains are for this robot"
-        raise RobolinError(f"{name}: has shape {array.shape}", hint=hint)
+        message = f"{name}: must have shape {shape} for this robot, got {array.shape}"
+        raise RobolinError(message, hint="check that the gains are for this robot")
     return array
 
 
@@ -330,10 +330,10 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
     """[[Q, N], [Nᵀ, R]], the joint weights of x and u; None without Q."""
     if law.Q is None:
         if law.R is not None or law.N is not None:
-            raise UsageError("the cost requires Q", hint="give both Q and R, or neither")
+            raise UsageError("the cost requires Q", hint="give both Q and R, or none of them")
         return None
     if law.R is None:
-        raise UsageError("the cost requires R", hint="give both Q and R, or neither")
+        raise UsageError("the cost requires R", hint="give both Q and R, or none of them")
     if law.P is None:
         hint = "give P, because the cost after the end is xᵀ P x, or omit the weights"
         raise UsageError("the cost requires P", hint=hint)

@@ -305,8 +305,8 @@ def require_short_steps(
     fastest = float(np.abs(z).max()) / step
     dt = _rounded_down(DAMPED / fastest)
     raise RobolinError(
-        f"the gains give a mode that decays at {fastest:.4g} 1/s, which steps of {step:g} s "
-        "make unstable",
+        f"with these gains, a mode decays at {fastest:.4g} 1/s; steps of {step:g} s are too long "
+        "for it, so the simulation would be unstable",
         where="dt",
         hint=f"use --integrator radau, or --dt {dt:g} or less; in Python integrator='radau' or "
         f"dt={dt:g}",

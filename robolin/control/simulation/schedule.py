@@ -168,11 +168,12 @@ def _require_consistent(schedule: Schedule) -> None:
         raise UsageError(message, where="rows", hint=hint)
     if not schedule.fixed and schedule.every not in (None, 1):
         hint = "use rows, or dt between rows, for adaptive steps"
-        raise UsageError("every: applies to fixed steps only", hint=hint)
+        raise UsageError("every: applies only to integrators with fixed steps", hint=hint)
     if schedule.rows and schedule.dt:
         raise UsageError("dt and rows cannot be combined", where="rows")
     if not schedule.fixed and schedule.relative < _TIGHTEST:
         hint = f"use at least {_TIGHTEST:g}, the limit of double precision"
         raise UsageError(f"rtol: must be ≥ {_TIGHTEST:g}, got {schedule.relative:g}", hint=hint)
     if schedule.duration / schedule.step > MOST_STEPS:
-        raise UsageError(f"more than {MOST_STEPS} steps", where="dt", hint="use a larger dt")
+        message = f"the simulation would have more than {MOST_STEPS} steps"
+        raise UsageError(message, where="dt", hint="use a larger dt")

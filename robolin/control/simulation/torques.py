@@ -248,14 +248,16 @@ def reference_of(
         for name, array in arrays.items():
             if array.shape != shapes[name]:
                 hint = "a reference with several rows requires time"
-                raise RobolinError(f"{name}: has shape {array.shape}", hint=hint)
+                message = f"{name}: must have shape {shapes[name]}, got {array.shape}"
+                raise RobolinError(message, hint=hint)
         return ReferenceMotion(arm, None, arrays)
     times = seconds_of(time)
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all():
         raise RobolinError("the controller's time must be a row of increasing numbers")
     for name, array in arrays.items():
         if array.ndim > len(shapes[name]) and len(array) != len(times):
-            raise RobolinError(f"{name}: has {len(array)} rows, but time has {len(times)}")
+            rows = f"must have one row per time ({len(times)}), got {len(array)}"
+            raise RobolinError(f"{name}: {rows}")
         arrays[name] = np.broadcast_to(array, (len(times), *shapes[name]))
     return ReferenceMotion(arm, times, arrays)
 
@@ -316,7 +318,8 @@ def _checked_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats
     accelerations = prescribed_accelerations(arm, driven, qdd)
     if accelerations.ndim != 1:
         hint = "give one acceleration per joint, or a function of time that returns them"
-        raise UsageError(f"has shape {accelerations.shape}", where="qdd", hint=hint)
+        message = f"must have shape ({arm.n},), got {accelerations.shape}"
+        raise UsageError(message, where="qdd", hint=hint)
     require_sound(arm, {"qdd": accelerations})
     require_prescribed_inputs(arm, driven, accelerations, np.zeros(arm.n))
     return accelerations

@@ -259,10 +259,10 @@ def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | float | None:
     if _is_row(gravity):
         return _vector("gravity", gravity)
     down = _number(
-        "gravity", gravity, hint="give three components, or one number ≥ 0 for gravity along -z"
+        "gravity", gravity, hint="give three components, or the magnitude as one number ≥ 0"
     )
     if down < 0.0:
-        hint = f"write {-down}, or (0, 0, {down}): a single number points along -z"
+        hint = f"write {-down}, or the components (0, 0, {down})"
         raise UsageError(
             f"gravity: a single number is a magnitude and must be ≥ 0, got {down}", hint=hint
         )

@@ -147,7 +147,7 @@ def _add_linear(
     if any(side is None for side in sides):
         return f"{what} has a spatial tendon: its length depends on the pose", "remove it"
     if sides[1] and any(bends):
-        return f"{what} is a nonlinear polynomial", "use a linear polynomial"
+        return f"{what} has a nonlinear polynomial", "use a linear polynomial"
     first, second = (side or {} for side in sides)
     if not tendon and second and _add_rule(read, model, equality, first, second):
         return None

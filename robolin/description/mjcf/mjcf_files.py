@@ -309,11 +309,10 @@ def _count(files: ModelFiles, path: str, name: str, part: Element, origin: _Orig
     """Reject too many files, and files that are not regular and may be endless."""
     files.opened += 1
     if files.opened > _MOST_FILES:
-        raise RobolinError(
-            f"more than the limit of {_MOST_FILES} files", where=f"{origin.shown}:{part.line}"
-        )
+        message = f"the model includes more than the limit of {_MOST_FILES} files"
+        raise RobolinError(message, where=f"{origin.shown}:{part.line}")
     if not os.path.isfile(path):
-        raise _unreadable(name, "not a regular file", part, origin)
+        raise _unreadable(name, "it is not a regular file", part, origin)
 
 
 def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -> FileError:
@@ -344,7 +343,9 @@ _REMEDIES = {
     r"problem reading|not enough data|too much data|size does not match|bad format|number": (
         "write as many numbers as the attribute needs, separated by spaces"
     ),
-    r"required attribute|missing|must be specified|must have": "add what the message names",
+    r"required attribute|missing|must be specified|must have": (
+        "add the missing attribute or element"
+    ),
     r"unknown|not found|not recognized|could not find": (
         "correct the name, or define an element with this name"
     ),

@@ -232,11 +232,10 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
         message = f"meshes and textures cannot be read, but no inertia depends on them: {reason}"
         yield Finding("mjcf-unread", "note", files.at("mujoco", ""), message)
     for what in model["left_out"]:
-        yield Finding(
-            "mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: not supported, ignored"
-        )
+        message = f"{what}: this effect is not supported and is ignored"
+        yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), message)
     for what in model["from_outside"]:
-        message = f"{what}: ignored; pass torques and external forces as input"
+        message = f"{what}: robolin ignores these; pass torques and external forces as input"
         yield Finding("mjcf-from-outside", "note", files.at("mujoco", ""), message)
     yield from actuator_findings(model, files)
     for joint in model["joint"]:

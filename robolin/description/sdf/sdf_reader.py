@@ -201,7 +201,7 @@ def _fix_loose_links(
         # an invalid joint also disconnects links
         return
     message = f"{pluralize(len(loose), 'link')} without a parent joint: {quote_list(loose)}; "
-    message += "fixed to the world at the pose in the file, but free in a simulator"
+    message += "robolin fixes these links to the world, but in a simulator they move freely"
     hint = "add a <joint> for each of them, with the parent 'world' if it does not move"
     node = nodes[loose[-1]]
     node.notes.add("sdf-loose-link", "warning", node.element, message, hint)

@@ -97,7 +97,7 @@ def _is_urdf(robot: Element, notes: Notes) -> bool:
         _complain_about_root(robot, notes)
         return False
     if macros := [part for part in _read_parts(robot) if part.tag.startswith("xacro:")]:
-        message = f"unexpanded xacro: <{macros[0].tag}>"
+        message = f"the file has unexpanded xacro: <{macros[0].tag}>"
         message += f" and {len(macros) - 1} more elements" if len(macros) > 1 else ""
         notes.error("xacro-unexpanded", macros[0], message, XACRO_HINT)
         return False

@@ -292,7 +292,7 @@ def _arguments(names: Sequence[str]) -> str:
 def _unused(path: Path, answer: Mapping[str, Any]) -> UnusedArgumentError:
     unused: list[str] = answer["unused"]
     known = [name for name in answer["known"] if name not in unused]
-    message = f"{pluralize(len(unused), 'argument')} not used by the file: {quote_list(unused)}"
+    message = f"the file does not use {pluralize(len(unused), 'argument')}: {quote_list(unused)}"
     hint = did_you_mean(unused[0], known, _arguments(known))
     error = UnusedArgumentError(message, where=str(path), hint=hint)
     error.names = tuple(unused)

@@ -106,7 +106,7 @@ class Fields:
         if value is None:
             return None
         if len(value.children) != len(angles):
-            message = f"{self.what}: {len(value.children)} values, not {len(angles)}"
+            message = f"{self.what}: must have {len(angles)} values, got {len(value.children)}"
             self.error("wrong-count", value.location, message, hint)
             return None
         items = zip(value.children, angles, strict=True)

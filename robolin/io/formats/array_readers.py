@@ -73,7 +73,7 @@ def _arrays(values: npt.NDArray[Any], file: str) -> list[StoredArray]:
         )
         raise RobolinError(message, where=file, hint=_HINT)
     if not (len(values) and arrays):
-        raise RobolinError("no rows", where=file, hint=_HINT)
+        raise RobolinError("the array has no rows", where=file, hint=_HINT)
     return arrays
 
 
@@ -124,7 +124,7 @@ def _collect(named: dict[str, Any], name: str | bytes, each: Any, h5py: Any) -> 
     if not isinstance(each, h5py.Dataset) or each.is_virtual or each.external:
         return
     if len(named) >= _MOST_DATASETS:
-        raise ValueError("too many datasets")
+        raise ValueError(f"the file has more than {_MOST_DATASETS} datasets")
     if each.dtype.kind in "iuf" and each.ndim in (1, 2) and 0 not in each.shape:
         named[name] = each
 

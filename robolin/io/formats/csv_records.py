@@ -64,9 +64,9 @@ def lines_of(data: bytes, file: str, first: int = 1) -> Iterator[str]:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = first + data.count(b"\n", 0, error.start)
-        raise RobolinError(
-            "not UTF-8 text", where=f"{file}:{line}", hint="save the file as CSV in UTF-8"
-        ) from error
+        hint = "save the file as CSV in UTF-8"
+        message = "the file is not UTF-8 text"
+        raise RobolinError(message, where=f"{file}:{line}", hint=hint) from error
     return io.StringIO(text, newline="")
 
 
@@ -81,7 +81,7 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
             line = first + reader.line_num
     except csv.Error as error:
         raise RobolinError(
-            f"not well-formed CSV: {error}",
+            f"the file is not well-formed CSV: {error}",
             where=f"{file}:{first - 1 + reader.line_num}",
             hint="look for an unclosed quotation mark",
         ) from error
@@ -98,14 +98,14 @@ def header_names(head: bytes, start: bytes, file: str) -> list[str]:
         raise RobolinError(
             message,
             where=f"{file}:1",
-            hint="write one line per row and one column per quantity and joint",
+            hint="write one column per quantity and joint, and check the line breaks",
         )
     lines = list(lines_of(head, file))
     cells = next(records(lines, file), (1, []))[1] if head.strip() else []
     names = [name.strip() for name in cells]
     if not names or all(cell_number(name) is not None for name in names):
         raise RobolinError(
-            "header with column names is missing",
+            "the header line with column names is missing",
             where=f"{file}:1",
             hint="add --no-header --columns position=0:N for N joints in the first columns, or "
             "start with a line such as time,<joint>/position,<joint>/velocity",
@@ -124,10 +124,10 @@ def numbered_names(start: bytes, file: str) -> list[str]:
     """The indices of the columns of a text without a header line, from its first row."""
     line = start.lstrip(b"\r\n").partition(b"\n")[0]
     if not line.strip():
-        raise RobolinError("the file is empty", where=file, hint="write one line per row")
+        raise RobolinError("the file is empty", where=file, hint="check the path")
     if count_bytes(line, b",") >= MOST_COLUMNS:
         message = f"the first row has more than {MOST_COLUMNS} columns"
-        raise RobolinError(message, where=file, hint="write one line per row")
+        raise RobolinError(message, where=file, hint="check the line breaks between the rows")
     _, cells = next(records(lines_of(line, file), file), (1, [""]))
     if all(cell_number(cell) is None for cell in cells):
         message = "the first line has no numbers"

@@ -269,7 +269,7 @@ def _require_same_length(queues: Mapping[str, RowQueue], ready: Mapping[str, int
     if longer is not None:
         shorter = next(path for path, rows in ready.items() if not rows)
         rows = queues[shorter].request.first + queues[shorter].rows
-        message = f"{pluralize(rows, 'row')}, but '{longer}' has more"
+        message = f"the file has {pluralize(rows, 'row')}, but '{longer}' has more rows"
         hint = f"select the rows of all files: --rows :{rows}"
         if all(queue.file.time is not None for queue in queues.values()):
             hint = "join files of different lengths by their times: --join time"

@@ -130,7 +130,7 @@ class TrajectoryStream:
         lines |= self.table.lines()
         if self.rules.torque_constants is not None and "tau" in self.matched.columns:
             constants = ", ".join(f"{each:.6g}" for each in self.rules.torque_constants)
-            lines["efforts"] = f"motor currents times {constants} N·m/A or N/A"
+            lines["efforts"] = f"motor currents times {constants} N·m per A or N per A"
         if self.derived:
             lines["differentiated"] = self.derivation.line(self.derived)
         return lines
@@ -330,9 +330,9 @@ def table_trajectory(
 ) -> TrajectoryStream:
     """Interpret a table as a trajectory; `file` is its name in messages."""
     if table.numbered and not rules.columns:
-        hint = f"name columns by index, for example --columns position=0:{len(joints)}"
+        hint = f"select columns by index, for example --columns position=0:{len(joints)}"
         count = pluralize(len(table.names), "column")
-        raise RobolinError(f"{count} without names", where=file, hint=hint)
+        raise RobolinError(f"the file has {count} without names", where=file, hint=hint)
     native = canonical_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
     if not table.units_known:
         require_units(rules, file)

@@ -45,8 +45,8 @@ class ReadOptions:
                'JOINT/position=COLUMN' for one joint, 'time=COLUMN' for the time
     header:    whether the first line of a text contains the column names
     join:      how rows of several files are joined, by 'row' or by 'time'
-    torque_constants: effort per current of each joint, in N·m/A or N/A, for columns of motor
-               currents: 'current=PATTERN', or 'JOINT/current' in the file
+    torque_constants: effort at each joint per ampere of motor current, in N·m per A or N per A,
+               for columns of currents: 'current=PATTERN', or 'JOINT/current' in the file
     time:      the column with the time, if it has another name
     degrees:   whether angles and their rates are in degrees
     turning:   for each joint whether it is revolute, so that `degrees` applies

@@ -307,7 +307,7 @@ def test_too_few_iterations_name_what_is_missing() -> None:
     """The error has the goal or the limit that the motion misses, and more iterations reach it."""
     arm = robolin.load("two-link")
     for options, message in (
-        ({}, r"not converged in 1 iteration: the motion ends \S+ rad from the goal, and joint"),
+        ({}, r"did not converge in 1 iteration: the motion ends \S+ rad from the goal, and joint"),
         (
             {"max_effort": [20.0, 6.0]},
             r"the motion exceeds the effort limit of joint '\w+' by ",
@@ -415,7 +415,7 @@ def test_a_simulated_motion_beyond_its_limits_is_reported(tmp_path: Path) -> Non
     ran = run_ok(*words, "--duration", "1.14")
 
     (warning,) = [line for line in ran.err.splitlines() if line.startswith("warning: ")]
-    assert "the motion exceeds its limits: velocity 10" in warning
+    assert "the simulation with gains exceeds the limits: velocity 10" in warning
     assert warning.endswith("use --limit-scale 0.9")
     (replay,) = [line for line in ran.err.splitlines() if "replay: " in line]
     assert "velocity 10" in replay

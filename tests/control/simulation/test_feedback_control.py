@@ -115,14 +115,20 @@ def test_floating_bases_are_regulated_along_twists() -> None:
 ARM = robolin.load("two-link")
 ZERO = np.zeros((2, 4))
 WRONG = [
-    (robolin.FeedbackControl(np.zeros((2, 14)), [0, 0]), "K: has shape (2, 14)"),
+    (
+        robolin.FeedbackControl(np.zeros((2, 14)), [0, 0]),
+        "K: must have shape (2, 4) for this robot, got (2, 14)",
+    ),
     (
         robolin.FeedbackControl(ZERO, [0, 0], actuated=["a", "b"]),
         "actuated joint 'a' of the feedback not found in 'two-link'",
     ),
     (robolin.FeedbackControl(np.nan * ZERO, [0, 0]), "the controller's K must be finite"),
-    (robolin.FeedbackControl(ZERO, np.zeros((3, 2))), "q: has shape (3, 2)"),
-    (robolin.FeedbackControl(ZERO, np.zeros((3, 2)), time=[0, 1]), "q: has 3 rows, but time has 2"),
+    (robolin.FeedbackControl(ZERO, np.zeros((3, 2))), "q: must have shape (2,), got (3, 2)"),
+    (
+        robolin.FeedbackControl(ZERO, np.zeros((3, 2)), time=[0, 1]),
+        "q: must have one row per time (2), got 3",
+    ),
     (
         robolin.FeedbackControl(ZERO, [0, 0], time=[1, 0]),
         "the controller's time must be a row of increasing numbers",

@@ -54,7 +54,7 @@ def test_real_poles_are_allowed_up_to_the_bound_of_the_method(share: float, refu
     arm = robolin.load("two-link")
     options = {"dt": share / _fastest(arm, 1e3), "duration": 0.002, "control": _stiff(arm, 1e3)}
     if refused:
-        with pytest.raises(robolin.RobolinError, match="the gains give a mode that decays at"):
+        with pytest.raises(robolin.RobolinError, match="with these gains, a mode decays at"):
             robolin.simulate(arm, POSE, **options)
     else:
         assert np.isfinite(robolin.simulate(arm, POSE, **options).q).all()
@@ -63,6 +63,6 @@ def test_real_poles_are_allowed_up_to_the_bound_of_the_method(share: float, refu
 def test_gains_of_any_row_in_time_count() -> None:
     arm = robolin.load("two-link")
     law = _stiff(arm, 1e3, rows=5)
-    with pytest.raises(robolin.RobolinError, match="the gains give a mode that decays at"):
+    with pytest.raises(robolin.RobolinError, match="with these gains, a mode decays at"):
         robolin.simulate(arm, POSE, duration=0.8, control=law)
     assert len(robolin.simulate(arm, POSE, duration=0.01, control=law).q) == 11

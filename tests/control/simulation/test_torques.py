@@ -164,8 +164,11 @@ WRONG = {
     "rows": ({"rows": 5}, "rows: rk4 has fixed steps, so the number of rows cannot be set"),
     "rows and dt": ({"rows": 5, "rtol": 1e-6}, "rows: dt and rows cannot be combined"),
     "every": ({"every": 0}, "every: must be an integer ≥ 1, got 0"),
-    "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every: applies to fixed steps only"),
-    "steps": ({"duration": 1e9}, "dt: more than 100000000 steps"),
+    "every and tolerance": (
+        {"rtol": 1e-6, "every": 2},
+        "every: applies only to integrators with fixed",
+    ),
+    "steps": ({"duration": 1e9}, "dt: the simulation would have more than 100000000 steps"),
     "state": ({"state": "qd"}, "unknown state 'qd'"),
     "baumgarte": ({"baumgarte": (1.0, 1.0)}, "baumgarte: the robot has no closed loops"),
     "start": ({"q": [np.inf, 0.0]}, "q: must be finite, got inf at joint 'shoulder'"),

@@ -99,8 +99,8 @@ HEADER = "time,q1,q2\n"
 BAD_CSV = [
     ("empty file", "", "m.csv", "the file is empty"),
     ("blank file", "\n\n", "m.csv", "the file is empty"),
-    ("no header", "0,1,2\n1,2,3\n", "m.csv:1", "header with column names is missing"),
-    ("blank first line", "\nq1,q2\n1,2\n", "m.csv:1", "header with column names is missing"),
+    ("no header", "0,1,2\n1,2,3\n", "m.csv:1", "header line with column names is missing"),
+    ("blank first line", "\nq1,q2\n1,2\n", "m.csv:1", "header line with column names is missing"),
     ("no rows", HEADER, "m.csv", "the file has no rows after the header"),
     ("text", HEADER + "0,1,2\n1,two,3\n", "m.csv:3", "'two' in column 'q1' is not a finite number"),
     ("an empty cell", HEADER + "0,1,\n", "m.csv:2", "column 'q2' has an empty cell"),
