@@ -27,8 +27,9 @@ gc.set_threshold(100_000, 20, 20)
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# workers use all cores: threads of BLAS would only wait for each other
+# workers use all cores: threads of BLAS and PyTorch would only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # tests write thousands of files and an atomic write waits 5 ms for the disk: use a folder in
 # memory if there is one with enough free space, as on Linux
@@ -95,7 +96,6 @@ def pytest_collection_finish() -> None:
     if kernels and kernels.optimizing.cache_info().currsize:
         # its kernels would be optimized and kept in the folder of the user, as all later ones
         raise pytest.UsageError("a test module compiles a kernel when it is imported")
-    gc.collect()
     gc.freeze()
 
 

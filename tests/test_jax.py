@@ -14,11 +14,12 @@ import pytest
 import robolin
 from robolin.errors import RobolinError, UsageError
 from tests.cli.command import python
+from tests.packages import Package, needs
 from tests.robots import grouped_arm
 from tools.markdown import DOCS
 
-jax = pytest.importorskip("jax", reason="the extra `jax` is not installed")
-rj = pytest.importorskip("robolin.jax")
+jax = needs("jax", reason="the extra `jax` is not installed")
+rj = Package("robolin.jax")
 
 VERBS = ("inverse", "forward")
 

@@ -10,11 +10,12 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError, UsageError
+from tests.packages import Package, needs
 from tests.robots import grouped_arm
 from tools.markdown import DOCS
 
-torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
-rt = pytest.importorskip("robolin.torch")
+torch = needs("torch", reason="the extra `torch` is not installed")
+rt = Package("robolin.torch")
 
 VERBS = ("inverse", "forward")
 
@@ -98,10 +99,10 @@ def test_operators_follow_the_rules_of_the_compiler() -> None:
 def test_compiled_functions_have_no_graph_break() -> None:
     """torch.compile(fullgraph=True) gives the same value and gradient."""
     arm = robolin.load("two-link")
-    function = rt.function(arm, "forward")
+    function, sine = rt.function(arm, "forward"), torch.sin
 
     def loss(q, qd, tau):
-        return (torch.sin(function(q, qd, tau)) ** 2).sum()
+        return (sine(function(q, qd, tau)) ** 2).sum()
 
     plain, compiled = ([t.clone().requires_grad_() for t in _motion(arm)] for _ in range(2))
     loss(*plain).backward()

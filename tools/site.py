@@ -26,8 +26,11 @@ _BORDERS = "border: solid; border-width: 0 1px; border-radius: .3em; padding: 0 
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.+?)\\[)\]]</\1>', re.DOTALL)
 
 
-def build() -> Path:
-    """Build the site; warnings of the builder are errors."""
+def build(verify_states: int = 2) -> Path:
+    """Build the site; warnings of the builder are errors.
+
+    verify_states: number of states in which the reports of the playground verify the robot
+    """
     subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=True
     )
@@ -35,7 +38,7 @@ def build() -> Path:
     for file in (_SHIM, "iframe-worker-LICENSE.txt"):
         shutil.copy(_FILES / file, site / "assets" / file)
     pages = sorted(site.rglob("*.html"))
-    for name in write_playground(site):
+    for name in write_playground(site, verify_states):
         print(f"playground/{name}.html")
     for page in pages:
         up = "../" * (len(page.relative_to(site).parts) - 1)

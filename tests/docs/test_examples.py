@@ -17,7 +17,6 @@ import io
 import re
 import shlex
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,8 @@ from tools.console_blocks import commands, environment, matches, printed, trimme
 from tools.markdown import Block, blocks, examples, given_files, pages
 from tools.page_pictures import PICTURES, drawn_in, pictures_of, words_of
 
+# its blocks are run by tests/test_torch.py and tests/test_jax.py, which check what they learn
+LEARNING = "learning.md"
 # pages whose examples are run even when little time is to be spent
 QUICK = {"README.md", "conventions.md", "notation.md"}
 BY_A_SHELL = {"README.md"}
@@ -101,7 +102,7 @@ def test_commands_print_what_is_shown(
     [
         pytest.param(page, marks=() if page.name in QUICK else pytest.mark.slow)
         for page in pages()
-        if examples(page, "python")
+        if page.name != LEARNING and examples(page, "python")
     ],
     ids=lambda page: page.name,
 )
@@ -109,19 +110,11 @@ def test_python_examples_run(
     page: Path, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every Python block runs, and what it prints is what is shown."""
-    absent = [name for name in ("torch", "jax") if find_spec(name) is None]
-    blocks = [
-        block
-        for block in examples(page, "python")
-        if not any(f"{name}." in block.text for name in absent)
-    ]
-    if not blocks:
-        pytest.skip(f"the extras {' and '.join(absent)} are not installed")
     monkeypatch.chdir(tmp_path)
     for name in ("PATH", "PYTHONPATH", "ROBOLIN_CACHE"):
         monkeypatch.setenv(name, variables[name])
     names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks:
+    for block in examples(page, "python"):
         if ">>>" in block.text:
             _run_doctest(block, names)
         else:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import robolin
 from robolin.queries.feedback_file import ReturnCheck
@@ -34,6 +33,9 @@ def independent_cost(
     law: robolin.FeedbackControl, most: float = np.inf, push: float = 0.0
 ) -> float:
     """The cost as a state of SciPy's integrator, with accelerations from `robolin.forward`."""
+    # import here: it takes a quarter of a second, in every worker
+    from scipy.integrate import solve_ivp
+
     K, Q, R, N = (np.asarray(each) for each in (law.K, law.Q, law.R, law.N))
     more = K.shape[1] - 4
 

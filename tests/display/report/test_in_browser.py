@@ -20,8 +20,9 @@ from robolin.display.report.result_page import ReportedResult, result_page
 from robolin.queries.states import States
 from tests.display.report import meshes
 from tests.display.report.pages import hostile_names, motion, page_of_two_link, report_arm, stored
+from tests.packages import needs
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the extra browser-test is absent")
+playwright = needs("playwright.sync_api", reason="the extra browser-test is absent")
 
 pytestmark = pytest.mark.slow
 
