@@ -40,6 +40,7 @@ class JointResidual:
     time:        time of that row, if the rows have times: a number or a date text
     correlation: of the measured torque with that of the model; None if one of them is constant
     explained:   1 - var(residual) / var(measured); None if the measured torque is constant
+    recording:   name of the recording with that row; None for a single recording
     """
 
     joint: str
@@ -52,6 +53,7 @@ class JointResidual:
     correlation: float | None
     explained: float | None
     unit: str
+    recording: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +62,7 @@ class Residuals(DisplayMixin):
 
     Fields:
         joints: a `JointResidual` for every joint: joint, measured, rms, bias, largest, row, time,
-            correlation, explained, unit
+            correlation, explained, unit; recording is None
         rows: number of rows compared; rows with NaN are skipped
 
     Example:
@@ -167,6 +169,14 @@ class ResidualSums:
         self._sums = np.zeros(9 * arm.n)
         self._largest, self._at = np.zeros(arm.n), np.zeros(arm.n, np.int64)
         self._times: list[float | str | None] = [None] * arm.n
+        # of the current recording, and of the largest residuals
+        self._recording: str | None = None
+        self._recordings: list[str | None] = [None] * arm.n
+
+    def start(self, recording: str) -> None:
+        """The rows that follow are of this recording, and counted from its first row."""
+        if recording != self._recording:
+            self._recording, self._all_rows = recording, 0
 
     def add(self, measured: Floats, model: Floats, time: Numbers | None = None) -> None:
         """Add rows (rows, n); rows with NaN are ignored."""
@@ -198,6 +208,7 @@ class ResidualSums:
             value = float(residual[i, joint])
             if abs(value) > abs(self._largest[joint]) or not self._rows:
                 self._largest[joint], self._at[joint] = value, rows[i]
+                self._recordings[joint] = self._recording
                 self._times[joint] = None if time is None else plain_time(time[fine[i]])
 
     def result(self) -> Residuals:
@@ -226,6 +237,7 @@ class ResidualSums:
                     else None,
                     _explained(spread[i], of_measured[i]) if varies else None,
                     self._units[i],
+                    self._recordings[i],
                 )
             )
         return Residuals(tuple(joints), rows)

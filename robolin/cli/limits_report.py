@@ -9,7 +9,7 @@ from dataclasses import replace
 from io import StringIO
 from itertools import chain
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -25,11 +25,7 @@ from robolin.core.text import join_and, pluralize, time_digits
 from robolin.display.terminal.screen import ShortNames, short_names
 from robolin.errors import FOUND_SOMETHING
 from robolin.queries.request import Request
-from robolin.queries.states import require_nan_support
 from robolin.queries.values import Values
-
-if TYPE_CHECKING:
-    from robolin.batch.survey import NamedRecording
 
 LIMIT_COLUMNS = (
     "joint",
@@ -334,26 +330,11 @@ def verdict_first(out: Output) -> Iterator[None]:
 
 
 def run_watched(
-    inquiry: Request,
-    out: Output,
-    arm: Arm,
-    watch: Callable[[Values, Result], None],
-    recordings: Sequence[NamedRecording] = (),
+    inquiry: Request, out: Output, arm: Arm, watch: Callable[[Values, Result], None]
 ) -> None:
-    """Compute all rows; --format applies to the summary, the extension to the output file.
-
-    recordings: several recordings, instead of the one of the request
-    """
+    """Compute all rows; --format applies to the summary, the extension to the output file."""
     rows_out = replace(out, form=None if out.path else "csv")
-    if recordings:
-        from robolin.batch.joined import answered_recordings
-
-        require_nan_support(inquiry.states, rows_out.resolved_format())
-        settings = replace(rows_out.settings(), watch=watch)
-        answer = answered_recordings(inquiry, arm, recordings, settings)
-        (rows_out.write if out.path else drain)(answer)
-    else:
-        run_and_write(inquiry, rows_out, None if out.path else drain, arm=arm, watch=watch)
+    run_and_write(inquiry, rows_out, None if out.path else drain, arm=arm, watch=watch)
 
 
 def form_of(out: Output) -> str:

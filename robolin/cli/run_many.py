@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from robolin.batch.batch_plan import Division, require_outside
 from robolin.batch.compute import compute_parts
-from robolin.batch.joined import answered_recordings
+from robolin.batch.joined import answered_recordings, merged_parts
 from robolin.batch.parts_folder import planned_in, shard
 from robolin.cli.main import say
 from robolin.cli.query_command import stderr_is_terminal, tune_malloc
@@ -48,9 +48,9 @@ def _respond_with_one(inquiry: Request, out: Output, many: RecordingSet) -> None
     files = {**inquiry.files, "trajectory": ""}.values()
     target.require_target([*filter(None, files), *(each.path for each in many.recordings)])
     if summary:
-        from robolin.cli.residual_report import run_with_residuals
+        from robolin.cli.residual_report import run_with_residuals_of_all
 
-        run_with_residuals(inquiry, out, many.recordings)
+        run_with_residuals_of_all(inquiry, out, many.recordings)
         return
     require_nan_support(inquiry.states, out.resolved_format())
     arm = inquiry.source.arm()
@@ -92,6 +92,11 @@ def _respond_with_parts(
     there = f", {done.skipped} skipped" if many.resume else ""
     ended = "" if done.finished else "; other parts are missing"
     out.note(f"{folder}: {pluralize(done.written, 'part')} written{there}{ended}")
+    if inquiry.question.flag("residual") and done.finished:
+        from robolin.cli.residual_report import write_residuals_of_parts
+
+        names = [each.name for each in plan.sources]
+        write_residuals_of_parts(out, arm, merged_parts(folder), names)
 
 
 @contextmanager
