@@ -235,12 +235,12 @@ def test_several_recordings_have_one_summary(form):
         assert {"a.csv", "b.csv"} & {*ran.out.split()}
         return
     if form == "csv":
-        whole, split = (polars.read_csv(io.StringIO(each.out)).to_dicts() for each in (one, ran))
+        expected, actual = (polars.read_csv(io.StringIO(each.out)).to_dicts() for each in (one, ran))
         # parts of a folder have the same summary
         assert robolin(*several, "-o", "parts/", "--part-rows", "50").out == ran.out
     else:
-        whole, split = (json.loads(each.out)["joints"] for each in (one, ran))
-    for joint, of_part in zip(whole, split, strict=True):
+        expected, actual = (json.loads(each.out)["joints"] for each in (one, ran))
+    for joint, of_part in zip(expected, actual, strict=True):
         start = {"a.csv": 0, "b.csv": 120}[of_part.pop("recording")]
         assert joint == {**of_part, "row": of_part["row"] + start}
 
