@@ -235,7 +235,8 @@ def test_several_recordings_have_one_summary(form):
         assert {"a.csv", "b.csv"} & {*ran.out.split()}
         return
     if form == "csv":
-        expected, actual = (polars.read_csv(io.StringIO(each.out)).to_dicts() for each in (one, ran))
+        texts = (io.StringIO(each.out) for each in (one, ran))
+        expected, actual = (polars.read_csv(text).to_dicts() for text in texts)
         # parts of a folder have the same summary
         assert robolin(*several, "-o", "parts/", "--part-rows", "50").out == ran.out
     else:
