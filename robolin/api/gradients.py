@@ -244,8 +244,8 @@ def gradient_forward(
         array([-3.4034, -3.0455])
     """
     options = run_options(method, engine, jobs, dtype=dtype)
-    values = {**_forward_state(arm, q, qd, tau, options), "qdd_weights": weights}
-    return _of_state(arm, "gradient-forward", values, options)
+    state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
+    return _of_state(arm, "gradient-forward", state, {"qdd_weights": weights}, options)
 
 
 def hessian_vector_forward(
@@ -295,9 +295,9 @@ def hessian_vector_forward(
         array([0.    , 0.9235])
     """
     options = run_options(method, engine, jobs, dtype=dtype)
-    values = {**_forward_state(arm, q, qd, tau, options), "qdd_weights": weights}
-    values |= {"dq": dq, "dqd": dqd, "dtau": dtau}
-    return _of_state(arm, "hessian-forward", values, options)
+    state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
+    along = {"qdd_weights": weights, "dq": dq, "dqd": dqd, "dtau": dtau}
+    return _of_state(arm, "hessian-forward", state, along, options)
 
 
 def hessian_forward(
@@ -344,16 +344,17 @@ def hessian_forward(
         True
     """
     options = run_options(method, engine, jobs, dtype=dtype)
-    values = {**_forward_state(arm, q, qd, tau, options), "qdd_weights": weights}
+    state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
+    values = {**_motion_of(arm, state, options), "qdd_weights": weights}
     return _matrix(arm, "hessian-forward", values, ("q", "qd", "tau"), options)
 
 
-def _forward_state(
-    arm: Arm, q: JointValues, qd: JointValues, tau: JointValues | str, options: RunOptions
+def _motion_of(
+    arm: Arm, state: Mapping[str, JointValues], options: RunOptions
 ) -> dict[str, JointValues]:
     """q, q̇ and the q̈ that the torques cause."""
-    state = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
-    return {"q": q, "qd": qd, "qdd": evaluate_arm(arm, "forward", state, **options)["qdd"]}
+    qdd = evaluate_arm(arm, "forward", state, **options)["qdd"]
+    return {"q": state["q"], "qd": state["qd"], "qdd": qdd}
 
 
 def _of_motion(
@@ -364,10 +365,36 @@ def _of_motion(
 
 
 def _of_state(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], options: RunOptions
+    arm: Arm,
+    verb: str,
+    state: Mapping[str, JointValues],
+    along: Mapping[str, JointValues],
+    options: RunOptions,
 ) -> ForwardGradient:
-    arrays = evaluate_arm(arm, verb, values, **options)
+    if _gives_accelerations(arm, state, along, options):
+        arrays = evaluate_arm(arm, f"{verb}-of-torques", {**state, **along}, **options)
+    else:
+        values = {**_motion_of(arm, state, options), **along}
+        arrays = evaluate_arm(arm, verb, values, **options)
     return ForwardGradient(**{name.removeprefix("d"): array for name, array in arrays.items()})
+
+
+def _gives_accelerations(
+    arm: Arm,
+    state: Mapping[str, JointValues],
+    along: Mapping[str, JointValues],
+    options: RunOptions,
+) -> bool:
+    """True if the articulated bodies of the gradient give q̈ too, with the same bits.
+
+    A state with many weights needs its q̈ only once.
+    """
+    require_arm(arm)
+    recursive = options.get("method", "auto") in ("auto", "operator")
+    if not recursive or arm.has_mimic or arm.loops:
+        return False
+    arrays = joint_arrays(arm, {**state, **along})
+    return batch_of(arrays) == batch_of({name: arrays[name] for name in state})
 
 
 def _matrix(

@@ -724,7 +724,25 @@ def _counted(recursion: Algorithm, called: str = "") -> tuple[str, str] | None:
     return (recursion.counted[0], called) if recursion.counted and called else None
 
 
-ALGORITHMS: Mapping[str, Algorithm] = {**_BY_NAME, **_eliminations(_BY_NAME)}
+ALGORITHMS: Mapping[str, Algorithm] = {
+    **_BY_NAME,
+    **_eliminations(_BY_NAME),
+    # the gradients of forward dynamics, with its accelerations: for independent joints only
+    "gradient-forward-of-torques": Algorithm(
+        "forward.gradient_forward:gradient_forward_of_torques",
+        (*_STATE, "qdd_weights"),
+        _GRADIENT_OF_STATE,
+        "articulated bodies and adjoint sweeps, O(n)",
+        "independent",
+    ),
+    "hessian-forward-of-torques": Algorithm(
+        "forward.gradient_forward:hessian_forward_of_torques",
+        (*_STATE, "qdd_weights", "dq", "dqd", "dtau"),
+        {f"d{name}": shape for name, shape in _GRADIENT_OF_STATE.items()},
+        "articulated bodies and differentiated adjoint sweeps, O(n)",
+        "independent",
+    ),
+}
 
 
 def algorithms_by_method(verb: str) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ The references are the transposed matrices of the linearizations, complex steps 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import mpmath
 import numpy as np
@@ -16,6 +17,7 @@ import robolin
 from robolin.checking.verification.check_context import complex_step_along
 from robolin.core.arm import Arm
 from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import evaluate_arm
 from tests.dynamics.running import gap, run_on
 from tests.robots import (
     WRENCH_MODELS,
@@ -110,6 +112,44 @@ def test_hessian_vector_products_are_complex_steps_of_the_gradient(arm: Arm) -> 
     allowed = 1e-11 + 1e-13 * np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
     for name, change in true.items():
         assert gap(getattr(product, name), change, 1.0) <= allowed, name
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
+def test_one_evaluation_has_the_bits_of_two(arm: Arm, dtype: Literal["float64", "float32"]) -> None:
+    """Accelerations within the gradient are those of `forward`, also with many weights."""
+    s, weights = random_states(arm, STATES), _weights(arm)
+    state = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
+    qdd = robolin.forward(arm, **state, dtype=dtype)
+    motion = {"q": s.q, "qd": s.qd, "qdd": qdd, "qdd_weights": weights}
+    along = {name: _weights(arm, i) for i, name in enumerate(("dq", "dqd", "dtau"))}
+    gradient = robolin.gradient_forward(arm, **state, weights=weights, dtype=dtype)
+    change = robolin.hessian_vector_forward(arm, **state, **along, weights=weights, dtype=dtype)
+    twice = evaluate_arm(arm, "gradient-forward", motion, dtype=dtype)
+    changes = evaluate_arm(arm, "hessian-forward", {**motion, **along}, dtype=dtype)
+    for name, true in twice.items():
+        assert getattr(gradient, name).tobytes() == true.tobytes()
+        assert getattr(change, name).tobytes() == changes[f"d{name}"].tobytes()
+    one = {name: values[0] for name, values in state.items()}
+    rows = robolin.gradient_forward(arm, **one, weights=weights, dtype=dtype)
+    for name, true in twice.items():
+        assert getattr(rows, name)[0].tobytes() == true[0].tobytes()
+
+
+def test_gradients_report_invalid_states() -> None:
+    """Row, input and joint of a state without a result, and the name of the function."""
+    arm = robolin.load("two-link")
+    q, weights = np.zeros((4, 2)), np.ones((4, 2))
+    q[2, 1] = np.nan
+    for function in (robolin.gradient_forward, robolin.hessian_vector_forward):
+        with pytest.raises(RobolinError, match="state 2: q: must be finite, got nan at joint"):
+            function(arm, q, tau=0.0, weights=weights)
+        with pytest.raises(RobolinError, match="state 2: qdd_weights: must be finite"):
+            function(arm, np.zeros((4, 2)), tau=0.0, weights=np.where(np.isnan(q), q, 1.0))
+    for method in ("best", "a"):
+        loops = robolin.load("four-bar")
+        with pytest.raises(RobolinError, match="closed loops" if method == "a" else "unknown meth"):
+            robolin.gradient_forward(loops, 0.0, tau=0.0, weights=1.0, method=method)
 
 
 @pytest.mark.parametrize("arm", SINGLE_DOF, ids=arm_name)

@@ -9,11 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robolin.dynamics.algebra.chain import Chain, Scalars, Sink, Slots
-from robolin.dynamics.algebra.inertias import (
-    gyroscopic,
-    gyroscopic_transpose_times,
-    rigid_times,
-)
+from robolin.dynamics.algebra.inertias import gyroscopic, gyroscopic_transpose_times, rigid_times
 from robolin.dynamics.algebra.vectors import (
     ZERO6,
     add,
@@ -26,7 +22,7 @@ from robolin.dynamics.algebra.vectors import (
 )
 from robolin.dynamics.links.group_rotors import add_weighted_rotor_slopes
 from robolin.dynamics.links.joint_torques import friction_curvature, friction_slope, with_stiffness
-from robolin.dynamics.links.link_motion import NominalTerms, motion, nominal_terms
+from robolin.dynamics.links.link_motion import Motion, NominalTerms, motion, nominal_terms
 from robolin.dynamics.links.link_poses import Links, forward_kinematics
 from robolin.dynamics.links.loads import (
     subtract_corrections_changed,
@@ -114,19 +110,26 @@ def hessian_inverse(chain: Chain) -> None:
     """Change of 𝓜 λ, A_D* λ and B_D* λ for δq, δq̇ and δq̈, with constant weights."""
     links = forward_kinematics(chain)
     into = MotionGradient(*map(chain.result, ("dgradient_qdd", "dgradient_qd", "dgradient_q")))
-    along = Direction(*map(chain.input, ("dq", "dqd", "dqdd")))
-    gradient_change(chain, links, chain.input("tau_weights"), along, into)
+    along, qdd = Direction(*map(chain.input, ("dq", "dqd", "dqdd"))), chain.input("qdd")
+    moving = motion(chain, links, chain.input("qd"), qdd)
+    one = nominal_terms(chain, links, qdd, moving)
+    gradient_change(chain, links, one, moving, chain.input("tau_weights"), along, into)
 
 
 def gradient_change(
-    chain: Chain, links: Links, weights: Scalars, along: Direction, into: MotionGradient
+    chain: Chain,
+    links: Links,
+    one: NominalTerms,
+    moving: Motion,
+    weights: Scalars,
+    along: Direction,
+    into: MotionGradient,
 ) -> None:
     """Differentiate `torque_gradient` line by line.
 
     tip to base   Δy(k) = M ΔW + Σ [Δy + S[T] y](k-1)     Δu(k) = 2 ΔM̂* W + 2 M̂* ΔW + Σ […](k-1)
     """
-    qd, qdd = chain.input("qd"), chain.input("qdd")
-    one, moving = nominal_terms(chain, links, qdd), motion(chain, links, qd, qdd)
+    qd = chain.input("qd")
     adjoint = adjoint_sweeps(chain, links, one, weights)
     delta = perturbed_motion(chain, links, one, moving, adjoint.W, along)
     df = perturbed_forces(chain, links, one, moving, delta, along.dq)

@@ -111,13 +111,15 @@ def perturb_inverse(chain: Chain) -> None:
     perturbed_torques(chain, forward_kinematics(chain), chain.input("dqdd"), chain.result("dtau"))
 
 
-def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> None:
+def perturbed_torques(
+    chain: Chain, links: Links, dqdd: Scalars, dtau: Sink, one: NominalTerms | None = None
+) -> None:
     """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq without forming a matrix.
 
     base to tip   z(k) = z(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq       v(k) = v(k+1) + H* δq̇ + Ḣ* δq
     tip to base   e(k) = e(k-1) + M z + 2 M̂ v + S[H*] f δq        δτ(k) = H e
     """
-    one = nominal_terms(chain, links, chain.input("qdd"))
+    one = one or nominal_terms(chain, links, chain.input("qdd"))
     qd, dq, dqd = (chain.input(name) for name in ("qd", "dq", "dqd"))
 
     # perturbed accelerations and velocities

@@ -106,13 +106,15 @@ class NominalTerms(NamedTuple):
     f: Slots
 
 
-def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
-    """The nominal motion and the forces that go with it.
+def nominal_terms(
+    chain: Chain, links: Links, qdd: Scalars, moving: Motion | None = None
+) -> NominalTerms:
+    """The nominal motion, unless it is known, and the forces that go with it.
 
     Ḣ*(k) = V(k) x H*(k)                   Ḧ*(k) = a(k) x H*(k) + V(k) x Ḣ*(k)
     f(k)  = f(k-1) + M(k) a(k) + M̂(k) V(k) + f0(k)
     """
-    moving = motion(chain, links, chain.input("qd"), qdd)
+    moving = moving or motion(chain, links, chain.input("qd"), qdd)
     Hdd, Mhat, f = chain.slots(6), chain.slots(12), chain.slots(6)
     f0, handed = external_forces(chain, links), chain.child_sums(6)
 
