@@ -7,7 +7,7 @@ changes, from Hessian-vector products with all unit weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 try:
@@ -34,7 +34,7 @@ from robolin.errors import RobolinError, UsageError
 JaxArray: TypeAlias = Any
 
 # compiled functions of JAX have addresses of these, and can live longer than arms
-_KEPT: list[Any] = []
+_KEPT: dict[object, Any] = {}
 
 
 class _Function(NamedTuple):
@@ -153,8 +153,8 @@ def _differentiable(arm: Arm, verb: str) -> Callable[..., Any]:
         return _mass_matrix(arm)
     source = verb.removeprefix("linearize-")
     dynamics = _FUNCTIONS[source]
-    value, model = _call(arm, source), _call(arm, dynamics.linear)
-    bend = cached_on_arm(arm, f"jax changes {source}", partial(_changes, verb=source))
+    value, model = _kernels(arm, source), _kernels(arm, dynamics.linear)
+    bend = _changes(arm, source)
 
     @jax.custom_jvp
     def evaluate(*state: JaxArray) -> JaxArray:
@@ -194,8 +194,7 @@ def _differentiable(arm: Arm, verb: str) -> Callable[..., Any]:
 
 
 def _mass_matrix(arm: Arm) -> Callable[..., Any]:
-    value = _call(arm, "mass-matrix")
-    bend = cached_on_arm(arm, "jax changes inverse", partial(_changes, verb="inverse"))
+    value, bend = _kernels(arm, "mass-matrix"), _changes(arm, "inverse")
 
     @jax.custom_jvp
     def evaluate(q: JaxArray) -> JaxArray:
@@ -211,48 +210,93 @@ def _mass_matrix(arm: Arm) -> Callable[..., Any]:
     return differentiable
 
 
-def _changes(arm: Arm, verb: str) -> Callable[..., Sequence[JaxArray]]:
-    """Changes of the three Jacobians along a direction, from Hessian-vector products.
+class _Kernel(NamedTuple):
+    """A kernel for the handler: what compiled functions of JAX know of an arm.
 
-    A primitive of JAX, because reverse mode needs the transposed product: each result has a
-    symmetric Hessian, so the same kernel computes it.
+    address: address of its description
+    """
+
+    address: int
+    inputs: int
+    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class _Kernels(NamedTuple):
+    """The kernels of a verb for many states and for one state."""
+
+    many: _Kernel
+    one: _Kernel
+
+    def __call__(self, *inputs: JaxArray) -> dict[str, JaxArray]:
+        """Results by name for arrays (..., n) of one shape."""
+        batch = inputs[0].shape[:-1]
+        kernel = self.one if all(size == 1 for size in batch) else self.many
+        results = [
+            jax.ShapeDtypeStruct((*batch, *shape), np.float64) for _, shape in kernel.outputs
+        ]
+        target = _registered(kernel.inputs, len(kernel.outputs))
+        foreign = jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")
+        arrays = foreign(*inputs, kernel=np.int64(kernel.address))
+        return {name: array for (name, _), array in zip(kernel.outputs, arrays, strict=True)}
+
+
+def _changes(arm: Arm, verb: str) -> Callable[..., Sequence[JaxArray]]:
+    """Changes of the three Jacobians along a direction, from Hessian-vector products."""
+    bend, primitive = _kernels(arm, _FUNCTIONS[verb].hessian), _changes_primitive(verb)
+
+    def evaluate(motion: Sequence[JaxArray], along: Sequence[JaxArray]) -> Sequence[JaxArray]:
+        rows = (each[..., None, :] for each in (*motion, *along))
+        changes: Sequence[JaxArray] = primitive.bind(*rows, bend=bend)
+        return changes
+
+    return evaluate
+
+
+@cache
+def _changes_primitive(verb: str) -> Any:
+    """A primitive of JAX, because reverse mode needs the transposed product.
+
+    Each result has a symmetric Hessian, so the same kernel computes it.
     """
     dynamics = _FUNCTIONS[verb]
-    bend, n = _call(arm, dynamics.hessian), arm.n
     primitive = Primitive(f"robolin_{verb}_changes")
     primitive.multiple_results = True
 
-    def gradients(*motion_and_along: JaxArray) -> list[JaxArray]:
+    def gradients(*motion_and_along: JaxArray, bend: _Kernels) -> list[JaxArray]:
         # row i of the change belongs to the weights that select result i
-        shape = (*motion_and_along[0].shape[:-2], n, n)
-        weights = jnp.broadcast_to(jnp.eye(n), shape)
-        rows = [jnp.broadcast_to(each, shape) for each in motion_and_along]
+        *batch, _, n = motion_and_along[0].shape
+        weights = jnp.broadcast_to(jnp.eye(n), (*batch, n, n))
+        rows = [jnp.broadcast_to(each, (*batch, n, n)) for each in motion_and_along]
         changes = bend(*rows[:3], weights, *rows[3:])
         return [changes[f"dgradient_{name}"] for name in dynamics.inputs]
 
-    def shapes(*arrays: Any) -> list[Any]:
-        shape = (*arrays[0].shape[:-2], n, n)
-        return [jax.core.ShapedArray(shape, np.dtype(np.float64))] * 3
+    def shapes(*arrays: Any, bend: _Kernels) -> list[Any]:
+        *batch, _, n = arrays[0].shape
+        return [jax.core.ShapedArray((*batch, n, n), np.dtype(np.float64))] * 3
 
-    def derivative(state: Sequence[JaxArray], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def derivative(
+        state: Sequence[JaxArray], tangents: Sequence[Any], *, bend: _Kernels
+    ) -> tuple[Any, Any]:
         if not all(isinstance(each, ad.Zero) for each in tangents[:3]):
             raise RobolinError(
                 f"robolin.jax: {verb} dynamics has derivatives up to the second order",
                 hint="use finite differences of the second derivatives",
             )
         along = [ad.instantiate_zeros(each) for each in tangents[3:]]
-        return primitive.bind(*state), primitive.bind(*state[:3], *along)
+        return primitive.bind(*state, bend=bend), primitive.bind(*state[:3], *along, bend=bend)
 
-    def transpose(weights: Sequence[Any], *operands: Any) -> list[Any]:
+    def transpose(weights: Sequence[Any], *operands: Any, bend: _Kernels) -> list[Any]:
         rows = [ad.instantiate_zeros(each) for each in weights]
-        products = primitive.bind(*operands[:3], *rows)
+        products = primitive.bind(*operands[:3], *rows, bend=bend)
         # a direction that all rows share gets the sum of its products
         return [None] * 3 + [
-            each if operand.aval.shape[-2] == n else each.sum(axis=-2, keepdims=True)
+            each if operand.aval.shape[-2] > 1 else each.sum(axis=-2, keepdims=True)
             for each, operand in zip(products, operands[3:], strict=True)
         ]
 
-    def batch(arrays: Sequence[JaxArray], axes: Sequence[Any]) -> tuple[Any, Any]:
+    def batch(
+        arrays: Sequence[JaxArray], axes: Sequence[Any], *, bend: _Kernels
+    ) -> tuple[Any, Any]:
         size = next(
             array.shape[axis] for array, axis in zip(arrays, axes, strict=True) if axis is not None
         )
@@ -262,7 +306,7 @@ def _changes(arm: Arm, verb: str) -> Callable[..., Sequence[JaxArray]]:
             else jnp.moveaxis(array, axis, 0)
             for array, axis in zip(arrays, axes, strict=True)
         ]
-        return primitive.bind(*arranged), [0] * 3
+        return primitive.bind(*arranged, bend=bend), [0] * 3
 
     primitive.def_impl(gradients)
     primitive.def_abstract_eval(shapes)
@@ -270,46 +314,23 @@ def _changes(arm: Arm, verb: str) -> Callable[..., Sequence[JaxArray]]:
     ad.primitive_transposes[primitive] = transpose
     batching.primitive_batchers[primitive] = batch
     mlir.register_lowering(primitive, mlir.lower_fun(gradients, multiple_results=True))
-
-    def evaluate(motion: Sequence[JaxArray], along: Sequence[JaxArray]) -> Sequence[JaxArray]:
-        changes: Sequence[JaxArray] = primitive.bind(
-            *(each[..., None, :] for each in (*motion, *along))
-        )
-        return changes
-
-    return evaluate
+    return primitive
 
 
-def _call(arm: Arm, verb: str) -> Callable[..., dict[str, JaxArray]]:
-    """A kernel as a function of JAX arrays (..., n) of one shape."""
-    many, one = (_target_of(arm, verb, width) for width in (None, 2))
-
-    def call(*inputs: JaxArray) -> dict[str, JaxArray]:
-        batch = inputs[0].shape[:-1]
-        kernel, address = one if all(size == 1 for size in batch) else many
-        results = [
-            jax.ShapeDtypeStruct((*batch, *shape), np.float64) for shape in kernel.outputs.values()
-        ]
-        target = _registered(len(kernel.inputs), len(kernel.outputs))
-        foreign = jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")
-        arrays = foreign(*inputs, kernel=np.int64(address))
-        return dict(zip(kernel.outputs, arrays, strict=True))
-
-    return call
+def _kernels(arm: Arm, verb: str) -> _Kernels:
+    """The kernels of a verb, described once for all arms with the same numbers."""
+    return cached_on_arm(
+        arm,
+        f"jax {verb}",
+        lambda _: _Kernels(*(_described(native_kernel(arm, verb, width=w)) for w in (None, 2))),
+    )
 
 
-def _target_of(arm: Arm, verb: str, width: int | None) -> tuple[NativeKernel, int]:
-    """The kernel, and the address of its description for the handler."""
-    make = partial(_described, verb=verb, width=width)
-    kernel, description = cached_on_arm(arm, f"jax {verb} {width}", make)
-    return kernel, ctypes.addressof(description)
-
-
-def _described(arm: Arm, verb: str, width: int | None) -> tuple[NativeKernel, Any]:
-    kernel = native_kernel(arm, verb, width=width)
-    description = kernel_description(kernel)
-    _KEPT.append(description)
-    return kernel, description
+def _described(kernel: NativeKernel) -> _Kernel:
+    key = kernel.address, *(array.tobytes() for array in kernel.plan.constants)
+    description = _KEPT.setdefault(key, kernel_description(kernel))
+    address = ctypes.addressof(description)
+    return _Kernel(address, len(kernel.inputs), tuple(kernel.outputs.items()))
 
 
 @cache
@@ -318,6 +339,6 @@ def _registered(inputs: int, outputs: int) -> str:
     name = f"robolin_{inputs}_{outputs}"
     module = compile_module(handler_module(name, inputs, outputs))
     handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(module.address(name))
-    _KEPT.append((module, handler))
+    _KEPT[name] = module, handler
     jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
     return name

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 try:
     import torch
@@ -29,7 +31,7 @@ from robolin.api.linear_models import (
     perturb_inverse,
     require_differentiable,
 )
-from robolin.core.arm import Arm
+from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import require_arm
 from robolin.errors import RobolinError, UsageError
 
@@ -62,8 +64,10 @@ _DYNAMICS: Mapping[str, _Dynamics] = {
     ),
 }
 
-# operators take numbers, so an arm is named by its index here
-_ARMS: list[Arm] = []
+# operators take numbers, so an arm is named by its key here; the function and the results that
+# need a gradient keep the arm
+_ARMS: WeakValueDictionary[int, Arm] = WeakValueDictionary()
+_new_keys = count()
 
 
 def function(arm: Arm, verb: str) -> Callable[..., Any]:
@@ -97,7 +101,7 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
         array([-23.669,  70.036])
     """
     names = require_differentiable(arm, verb, "robolin.torch")
-    index = _index_of(arm)
+    key = _key_of(arm)
 
     def evaluate(*arguments: Tensor) -> Any:
         if len(arguments) != len(names):
@@ -108,7 +112,7 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
         values = dict(zip(names, arguments, strict=True))
         tensors = torch.broadcast_tensors(*_checked(arm, values))
         one_value = verb in _DYNAMICS
-        return (_Value.apply if one_value else _matrices)(index, verb, *tensors)
+        return (_Value.apply if one_value else _matrices)(key, verb, *tensors)
 
     evaluate.__name__ = verb.replace("-", "_")
     evaluate.__doc__ = f"`robolin {verb}` of '{arm.name}' from {', '.join(names)}."
@@ -132,12 +136,26 @@ def _matrices(arm: int, verb: str, *state: Tensor) -> Any:
     return ForwardMatrices(_Value.apply(arm, source, *state), z, y, x)
 
 
-def _index_of(arm: Arm) -> int:
-    for index, known in enumerate(_ARMS):
-        if known is arm:
-            return index
-    _ARMS.append(arm)
-    return len(_ARMS) - 1
+def _key_of(arm: Arm) -> int:
+    key = cached_on_arm(arm, "torch key", lambda _: next(_new_keys))
+    _ARMS[key] = arm
+    return key
+
+
+def _arm_of(key: int) -> Arm:
+    try:
+        return _ARMS[key]
+    except KeyError:
+        raise RobolinError(
+            "robolin.torch: the robot of this graph was deleted",
+            hint="keep the function of robolin.torch.function until the last backward pass",
+        ) from None
+
+
+def _keep_arm(ctx: Any, key: int) -> None:
+    """Keep the arm as long as the graph; a compiled function keeps it itself."""
+    if not torch.compiler.is_compiling():
+        ctx.kept = _arm_of(key)
 
 
 def _checked(arm: Arm, values: Mapping[str, Any]) -> list[Tensor]:
@@ -182,7 +200,7 @@ def _tensor(array: Any, like: Tensor) -> Tensor:
 
 @torch.library.custom_op("robolin::value", mutates_args=())
 def _value_op(arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    return _tensor(_DYNAMICS[verb].value(_ARMS[arm], *_numpy((x, y, z)), **_precision(x)), x)
+    return _tensor(_DYNAMICS[verb].value(_arm_of(arm), *_numpy((x, y, z)), **_precision(x)), x)
 
 
 @torch.library.custom_op("robolin::pull", mutates_args=())
@@ -190,7 +208,7 @@ def _pull_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     *state, w = _numpy((x, y, z, weights))
-    return _fields(verb, _DYNAMICS[verb].pull(_ARMS[arm], *state, weights=w, **_precision(x)), x)
+    return _fields(verb, _DYNAMICS[verb].pull(_arm_of(arm), *state, weights=w, **_precision(x)), x)
 
 
 @torch.library.custom_op("robolin::push", mutates_args=())
@@ -198,7 +216,7 @@ def _push_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, dx: Tensor, dy: Tensor, dz: Tensor
 ) -> Tensor:
     arrays = _numpy((x, y, z, dx, dy, dz))
-    return _tensor(_DYNAMICS[verb].push(_ARMS[arm], *arrays, **_precision(x)), x)
+    return _tensor(_DYNAMICS[verb].push(_arm_of(arm), *arrays, **_precision(x)), x)
 
 
 @torch.library.custom_op("robolin::bend", mutates_args=())
@@ -216,7 +234,7 @@ def _bend_op(
     *state, w = _numpy((x, y, z, weights))
     entry = _DYNAMICS[verb]
     along = dict(zip((f"d{name}" for name in entry.inputs), _numpy((dx, dy, dz)), strict=True))
-    return _fields(verb, entry.bend(_ARMS[arm], *state, weights=w, **along, **_precision(x)), x)
+    return _fields(verb, entry.bend(_arm_of(arm), *state, weights=w, **along, **_precision(x)), x)
 
 
 def _fields(verb: str, gradient: Any, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -272,6 +290,7 @@ class _Value(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.arm, ctx.verb, *state = inputs
+        _keep_arm(ctx, ctx.arm)
         ctx.save_for_backward(*state)
 
     @staticmethod
@@ -292,6 +311,7 @@ class _Gradient(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.arm, ctx.verb, *state = inputs
+        _keep_arm(ctx, ctx.arm)
         ctx.save_for_backward(*state)
 
     @staticmethod

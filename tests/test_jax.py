@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,36 @@ def test_matrices_have_one_derivative(verb: str) -> None:
         difference = (above - below) / (2.0 * step)
         # central differences of 1e-5 have an error of about 1e-9
         assert np.abs(computed - difference).max() <= 1e-7 * np.abs(difference).max()
+
+
+@pytest.mark.parametrize("verb", ["forward", "mass-matrix"])
+def test_arms_are_freed(verb: str) -> None:
+    """Functions and compiled programs keep no arm; equal robots share what programs read."""
+    q, sizes = np.zeros((3, 2)), []
+    for _ in range(3):
+        arm = replace(robolin.load("two-link"))
+        deleted, function = weakref.ref(arm), rj.function(arm, verb)
+        rest = (0.0,) * (2 if verb == "forward" else 0)
+        program = jax.jit(jax.grad(lambda q, f=function, rest=rest: f(q, *rest).sum()))
+        gradient = program(q)
+        del arm, function
+        gc.collect()
+        # the program works without the arm
+        assert np.array_equal(program(q), gradient)
+        del program
+        gc.collect()
+        assert deleted() is None
+        sizes.append(len(rj._KEPT))
+    assert sizes == [sizes[0]] * 3
+
+
+def test_programs_of_different_robots_differ() -> None:
+    """Robots of one type share kernels, but not their parameters."""
+    arms = [replace(robolin.load("two-link"), gravity=(0.0, g, 0.0)) for g in (-9.81, -1.62)]
+    q = np.array([0.3, -0.7])
+    for arm in arms:
+        torque = jax.jit(rj.function(arm, "inverse"))(q, 0.0, 0.0)
+        assert np.array_equal(torque, robolin.inverse(arm, q))
 
 
 def test_gradient_through_a_rollout() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +61,43 @@ def test_first_and_second_derivatives_are_those_of_differences(verb: str) -> Non
     assert torch.autograd.gradgradcheck(function, motion, eps=1e-6, atol=1e-4)
 
 
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("verb", VERBS)
+def test_arms_are_freed_after_the_last_graph(verb: str, order: int) -> None:
+    """A graph keeps the arm for its backward passes; nothing keeps it afterwards."""
+    arm = replace(robolin.load("two-link"))
+    deleted = weakref.ref(arm)
+    function, (q, qd, third) = rt.function(arm, verb), _motion(arm)
+    true = rt.function(robolin.load("two-link"), verb)
+    expected = torch.func.grad(lambda q: (true(q, qd, third) ** 2).sum())(q)
+    q.requires_grad_()
+    graph = (function(q, qd, third) ** 2).sum()
+    del arm, function
+    gc.collect()
+    assert deleted() is not None
+    if order:
+        graph, *_ = torch.autograd.grad(graph, q, create_graph=order == 2)
+        assert torch.equal(graph, expected)
+    if order == 2:
+        gc.collect()
+        graph.sum().backward()
+    del graph
+    q.grad = None
+    gc.collect()
+    assert deleted() is None
+
+
+def test_a_deleted_arm_is_an_error() -> None:
+    """Compiled code that outlives its function and its arm reports it."""
+    arm = replace(robolin.load("two-link"))
+    key, motion = rt._key_of(arm), _motion(arm)
+    assert torch.ops.robolin.value(key, "inverse", *motion).shape == (3, 2)
+    del arm
+    gc.collect()
+    with pytest.raises(RobolinError, match="the robot of this graph was deleted\nhint: keep the"):
+        torch.ops.robolin.value(key, "inverse", *motion)
+
+
 @pytest.mark.parametrize("verb", ["mass-matrix", "linearize-inverse", "linearize-forward"])
 def test_matrices_have_one_derivative(verb: str) -> None:
     """Matrices agree with the NumPy functions to 1e-12; PyTorch checks their derivative."""
@@ -82,7 +122,7 @@ def test_operators_follow_the_rules_of_the_compiler() -> None:
     arm = robolin.load("two-link")
     rt.function(arm, "forward")
     motion = _motion(arm)
-    index = rt._index_of(arm)
+    index = rt._key_of(arm)
     for operator, tensors in (
         (rt._value_op, motion),
         (rt._pull_op, [*motion, motion[0]]),

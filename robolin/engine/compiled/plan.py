@@ -186,6 +186,21 @@ class Plan:
         sizes = self._needs, self._arm.n, self._arm.m
         return KernelCall(*sizes, self._shapes, (address, *self._fixed, *own), keep_alive)
 
+    @property
+    def constants(self) -> tuple[AnyArray, AnyArray]:
+        """The floats and integers of the arm, in the order that `layout` defines."""
+        return self._parameters, self._arm.integers
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of links and of independent joints."""
+        return self._arm.n, self._arm.m
+
+    @property
+    def code(self) -> Kernel:
+        """The machine code, loaded as long as this object."""
+        return self._kernel
+
     def _one_state(self) -> Any:
         """Input and output buffers of this thread for one state."""
         buffers = getattr(self._local, "one_state", None)

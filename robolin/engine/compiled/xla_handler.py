@@ -42,15 +42,18 @@ _STACK_BYTES = 1 << 18
 
 
 def kernel_description(kernel: NativeKernel) -> Any:
-    """A table for the handler: addresses of the kernel, bytes of its memory, sizes of its rows."""
-    table = kernel.table()
+    """A table for the handler: addresses of the kernel, bytes of its memory, sizes of its rows.
+
+    It keeps the constants of the arm, but neither the arm nor memory for results.
+    """
+    constants, plan = kernel.plan.constants, kernel.plan
     memory = [-(-size // 64) * 64 for size in kernel.memory]
     numbers = [
-        *(table.call, table.doubles, table.integers, table.links, table.joints),
+        *(kernel.address, *(array.ctypes.data for array in constants), *plan.sizes),
         *(*memory, *kernel.row_sizes),
     ]
     description = (ctypes.c_int64 * len(numbers))(*numbers)
-    description._keep_alive = kernel, table  # type: ignore[attr-defined]
+    description._keep_alive = constants, plan.code  # type: ignore[attr-defined]
     return description
 
 
