@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from inspect import Parameter
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,15 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError
+
+try:
+    import torch
+except ModuleNotFoundError:
+    torch = None
+try:
+    import jax
+except ModuleNotFoundError:
+    jax = None
 
 VALUES: tuple[Any, ...] = (3, "x", None, object(), [], {}, ["x"], [None], {"x": "x"}, -1.5, True)
 TIME = np.linspace(0.0, 0.5, 6)
@@ -128,6 +138,12 @@ def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
             list(stream.parts)
 
 
+def _run_with(
+    function: Callable[..., Any], arguments: Mapping[str, Any], name: str, value: Any
+) -> None:
+    _run(function, {**arguments, name: value})
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_arguments_of_a_wrong_type_are_robolins_errors(
@@ -154,3 +170,65 @@ def test_arguments_of_a_wrong_type_are_robolins_errors(
                 call = f"{name}({parameter}={value!r:.20})"
                 foreign.append(f"{call}: {type(error).__name__}: {error}")
     assert not foreign, "\n".join(foreign)
+
+
+# annotations of arguments that are arrays
+ARRAYS = ("JointValues", "ArrayLike", "Weight")
+# accelerations that are an alternative to the torques of a valid call
+ALTERNATIVES = {"qdd": "tau"}
+# arguments that need other options, and weights that are numbers or mappings
+OTHER_ARGUMENTS = {
+    *(("forward", "qdd"), ("linearize_forward", "qdd"), ("sweep", "friction_velocity")),
+    *(("optimize", "Q"), ("optimize", "R"), ("receding", "Q"), ("receding", "R")),
+}
+
+
+def _tensors(values: Any) -> Iterator[tuple[str, Callable[[Callable[[Any], None]], None]]]:
+    """Messages about tensors, and functions that run a call with one."""
+    numbers = np.asarray(values, dtype=float)
+    if torch is not None:
+        for gradient in (False, True):
+            tensor = torch.tensor(numbers, requires_grad=gradient)
+            yield "got a PyTorch tensor", lambda call, tensor=tensor: call(tensor)
+    if jax is not None:
+        # tracing starts in the call
+        yield "got a traced JAX array", lambda call: jax.make_jaxpr(call)(numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(torch is None and jax is None, reason="neither PyTorch nor JAX is installed")
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_get_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor or a traced array in any array of a public function names the module to use."""
+    monkeypatch.chdir(tmp_path)
+    calls, silent, tried = _calls(tmp_path), [], 0
+    for name in _public_functions():
+        function = getattr(robolin, name)
+        parameters = inspect.signature(function).parameters
+        valid = dict(calls.get(name, {"q": Q}))
+        if "arm" in parameters:
+            valid.setdefault("arm", robolin.load("two-link"))
+        for parameter, described in parameters.items():
+            if not any(word in str(described.annotation) for word in ARRAYS):
+                continue
+            if (name, parameter) in OTHER_ARGUMENTS or "Mapping" in str(described.annotation):
+                continue
+            base = dict(valid)
+            if parameter not in base:
+                base.pop(ALTERNATIVES.get(parameter, ""), None)
+            values = base.get(parameter, Q)
+            for message, run in _tensors(Q if isinstance(values, robolin.PoseGoal) else values):
+                tried += 1
+                try:
+                    run(partial(_run_with, function, base, parameter))
+                except RobolinError as error:
+                    hinted = message in str(error) and "robolin." in str(error.hint)
+                    outcome = "" if hinted else str(error)
+                except Exception as error:
+                    outcome = f"{type(error).__name__}: {error}"
+                else:
+                    outcome = "no error"
+                if outcome:
+                    silent.append(f"{name}({parameter}={message[4:]}): {outcome:.100}")
+    assert tried > 100
+    assert not silent, "\n".join(silent)

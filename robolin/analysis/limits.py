@@ -14,6 +14,7 @@ from robolin.core.arrays import (
     JointValues,
     Numbers,
     joint_arrays,
+    reject_tensor,
     require_arm,
     require_same_rows,
 )
@@ -282,6 +283,7 @@ def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:
 
 def times_of(time: ArrayLike) -> Numbers:
     """Times of rows, as numbers or dates."""
+    reject_tensor("time", time)
     times = np.asarray(time).reshape(-1)
     if times.dtype.kind not in "iufM":
         raise RobolinError(f"time: must be numbers or dates, got {time!r}")

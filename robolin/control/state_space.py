@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import Arm
-from robolin.core.arrays import Complexes, Floats, Numbers, Texts
+from robolin.core.arrays import Complexes, Floats, Numbers, Texts, reject_tensor
 from robolin.core.choices import Discretization
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
@@ -372,6 +372,7 @@ def as_complexes(name: str, value: object) -> Complexes:
 
 
 def _as_array(name: str, value: object, kind: type) -> Numbers:
+    reject_tensor(name, value)
     try:
         return np.asarray(value, dtype=kind)
     except (TypeError, ValueError) as error:

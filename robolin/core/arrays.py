@@ -244,6 +244,7 @@ def list_of_names(keyword: str, names: object) -> list[str]:
 
 def seconds_of(time: ArrayLike, where: str = "") -> Floats:
     """Convert times to float64 seconds; reject dates and integers that float64 would round."""
+    reject_tensor("time", time)
     array = np.asarray(time)
     if array.dtype.kind not in "biufM":
         raise RobolinError(f"time: must be numbers in seconds, got type {array.dtype}", where=where)

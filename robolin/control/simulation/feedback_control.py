@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from robolin.control.simulation.torques import ReferenceMotion, reference_of
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, as_joint_array
+from robolin.core.arrays import Floats, JointValues, as_joint_array, reject_tensor
 from robolin.core.configuration import change_between
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
@@ -316,6 +316,7 @@ class TrackingController:
 
 
 def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
+    reject_tensor(name, value)
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
