@@ -216,7 +216,8 @@ def is_real_number(value: object) -> bool:
     """True for one real number of Python or NumPy, except bool."""
     if not isinstance(value, Real | np.ndarray):
         return False
-    return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"
+    array = np.asarray(value)
+    return array.ndim == 0 and array.dtype.kind in "iuf"
 
 
 def require_real(**values: object) -> None:

@@ -144,8 +144,8 @@ def constant_bursts(recording: Recording) -> Mask:
     for j in range(q.shape[1]):
         for first, last in _equal_runs(q[:, j]):
             wrong[first:last] = True
-    for values in (qd, tau):
-        for j in range(0 if values is None else values.shape[1]):
+    for values in [each for each in (qd, tau) if each is not None]:
+        for j in range(values.shape[1]):
             column = values[:, j]
             runs = [run for run in _equal_runs(column) if run[0] > 0 and run[1] < len(column)]
             if values is tau and _equal_part(column) > _USUAL:
