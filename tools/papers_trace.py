@@ -39,6 +39,8 @@ def codes_of(thing: Any) -> list[CodeType]:
     if isinstance(thing, property):
         return codes_of(thing.fget)
     if inspect.isclass(thing):
+        # records compile their constructor when it is first read
+        hasattr(thing, "__init__")
         methods = (x for x in vars(thing).values() if not inspect.isclass(x))
         return [code for method in methods for code in codes_of(method)]
     code = getattr(inspect.unwrap(thing) if callable(thing) else thing, "__code__", None)

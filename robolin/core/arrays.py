@@ -214,9 +214,7 @@ def real_numbers(name: str, value: ArrayLike, arm: Arm | None = None) -> AnyArra
 
 def is_real_number(value: object) -> bool:
     """True for one real number of Python or NumPy, except bool."""
-    if not isinstance(value, Real | np.ndarray):
-        return False
-    array = np.asarray(value)
+    array = np.asarray(value if isinstance(value, Real | np.ndarray) else None)
     return array.ndim == 0 and array.dtype.kind in "iuf"
 
 

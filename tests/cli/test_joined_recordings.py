@@ -77,7 +77,7 @@ def test_values_between_rows_are_linear(monkeypatch, rows):
     assert np.array_equal(joined.q, Q)
     # two roundings of the share and two of the sum
     assert np.abs(joined.qd - truth).max() < 1e-14
-    assert joined.lines["joined files"].startswith("q.csv, other.csv by time, linear between")
+    assert joined.lines["joined files"].startswith("q.csv, other.csv by time, interpolated")
 
 
 def test_integer_times_are_not_rounded():

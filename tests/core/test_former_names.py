@@ -27,6 +27,9 @@ from tests.cli.command import run_ok
 
 # phrases of earlier versions and the current ones
 PHRASES = {
+    "motor currents times 12, 11.98 N·m/A or N/A": (
+        "motor currents times 12, 11.98 N·m per A or N per A"
+    ),
     "none in the description": "none in the robot file",
     "elbow: no motor in the description": "elbow: no motor in the robot file",
     "efforts of m.csv, linear between rows": "efforts of m.csv, interpolated linearly between rows",

@@ -101,7 +101,7 @@ def test_each_form_has_its_values(parse: Callable[[FlagText], Any], text: str, v
 
 INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
     (parse_seconds, "0", "must be > 0 s"),
-    (parse_gravity, "-9.81", "a single number must be ≥ 0, got -9.81"),
+    (parse_gravity, "-9.81", "a single number is a magnitude and must be ≥ 0, got -9.81"),
     (parse_gravity, "1,2", "must have 1 or 3 numbers, got 2"),
     (parse_payload, "tool0", "must have the form LINK:MASS[@X,Y,Z]"),
     (parse_payload, "tool0:1@0,0", "must have 3 numbers, got 2"),

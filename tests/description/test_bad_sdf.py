@@ -44,7 +44,7 @@ BAD = [
     (model(A, B, J, joint("k", "a", "b")), "two-parents", 6, "'j'"),
     (model(A, link("a"), B, J), "duplicate-link", 4, "defined twice"),
     (model(A, B, J, joint("k", "b", "a")), "cycle", 5, "closes a loop"),
-    (model(link("world")), "sdf-frame", 3, "the name of the world"),
+    (model(link("world")), "sdf-frame", 3, "the name 'world' is reserved"),
     (on_joint("", "hinge"), "unknown-joint-type", 5, "'hinge'"),
     (on_joint("", "gearbox"), "sdf-unsupported", 5, "gearbox"),
     (model(A, B, "<drake:joint/>", J), "sdf-unsupported", 5, "drake:joint"),

@@ -71,9 +71,10 @@ def test_help_describes_auto() -> None:
     """The help of --method is made from the limits that auto uses."""
     help_text = " ".join(run_ok("linearize-forward", "--help-all").out.split())
     full, single = (CONVENTIONAL_UP_TO[f"{verb}-forward"] for verb in ("linearize", "perturb"))
-    assert f"elimination for up to {full} joints (up to {single} with --perturb)" in help_text
+    limits = f"up to {full} joints (up to {single} with --perturb)"
+    assert f"auto selects conventional for robots with mimic joints or {limits}" in help_text
     help_text = " ".join(run_ok("forward", "--help-all").out.split())
-    assert "auto selects the recursions unless joints mimic each other." in help_text
+    assert "auto selects the recursions unless the robot has mimic joints." in help_text
     assert "forward" not in CONVENTIONAL_UP_TO
 
 

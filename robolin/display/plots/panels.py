@@ -20,10 +20,13 @@ from robolin.core.natural_scales import (
     natural_scales,
     rounding_share,
 )
+from robolin.core.notebook import ROUNDED_ZERO
 from robolin.core.records import dataclass
 
 # values equal a limit up to this share: round-off of saturated torques, tolerance of `optimize`
 AT_LIMIT_WITHIN = 2e-6
+# smaller used parts of a limit are round-off
+_NOT_USED = 1e-10
 # more intervals are a pattern of the data, not events
 _MOST_EVENTS = 200
 _SIZES = {"qd": "velocity limit", "tau": "effort limit"}
@@ -67,7 +70,10 @@ class ClosestPoint:
             return "at the limit"
         if self.margin < 0.0:
             return f"limit {self.limit:.4g} EXCEEDED by {-self.margin:.3g}"
-        return f"limit {self.limit:.4g}" if used is None else f"{100.0 * used:.3g} % of limit used"
+        if used is None:
+            return f"limit {self.limit:.4g}"
+        percent = ROUNDED_ZERO if 0.0 < used < _NOT_USED else f"{100.0 * used:.3g}"
+        return f"{percent} % of limit used"
 
 
 def utilization(value: float, bounds: Bounds) -> float | None:

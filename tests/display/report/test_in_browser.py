@@ -345,6 +345,6 @@ def test_an_arm_with_hostile_names(browser: Any, tmp_path: Path) -> None:
     visit = Visit(browser, stored(report_page([report_arm(arm, States())]), tmp_path))
     visit.page.check("[data-show=names]")
     assert visit.run("window.hacked") is None
-    assert visit.run("document.querySelectorAll('section').length") == 7
+    assert visit.run("document.querySelectorAll('section').length") == 8
     assert visit.messages == []
     visit.context.close()
