@@ -122,8 +122,13 @@ class Pinocchio:
 
 
 def _turned_to(axis: np.ndarray) -> pin.SE3:
-    """A rotation that turns z to the axis."""
-    return pin.SE3(pin.Quaternion.FromTwoVectors(np.eye(3)[2], axis).matrix(), np.zeros(3))
+    """A rotation that turns z to the axis.
+
+    Pinocchio's quaternion from two vectors has an error of 1e-13 if they are almost opposite.
+    """
+    x = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    x /= np.linalg.norm(x)
+    return pin.SE3(np.stack([x, np.cross(axis, x), axis], axis=1), np.zeros(3))
 
 
 @cache
