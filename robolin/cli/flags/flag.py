@@ -186,7 +186,7 @@ class VerbCommand(click.Command):
             explicit = {
                 _long_name(param): ctx.params[param.name]
                 for param in self.params
-                if param.name
+                if param.name in ctx.params
                 and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
             }
             flags = {_long_name(param): param for param in self.params if isinstance(param, Flag)}
