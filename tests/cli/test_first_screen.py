@@ -144,7 +144,8 @@ def test_the_first_screen_shows_the_main_numbers(tmp_path: Path) -> None:
         screen = lines[: ROWS - 1]
         count = sum(len(NUMBER.findall(line)) for line in result_lines(screen))
         fits = len(lines) < ROWS and max(map(len, lines)) <= COLUMNS
-        if count < expected or not fits:
+        # a list of names has each name once
+        if count < expected or not fits or ",," in "".join(lines):
             missing[words] = (count, expected, lines)
     assert not missing, missing
 

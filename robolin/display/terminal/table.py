@@ -116,7 +116,7 @@ def _fitted(sections: Sequence[ArrayTables], ink: Ink, free: int) -> _Arranged:
     lines = len(body) + len(summaries) + 1 + sum(len(ink.text(text)) for text in legends)
     if len(summaries) > 1 and lines > free:
         # the first table takes the screen: name the other arrays
-        names = [each.summary.partition(" ")[0].rstrip(":") for each in sections[1:]]
+        names = [re.split(r" [\[(]|:", each.summary)[0] for each in sections[1:]]
         summaries = ink.text(f"Also: {', '.join(names)} (--all)")
     return body, summaries, legends
 
