@@ -206,7 +206,7 @@ def peak(figures: Figures) -> Lines:
 def kernels(figures: Figures) -> Lines:
     """The slowest and the largest kernel for each kind of robot."""
     header = (
-        "type of robot",
+        "robot",
         "kernels",
         "slowest compile",
         "typical load",
