@@ -149,7 +149,7 @@ def _on_closures(
 def _matrices(
     block: Floats | None, along_q: Floats, along_qd: Floats, to_input: Floats
 ) -> tuple[Floats, Floats]:
-    """A = [[K, 1], [∂q̈/∂q, ∂q̈/∂q̇]] and B = [0; ∂q̈/∂u]."""
+    """A = [[block or 0, 1], [∂q̈/∂q, ∂q̈/∂q̇]] and B = [0; ∂q̈/∂u]."""
     *batch, n, inputs = to_input.shape
     A, B = _allocate((*batch, 2 * n, 2 * n), (*batch, 2 * n, inputs))
     A[..., :n, :], B[..., :n, :] = 0.0, 0.0

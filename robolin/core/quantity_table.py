@@ -157,7 +157,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dclosure_acceleration_dq": Quantity((_ACC, "position"), "∂(L q̈ + L̇ q̇)/∂q", _MN),
     "dclosure_acceleration_dqd": Quantity((_ACC, "velocity"), "∂(L q̈ + L̇ q̇)/∂q̇", _MN),
     "rank": Quantity(("number",), "number"),
-    "kept": Quantity(("number",), "indices", ("closure",)),
+    "kept": Quantity(("number",), "1 or 0", ("closure",)),
     # of linear models, whose names of states, inputs and outputs have units of their own
     "A": Quantity((_RATE, _X), "A", ("model state", "model state")),
     "B": Quantity((_RATE, _U), "B", ("model state", "input")),
