@@ -300,5 +300,5 @@ def no_improvement(result: Identification, written: bool) -> RobolinError:
     else:
         hint = f"add --what {best.name}"
     kept = "no robot file is written" if written else "nothing is written"
-    message = f"the error on held-out rows does not decrease: {errors}; {kept}"
+    message = f"the last stage does not decrease the error on held-out rows: {errors}; {kept}"
     return RobolinError(message, hint=hint)

@@ -198,9 +198,9 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
     if "on-bad-row" not in verb.states_from:
         return flags(STATE, verb.options, own)
     if verb.perturb:
-        forms = ", ".join(f"{key}=VALUES" for key in verb.perturb)
+        keys = ", ".join(verb.perturb[:-1])
         text = f"Return {gives} for a perturbation of the state; repeatable\n"
-        text += f"KEY=VALUES is {forms}."
+        text += f"KEY is {keys} or {verb.perturb[-1]}, for example {verb.perturb[0]}=elbow=0.01."
         own["--perturb KEY=VALUES"] = text
     if "weights" in verb.own_options:
         text = f"Return the gradient of weights * {gives[1:]}\n"

@@ -144,7 +144,7 @@ def report_flags(text: str, forms: Sequence[str]) -> list[Option]:
             "--format FORMAT",
             OUTPUT,
             f"{', '.join(first)} or {last} (default table)\n"
-            "This is the format on standard output. -o writes a file in addition.",
+            "This option sets the format on standard output; -o also writes a file.",
             into="form",
             choices=forms,
         ),
@@ -152,7 +152,7 @@ def report_flags(text: str, forms: Sequence[str]) -> list[Option]:
     ]
 
 
-ALL_FLAG = flag("--all", OUTPUT, "Show everything on a terminal", into="everything")
+ALL_FLAG = flag("--all", OUTPUT, "Do not shorten the output on a terminal", into="everything")
 
 
 def _report(path: str | None, form: str | None, color: str, everything: bool = False) -> Report:

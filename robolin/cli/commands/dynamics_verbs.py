@@ -57,22 +57,22 @@ _EXTERNAL = [
     flag(
         "--settling-time S",
         METHOD,
-        "Settling time of the estimated torque, to 1 % [s] (default 0.1)\n"
+        "Settling time of the estimated contact torque [s] (default 0.1)\n"
         "After a step of the contact torque, the error of the estimate falls to 1 % of the step in "
         "this time. The observer gain is 4.6 / S.",
     ),
     flag(
         "--threshold VALUES",
         METHOD,
-        "Report a contact above this torque [N m or N] (default Coulomb friction)\n"
+        "Report a contact above this torque [N m or N] (default: the Coulomb friction)\n"
         "Write one value per joint, or JOINT=VALUE for some joints.",
     ),
     flag(
         "--dt S",
         METHOD,
-        "Time between rows for --external [s] (default: from the time column)\n"
-        "Use this option if the time stamps jitter. With a fixed period, generated C code gives "
-        "the same results.",
+        "Time step of the rows for --external [s] (default: from the time column)\n"
+        "Use this option if the time stamps jitter. Generated C code with the same fixed period "
+        "gives the same results.",
     ),
 ]
 

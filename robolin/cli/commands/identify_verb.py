@@ -65,11 +65,11 @@ _OWN = [
         "--holdout FILE",
         STATE,
         "Hold out these recordings, or a part of each recording (default spread)\n"
-        "spread holds out 30% of each recording, in up to four blocks. 0.3 or 30% holds out the "
-        "end of each recording. The names of recordings are repeatable.",
+        "The fit does not use held-out rows; they test it. spread holds out 30% of each "
+        "recording, in up to four blocks. 30% or 0.3 holds out the end. Files are repeatable.",
         **_TEXTS,
     ),
-    flag("--unloaded FILE", STATE, "Recording without the load; repeatable", **_TEXTS),
+    flag("--unloaded FILE", STATE, "Recording without the payload; repeatable", **_TEXTS),
     flag(
         "--effort-scale FACTORS",
         STATE,
@@ -94,14 +94,14 @@ _OWN = [
         "--clock CLOCK",
         METHOD,
         "Times of the rows: auto, stamps, or the sample period [s]\n"
-        "auto uses the time stamps, or times computed from the motion if they fit better.",
+        "stamps: as in the file. auto: as in the file, or estimated times if these fit better.",
         default="auto",
     ),
     flag(
         "--prior PART",
         METHOD,
-        "Assumed relative error of the file: 0.1 or 10%\n"
-        "This is the error of the values in the robot file before the fit.",
+        "Assumed relative error of the robot file: 0.1 or 10%\n"
+        "A larger error is assumed for links whose values contradict the recordings.",
         default="0.1",
     ),
     flag(
@@ -114,7 +114,7 @@ _OWN = [
         "--free LINK",
         METHOD,
         "Use no prior for this link; repeatable\n"
-        "The fit then ignores the values of the link in the file.",
+        "The fit then does not use the values of this link in the robot file.",
         **_TEXTS,
     ),
     flag(
@@ -154,10 +154,10 @@ def command(**values: Any) -> None:
     """Correct a robot file to match recordings.
 
     \b
-    Fits friction, then a payload, then all links. Tests each stage on held-out
-    rows. Every body remains physically possible. Parameters remain unchanged if
-    the recordings do not determine them. No file is written if the error does not
-    decrease.
+    Fits friction, then a payload, then all links. Tests each stage on rows that
+    the fit does not use. All inertias are physically possible. Parameters that
+    the recordings do not determine keep their values. If the test error does not
+    decrease, no robot file is written.
 
     \b
     Examples:

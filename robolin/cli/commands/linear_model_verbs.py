@@ -98,8 +98,8 @@ _RESPONSE_FLAGS = flags(
         "COUNT frequencies are spaced logarithmically from FIRST to LAST. A comma-separated list "
         "of frequencies is also accepted. Requires SciPy.",
         "--duration S": "Duration of the step response [s]",
-        "--rows N": "Number of rows (default 201; with --dt: one per sample)\n"
-        "These are the rows of the step or impulse response.",
+        "--rows N": "Number of rows of the step or impulse response (default 201; with --dt: one "
+        "per sample)",
         "--impulse": "Return the impulse response instead of the step response",
     },
 )
@@ -115,7 +115,8 @@ def response_command(inquiry: Request, out: Output) -> None:
     """Compute frequency, step and impulse responses.
 
     \b
-    G(jw) = C (jw I - A)^-1 B + D, or the outputs after a unit torque step
+    Frequency response: G(jw) = C (jw I - A)^-1 B + D
+    Step response: the outputs y after a unit step of one torque
 
     \b
     Examples:

@@ -69,7 +69,8 @@ _DIAGONALIZE_FLAGS = flags(
         "--inverse-transform": "Compute qd and tau from --nu and --epsilon\n"
         "With --unnormalized: from --xi and --kappa.",
         "--curvature": "Return the curvature of the mass matrix\n"
-        "The curvature is zero only if there are coordinates in which the mass matrix is constant.",
+        "The curvature is zero in all states if and only if some coordinates make the mass matrix "
+        "constant.",
         "--symbols": "Also return all Riemann symbols (requires --curvature)",
     },
 )
@@ -110,14 +111,15 @@ def diagonalize_command(inquiry: Request, out: Output) -> None:
 
 _JACOBIAN_HELP = {
     "qdd": "Accelerations for --derivatives (default 0)",
-    "tau": "Torques for --operational-space, or 'hold' (default 0)",
+    "tau": "Torques for --operational-space, or 'hold' for qdd = 0 (default 0)",
 }
 _JACOBIAN_FLAGS = flags(
     METHOD,
     VERBS["jacobian"].own_options,
     {
         "--frame LINK": "Link of the frame (default: the tip, or the only end link)\n"
-        "This option is required if the last link has several frames.",
+        "Set this option if the robot has several end links, or if its end link has several "
+        "frames.",
         "--point X,Y,Z": "Point in the frame [m] (default 0,0,0)",
         "--reference": "Axes in which vectors are expressed\nThe pose is always in world axes.",
         "--derivatives": "Also return derivatives of twist and acceleration\n"
@@ -128,7 +130,7 @@ _JACOBIAN_FLAGS = flags(
         "free_acceleration for --tau. A wrench F on the frame and the acceleration a of the "
         "frame satisfy operational_inertia a + bias_wrench = F.",
         "--operational-space-inverse": "Return only the inverse inertia and free acceleration\n"
-        "Both quantities are also defined at singular poses.",
+        "operational_inertia_inverse and free_acceleration are also defined at singular poses.",
     },
     reference="world",
 )

@@ -49,9 +49,9 @@ class NestedCommand(VerbCommand):
 def sweep_command(words: tuple[str, ...]) -> None:
     """Repeat a command for several values of an option.
 
-    One model option must have several values: --payload LINK:0,1,2, --armature JOINT=0,0.1,0.2,
-    --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1. The result has one row per value. With -o
-    FILE.svg, FILE.png or FILE.pdf, the command writes a plot.
+    Exactly one model option must have several values: --payload LINK:0,1,2, --armature
+    JOINT=0,0.1,0.2, --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1. The result has one row
+    per value. With -o FILE.svg, FILE.png or FILE.pdf, the command writes a plot.
 
     \b
     Examples:

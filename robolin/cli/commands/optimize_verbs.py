@@ -26,8 +26,8 @@ _FLAGS = [
             f"Formats: {extensions(trajectory_formats())}. Columns are time, positions and, if "
             "available, velocities. Values are interpolated linearly.",
             "--from FILE": "Use the motion in a file as the initial guess\n"
-            "The file must contain positions and, for robots with passive joints, efforts. An "
-            "earlier result is such a file.",
+            "The file must contain positions and, for robots with passive joints, efforts. "
+            "FILE may be an earlier result.",
         },
     ),
     *flags(
@@ -56,7 +56,7 @@ _FLAGS = [
             "--passive JOINTS": "Passive joints; all other joints are actuated",
             "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
             "The cost is integrated over time. elbow/q=5 sets the weight of one joint. Repeatable. "
-            "With --follow and --hold, the default also contains q=1e4.",
+            "With --follow or --hold, the default also contains q=1e4.",
             "--effort WEIGHT": "Torque weights, such as 0.1 (default 1/limit^2, else 1)\n"
             "The cost is integrated over time. elbow=0.5 sets the weight of one joint. Repeatable.",
             "--final WEIGHT": "Weight of the final distance to the goal (default: reach the goal "
@@ -147,8 +147,9 @@ def retime_command(inquiry: Request, out: Output) -> None:
     """Find the fastest motion along a path within the limits.
 
     The path is a cubic spline through the points. The motion starts and ends at rest. The method
-    is TOPP-RA; it enforces the limits in all rows, and at ten times as many points as the path
-    has. A path with more points allows a faster motion.
+    (TOPP-RA) enforces the limits in every row of the result, and at ten times as many points as the
+    path has. The squared speed is linear between points, so a path with more points allows a
+    faster motion.
 
     \b
     Examples:

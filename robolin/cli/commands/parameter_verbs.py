@@ -16,7 +16,8 @@ _REGRESSOR_FLAGS = flags(
     {
         "--rank": "Return the number of identifiable parameters\n"
         "Also returns the identifiability of each parameter: 1 if the parameter is "
-        "individually identifiable, 0 if the parameter has no effect.",
+        "individually identifiable, 0 if it has no effect. Between 0 and 1, only combinations "
+        "with other parameters are identifiable.",
         "--offsets": "Add a column JOINT/offset (constant torque) for each joint",
         "--parameters": "Return the parameter values, one per column",
         "--geometry": "Return derivatives with respect to geometric parameters\n"
@@ -78,7 +79,7 @@ _SENSITIVITY_FLAGS = [
         VERBS["sensitivity"].options,
         {
             "--torques": "Interpolation of torques between rows\n"
-            "stepwise: zero-order hold; continuous: without jumps at the rows.",
+            "stepwise: zero-order hold; continuous: linear interpolation.",
             "--perturb KEY=VALUES": "Perturbation dq, dqd or dtau; repeatable\n"
             "dq and dqd perturb the first row; dtau perturbs the torques of all rows.",
             "--perturb-torque FILE": "Read torque perturbations over time from a file\n"

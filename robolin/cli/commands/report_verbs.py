@@ -265,7 +265,7 @@ def plot_command(
     Plots joint quantities over time with their limits, matrices as heat maps, poles in the
     complex plane, Bode plots and responses over time. Several results share one plot.
     For a robot, plots the mass matrix and the holding torques at one pose. For a robot with
-    closed loops, plots the state of `forward --close least`, the constraint forces and
+    closed loops, plots q and the constraint forces lam of `forward --close least`, and
     dqdd_dtau. Requires matplotlib.
 
     \b

@@ -224,8 +224,8 @@ _SPRING = ("stiffness", "rest")
 def inspect_command(model: ArmSource, report: Report) -> None:
     """Show the tree, joints, masses and model assumptions.
 
-    Shows the model that all other commands use with the same options, and the parts of the
-    file that are ignored.
+    Shows the model that other commands use if they have the same options. Also lists the parts of
+    the file that robolin ignores.
 
     \b
     Examples:

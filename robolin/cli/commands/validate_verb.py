@@ -134,7 +134,7 @@ _FLAGS = [
 def command(options: ValidateOptions) -> None:
     """Report errors and suspicious values in robot files.
 
-    Prints FILE:LINE: LEVEL ID: MESSAGE and a hint for every finding.
+    Prints every error, warning and note as FILE:LINE: LEVEL ID: MESSAGE, with a hint.
     ARM may be a pattern, such as 'robots/**/*.urdf'.
     Exits with code 1 for errors and warnings; with --strict, also for notes.
 

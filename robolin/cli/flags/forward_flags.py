@@ -26,8 +26,8 @@ PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM, CLOSE_FLAG = flags(
         "--qdd VALUES": "Accelerations of the prescribed joints (default 0)",
         "--prescribe-from FILE": "Read the prescribed accelerations from a file\n"
         f"Formats: {extensions(trajectory_formats())}. Columns are time and JOINT/acceleration. "
-        "Accelerations are interpolated linearly. These joints start at the positions and "
-        "velocities in the file, unless --q, --qd or --initial is set.",
+        "Accelerations are interpolated linearly. The prescribed joints start at the positions "
+        "and velocities in the file, unless --q, --qd or --initial is set.",
         "--close JOINTS|least": "Project the state onto the loop constraints first\n"
         "The named joints keep their values; 'least' changes all joints as little as "
         "possible.",
@@ -132,8 +132,8 @@ START = [
             "--offset VALUES": "Initial offset of q from the start of --feedback or --follow",
             "--initial FILE": "Run one simulation from the state in each row of a file\n"
             f"Formats: {extensions(trajectory_formats())}. Returns the final state of each "
-            "simulation. With --every, --rows, or --dt of an adaptive integrator, returns all "
-            "output rows of each simulation.",
+            "simulation. To return all output rows, set --every or --rows, or set --dt for an "
+            "adaptive integrator.",
         },
     ),
     flag(
@@ -189,10 +189,10 @@ DRIVE = flags(
         "--kd K|VALUES": "Derivative gain (default 20)\n"
         "[N m s/rad] or [N s/m] for pd, [1/s] for computed-torque.",
         "--feedback FILE": "Apply gains K of `robolin lqr` or `robolin optimize`: tau - K x\n"
-        "x is the deviation from the operating point or trajectory of the gains, where the "
-        "simulation starts unless --q is set. With gains of a discrete-time model, the torque "
-        "is constant between samples. The model assumptions of the result include the cost of "
-        "the motion.",
+        "x is the deviation of the state from the operating point or trajectory of the gains. The "
+        "simulation starts there unless --q is set. With gains of a discrete-time model, the "
+        "torque is constant between samples. The model assumptions of the result include the "
+        "cost of the motion.",
         "--allow-model-mismatch": "Accept gains computed for different model parameters\n"
         "Use this option, for example, to test a different payload.",
         "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"

@@ -49,11 +49,11 @@ XACRO_FLAGS = flags(
     {
         "--xacro-arg NAME:=VALUE": "Set an argument of a xacro file; repeatable",
         "--package NAME=FOLDER": "Set the folder of a package or model; repeatable\n"
-        "xacro files: the folder of $(find NAME). Without this option, robolin searches for "
-        "package.xml and in AMENT_PREFIX_PATH and ROS_PACKAGE_PATH. SDF files: the folder of "
-        "model://NAME and package://NAME. Without this option, robolin searches near the file and "
-        "in GZ_SIM_RESOURCE_PATH, SDF_PATH and GAZEBO_MODEL_PATH. MJCF files: a folder from which "
-        "the model may read files, in addition to its own package.",
+        "In xacro files, FOLDER replaces $(find NAME). Without this option, robolin searches for "
+        "package.xml and in AMENT_PREFIX_PATH and ROS_PACKAGE_PATH. In SDF files, FOLDER replaces "
+        "both model://NAME and package://NAME. Without this option, robolin searches near the file "
+        "and in GZ_SIM_RESOURCE_PATH, SDF_PATH and GAZEBO_MODEL_PATH. MJCF files may read files "
+        "in FOLDER, in addition to files in their own package.",
     },
 )
 
@@ -64,14 +64,14 @@ _FLAGS = [
         {
             "--gravity X,Y,Z|G": "Set gravity [m/s^2] (default: from the file, else 0,0,-9.81)\n"
             "X,Y,Z are in the axes of the root link. A single number G sets only the magnitude; "
-            "the direction is that in the file, or -z if the file does not set gravity.",
+            "the direction comes from the file, or is -z if the file does not set gravity.",
             "--base LINK": "Lock the joints between the root and this link",
             "--tip LINK": "Lock the joints that do not move this link",
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
             "Separate several joints by commas.",
             "--payload LINK:MASS[@X,Y,Z]": "Add a point mass [kg] to a link; repeatable\n"
-            "@X,Y,Z is the position of the mass [m] in the link frame; without it, the mass is at "
-            "the origin of the link frame.",
+            "X,Y,Z is the position of the mass [m] in the link frame. Without @X,Y,Z, the mass is "
+            "at the origin of the link frame.",
             "--wrench LINK=FX,FY,FZ,TX,TY,TZ": "Apply a force [N] and a torque [N m] to a link; "
             "repeatable",
             "--wrench-frame": "Reference frame of --wrench\n"
@@ -88,10 +88,11 @@ _FLAGS = [
             "repeatable",
             "--joints A,B,C": "Set the order of the joints in inputs and results",
             "--floating-base": "Add a joint 'base' with six degrees of freedom\n"
-            "The joint connects the world and the root link, or the link of --base.",
+            "The joint connects the root link to the world. With --base, it connects the link of "
+            "--base to the world.",
             "--base-joint": "Add a joint 'base' of this type\n"
-            "The joint connects the world and the root link, or the link of --base. A planar joint "
-            "moves in the xy plane and rotates about z.",
+            "The joint connects the root link to the world. With --base, it connects the link of "
+            "--base to the world. A planar joint moves in the xy plane and rotates about z.",
             "--open-loops": "Ignore the loop-closure constraints",
             "--strict": "Treat warnings as errors",
         },
@@ -173,21 +174,21 @@ READING_FLAGS = [
         STATE,
         READ_OPTIONS,
         {
-            "--columns QUANTITY=PATTERN": "Set the column names in the file; repeatable\n"
+            "--columns QUANTITY=PATTERN": "Map quantities to file columns; repeatable\n"
             "For example position=/joint_states/{joint}/position. {joint} is the name of a joint, "
-            "{index} counts joints from 0, {number} from 1. position=2:8 are columns 2 to 7, "
+            "{index} counts joints from 0, {number} from 1. position=2:8 selects columns 2 to 7, "
             "counted from 0. Quantities are position, velocity, acceleration, effort and current. "
-            "JOINT/position=COLUMN is for one joint; a .yaml or .toml file may contain all "
-            "patterns.",
+            "JOINT/position=COLUMN maps one joint. All patterns may be in a .yaml or .toml file: "
+            "--columns FILE.",
             "--time COLUMN": "Name of the time column (default time, else t, stamp, timestamp or "
             "__time)",
             "--time-unit": "Unit of the time column (default s)\n"
-            "Integer times require this option. Results contain the times unchanged.",
+            "Integer times require this option. Results keep the times of the file.",
             "--sample-time S": "Time between rows [s], for a file without a time column\n"
             "Without a time column, --differentiate and the command identify require this option.",
             "--degrees": "Read angles in the file as degrees",
             "--radians": "Read angles in the file as radians\n"
-            "LeRobot datasets have no units: add --degrees or --radians.",
+            "LeRobot datasets do not store the unit: add --degrees or --radians.",
             "--no-header": "Read a text file without a header line\n"
             "Select columns by index, counted from 0: --columns position=1:7,velocity=7:13,time=0.",
             "--join": "Join a.csv+b.csv by row number or by time (default row)\n"
@@ -202,11 +203,11 @@ READING_FLAGS = [
         "--differentiate METHOD",
         STATE,
         "Compute missing velocities: central or savgol[:SECONDS]\n"
-        "Missing accelerations are also computed. central: central differences. savgol: "
+        "Also computes missing accelerations. central: central differences. savgol: "
         "Savitzky-Golay filter (local polynomials), also for unequal time steps. savgol:0.1:4 "
         "sets the filter width to 0.1 s and the polynomial order to 4 (default 3). The default "
-        "width is 11 rows if time steps are equal, else 0.1 s or ten median time steps, "
-        "whichever is longer.",
+        "width is 11 rows if all time steps are equal. Otherwise, it is the longer of 0.1 s and "
+        "ten median time steps.",
         type=MethodText(),
     ),
 ]
@@ -243,7 +244,7 @@ _TRAJECTORY = [
             "FILE may be a pattern ('logs/**/*.csv') or a folder. The result of several "
             "recordings has a column 'source'; -o FOLDER/ writes one file per recording.",
             "--on-bad-row": "Stop with an error at an invalid row, or write NaN for it\n"
-            "A row is invalid if a number is not finite or the row has no result.",
+            "A row is invalid if a number in it is not finite, or if its result does not exist.",
         },
         on_bad_row="error",
     ),
@@ -254,7 +255,7 @@ _TRAJECTORY = [
         {
             "--carry COLUMN": "Copy a numeric column into the result; repeatable",
             "--rows FIRST:STOP": "Use only these rows of the file\n"
-            "For example 1000:2000, 1000: or :2000. Rows count from 0; STOP is excluded.",
+            "For example 1000:2000, 1000: or :2000. The first row is row 0; row STOP is excluded.",
             "--stride N": "Use only every Nth row",
         },
     ),
