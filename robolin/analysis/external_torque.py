@@ -257,7 +257,7 @@ class Contacts(DisplayMixin):
         """One sentence: contact or not, and when it begins."""
         rows = pluralize(self.rows, "row")
         if all(each.threshold is None for each in self.joints):
-            return f"contact is not detected in {rows}: thresholds are not set (--threshold)"
+            return f"contact cannot be detected in {rows}: no joint has a threshold (--threshold)"
         if self.first is None:
             return f"no contact in {rows}: external torques are below the thresholds"
         row, time = self.first
@@ -326,7 +326,7 @@ class ContactSums:
     def result(self) -> Contacts:
         """The external torques of all rows; an error if no row has numbers."""
         if not self._rows:
-            raise RobolinError("no row has an external torque")
+            raise RobolinError("no row has a finite external torque")
         joints = (
             JointContact(
                 joint.name,

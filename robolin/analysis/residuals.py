@@ -86,7 +86,7 @@ class Residuals(DisplayMixin):
         if not shares:
             return f"measured efforts are constant in {rows}"
         (least, worst), (most, best) = min(shares), max(shares)
-        variance = f"of the variance of the measured efforts, {rows}"
+        variance = f"of the variance of the measured efforts in {rows}"
         if most <= 0.0:
             return (
                 f"the model explains none {variance}; for a robot at rest, compare bias and "
@@ -214,7 +214,7 @@ class ResidualSums:
     def result(self) -> Residuals:
         """The residuals of all rows; an error if no row has numbers."""
         if not self._rows:
-            raise RobolinError("no row has measured and computed torques")
+            raise RobolinError("no row has both measured and computed torques")
         rows = self._rows
         self._require_finite()
         squares, sizes, e, m, p, ee, mm, pp, mp = self._sums.reshape(9, -1) / rows
@@ -248,8 +248,8 @@ class ResidualSums:
         if not finite.all():
             joint = int(np.flatnonzero(~finite)[0])
             raise RobolinError(
-                f"joint '{self._names[joint]}': torques are too large to square, the largest "
-                f"residual is {self._largest[joint]:.4g} {self._units[joint]}",
+                f"joint '{self._names[joint]}': the squares of its torques overflow; the "
+                f"largest residual is {self._largest[joint]:.4g} {self._units[joint]}",
                 hint="check the unit and the decimal points of the effort columns",
             )
 

@@ -354,7 +354,7 @@ def _result(client: Any, future: Any) -> tuple[str, PartDone] | BaseException:
 
 
 def _given_up(sent: _Sent, error: BaseException) -> PartDone:
-    message = f"{sent.tries} workers died during this part: {error}"
+    message = f"{sent.tries} workers died while they computed this part: {error}"
     failure = RobolinError(message, where=sent.job.target)
     return PartDone(sent.job.number, sent.job.target, error=failure)
 

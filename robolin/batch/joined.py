@@ -143,7 +143,7 @@ class _Joining:
             lacks = name if part.time is None else self._names[0]
             message = f"'{lacks}' has no time column, but other recordings have a time column"
         elif (kind := _kind(part.time)) != (other := _kind(first.time)):
-            message = f"time is {kind}, but {other} in '{self._names[0]}'"
+            message = f"the time has type {kind}, but type {other} in '{self._names[0]}'"
             hint = f"use the same type of time in all recordings, for example 0.0 and 0.5; {hint}"
         elif _columns(first) != _columns(part):
             message = f"the result must have the same columns as the result of '{self._names[0]}'"

@@ -132,9 +132,9 @@ def _room(look: str | None) -> str | None:
 
 
 def _in_words(name: str, look: str | None) -> str:
-    what = "as time" if name == THE_TIME else f"in column '{name}'"
+    what = "in the time column" if name == THE_TIME else f"in column '{name}'"
     if look is None:
-        return "has no time" if name == THE_TIME else f"has no column '{name}'"
+        return "has no time column" if name == THE_TIME else f"has no column '{name}'"
     if look == INTEGER_COLUMN:
         return f"has integers {what}"
     return f"has dates in {look} {what}" if look else f"has numbers {what}"

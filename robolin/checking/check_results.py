@@ -369,7 +369,7 @@ def _require_repeatable(result: Result) -> None:
     if not result.files:
         hint = "compute the result with `robolin.answer` and record it as a whole"
         raise RobolinError(
-            "a result read from a file, or part of one, cannot be recorded", hint=hint
+            "a result read from a file, or a part of a result, cannot be recorded", hint=hint
         )
     for label, path in result.files.items():
         if path == "-":

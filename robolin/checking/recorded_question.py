@@ -171,7 +171,7 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
         where=stored.path,
         hint="use --root FOLDER to name the folder that contains the files"
         + ", or the robot with --model ARM" * (label == ARM_OPTION)
-        + "; `robolin record` stores their paths" * (recorded is None),
+        + "; results of `robolin record` contain the paths of their files" * (recorded is None),
     )
 
 

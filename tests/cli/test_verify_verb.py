@@ -61,7 +61,7 @@ def test_a_wrong_result_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     mutate(monkeypatch, "perturb-inverse", "dtau", lambda value: -value)
     ran = robolin("verify", "two-link", "--samples", "2")
     assert ran.code == 1
-    assert "out of bounds: derivatives, dtau of perturb-inverse" in ran.out
+    assert "exceeds its bound: derivatives, dtau of perturb-inverse" in ran.out
     assert ran.out.startswith("two-link: FAILED, 2 of ")
 
 

@@ -261,9 +261,9 @@ def test_partial_results_are_not_recorded(here: Path):
     robolin.write(full, "written.npz")
     read = robolin.read_result("written.npz").result
     for result, message in (
-        (full.rows(1, 2), "a result read from a file, or part of one, cannot be recorded"),
+        (full.rows(1, 2), "a result read from a file, or a part of a result, cannot be recorded"),
         (full - full, "a difference of results cannot be computed again"),
-        (read, "a result read from a file, or part of one, cannot be recorded"),
+        (read, "a result read from a file, or a part of a result, cannot be recorded"),
     ):
         with pytest.raises(RobolinError, match=message):
             robolin.record(result, "stored.npz")

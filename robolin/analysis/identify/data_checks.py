@@ -80,7 +80,9 @@ def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecordi
         column = q[:, j]
         column = column[np.abs(column) < 1e100]
         if not column.size:
-            raise RobolinError(f"joint '{joint.name}' has no finite position", where=recording.name)
+            raise RobolinError(
+                f"no position of joint '{joint.name}' is a finite number", where=recording.name
+            )
         low, high = np.percentile(column, [5.0, 95.0])
         if joint.limits.far_outside(float(low), float(high), turns=joint.turns):
             raise RobolinError(
@@ -128,7 +130,7 @@ def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
         message = f"the velocities of {joints} contradict the positions"
         hint = "check the velocity columns, or remove them: positions are then differentiated"
         if wrong[moves].all() and not 1.0 / 30.0 < factor < 30.0:
-            message = f"the velocities are {factor:.3g} times the rates of the positions"
+            message = f"the velocities are {factor:.3g} times the time derivatives of the positions"
             hint = "check the units of velocities and times: --degrees, --time-unit"
         raise RobolinError(message, where=recording.name, hint=hint)
 
@@ -240,7 +242,7 @@ def require_possible_bodies(listed: ParameterList, x: Floats) -> None:
     ]
     if impossible:
         raise RobolinError(
-            f"{join_and(impossible)}: the fixed values are physically impossible",
+            f"the fixed values make the inertia of {join_and(impossible)} physically impossible",
             hint="check the values of --fix",
         )
 
@@ -264,8 +266,8 @@ def excitation_notes(fit: DesignRows, both_ways: Mask) -> Iterator[str]:
     rank = identifiable(arm, rows.q, rows.qd, rows.qdd, 100.0 * RANK_BELOW).rank
     if rank < possible:
         yield (
-            f"the motion excites {rank} of {possible} identifiable combinations; the robot file "
-            "determines the other combinations"
+            f"the motion excites {rank} of {possible} identifiable parameter combinations; the "
+            "robot file determines the other combinations"
         )
 
 
@@ -282,8 +284,8 @@ def faster_joints(fit: DesignRows, test: DesignRows) -> Iterator[str]:
         if limit > MOVING_SPEED and part > _FASTER:
             unit = "rad/s" if joint.turns else "m/s"
             yield (
-                f"joint '{joint.name}' moves faster in {100.0 * part:.0f} % of the held-out rows "
-                f"than in all fitted rows ({limit:.2f} {unit}): its friction is extrapolated"
+                f"in {100.0 * part:.0f} % of the held-out rows, joint '{joint.name}' is faster "
+                f"than in any fitted row ({limit:.2f} {unit}): its friction is extrapolated"
             )
 
 
@@ -341,7 +343,7 @@ def unexplained_joints(arm: Arm, score: Score) -> Iterator[str]:
     ]
     if names:
         yield (
-            f"the model cannot explain the efforts of {join_and(names)} with any parameters: "
+            f"no parameter values explain the efforts of {join_and(names)}: "
             "check the order, signs and units of the effort columns"
         )
 

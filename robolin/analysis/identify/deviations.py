@@ -110,8 +110,9 @@ class Uncertainty(NamedTuple):
         alone = [name for name, one in zip(names, self.one_block, strict=True) if one]
         if alone:
             yield (
-                f"only one short part of the recordings determines {join_and(alone)}: the standard "
-                "deviations of these parameters are estimated from the scatter of the others"
+                f"only one short part of the recordings determines {join_and(alone)}: their "
+                "standard deviations are estimated from the scatter of the other parameters "
+                "between parts"
             )
 
     @property

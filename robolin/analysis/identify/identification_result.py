@@ -177,7 +177,9 @@ def per_joint(arm: Arm, velocities: JointValues) -> Floats:
         raise UsageError(f"friction_velocity: must have shape {shape}, got {values.shape}")
     for name, value in zip(arm.joint_names, values.tolist(), strict=True):
         if not (np.isfinite(value) and value > 0.0):
-            raise UsageError(f"friction_velocity: joint '{name}' must be > 0, got {value:g}")
+            raise UsageError(
+                f"friction_velocity: the value of joint '{name}' must be > 0, got {value:g}"
+            )
     return values
 
 

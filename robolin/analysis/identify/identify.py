@@ -193,7 +193,7 @@ def _listed(
     ):
         return tuple(recordings)
     message = f"recordings: must be robolin.Recording objects, got {type(recordings).__name__}"
-    raise UsageError(message, hint="robolin.Recording(time, q, tau, qd)")
+    raise UsageError(message, hint="pass robolin.Recording(time, q, tau, qd)")
 
 
 def _checked_options(arm: Arm, options: IdentifyOptions) -> IdentifyOptions:

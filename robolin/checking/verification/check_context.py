@@ -103,7 +103,7 @@ class CheckContext:
         if algorithm.of_springs and not self.arm.has_springs:
             return "no joint has a spring"
         if unknown := [need for need in algorithm.needs if not self._can_make(need)]:
-            return f"no state has {' and '.join(unknown)}"
+            return f"{' and '.join(unknown)} cannot be computed in any state"
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
         if numbers > MOST_RESULT_NUMBERS:
             return f"a result has {numbers} numbers, more than the limit of {MOST_RESULT_NUMBERS}"

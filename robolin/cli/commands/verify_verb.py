@@ -133,8 +133,8 @@ def _family_table(checks: list[Check]) -> ReportTable:
         if not worst.bound:
             share = "equal" if not worst.error else "differ"
         rows.append((family, f"{passed} of {len(members)}", share, worst.name))
-    header = ("checks", "passed", "of its bound", "nearest to its bound")
-    return ReportTable(header, rows, frozenset(("passed", "of its bound")))
+    header = ("checks", "passed", "error/bound", "check nearest to its bound")
+    return ReportTable(header, rows, frozenset(("passed", "error/bound")))
 
 
 def _report_table(checks: list[Check]) -> ReportTable:
@@ -228,7 +228,7 @@ def _worst(outcome: Verification) -> list[str]:
     if worst.state is None:
         return ["no check was compared"]
     share = worst.share
-    used = f"{share:.1%} of its bound" if isfinite(share) else "out of its bound"
+    used = f"{share:.1%} of its bound" if isfinite(share) else "above its bound"
     lines = [
         f"{worst.family}, {worst.name}: {_number(worst.error)}, {used}, in state {worst.state}"
     ]
@@ -243,7 +243,8 @@ def _worst(outcome: Verification) -> list[str]:
 def _failures(outcome: Verification) -> list[str]:
     lines = [f"defect: {text}" for text in outcome.defects]
     return lines + [
-        f"out of bounds: {check.family}, {check.name} {check.detail}" for check in outcome.failed
+        f"exceeds its bound: {check.family}, {check.name} {check.detail}"
+        for check in outcome.failed
     ]
 
 
@@ -251,7 +252,7 @@ def _verdict(outcome: Verification) -> str:
     """The first line: passed or failed, and the largest share of a bound."""
     done = sum(check.error is not None for check in outcome.checks)
     share = outcome.worst.share
-    used = f", worst at {share:.1%} of its bound" if isfinite(share) else ""
+    used = f", largest error {share:.1%} of its bound" if isfinite(share) else ""
     if outcome.passed:
         return f"{outcome.arm}: passed, {pluralize(done, 'check')}{used}"
     out = len(outcome.failed)
