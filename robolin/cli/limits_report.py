@@ -210,7 +210,7 @@ def unlimited(limits: JointLimits) -> Iterable[str]:
     for joint, quantities in limits.unlimited.items():
         groups.setdefault(quantities, []).append(joint)
     for names, joints in groups.items():
-        yield f"joints without limits of {join_and(names)}: {', '.join(joints)}"
+        yield f"joints without {join_and(names)} limits: {', '.join(joints)}"
 
 
 def _verdict(limits: JointLimits) -> str:

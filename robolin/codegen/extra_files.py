@@ -297,9 +297,9 @@ def require_ros2(program: CProgram) -> None:
 def plugin_source(program: CProgram) -> Iterator[str]:
     """C++ source of the solver."""
     losses = "\n".join(f"    {line}" for line in _losses(program))
-    static = "Wrenches that the arm was loaded with are"
+    static = "Wrenches in the model are"
     if program.arm.has_springs:
-        static = "Wrenches that the arm was loaded with and joint springs are"
+        static = "Wrenches and joint springs in the model are"
     text = _SOURCE.format(prefix=program.prefix, n=program.arm.n, losses=losses, static=static)
     yield from text.splitlines()
 

@@ -80,11 +80,14 @@ def require_fmu(program: CProgram) -> None:
     if program.precision is not DOUBLE:
         raise UsageError("an FMU requires double precision", hint="omit --real float")
     if program.arm.groups:
-        name = program.arm.groups[0].name
+        group = program.arm.groups[0]
+        remedy = f"fix the joint with --base {program.arm.link(group.body).name}"
+        if program.arm.floating_base:
+            remedy = "omit --floating-base and --base-joint"
         raise RobolinError(
-            f"joint '{name}': an FMU does not support joints whose velocity is a twist",
+            f"joint '{group.name}': an FMU does not support {group.kind} joints",
             where=program.arm.source,
-            hint="lock the joint with --lock, or use simulate",
+            hint=f"{remedy}, or use simulate",
         )
 
 

@@ -119,7 +119,7 @@ def generate(
     observer = None if dt is None else observer_inputs(arm, dt, settling_time)
     questions = chosen_questions(arm, _verbs(verbs), method, frame, point, prescribe, observer)
     if mpc is not None and "mpc" not in extras:
-        raise UsageError("mpc: has no effect without the extra", hint='add extras=["mpc"]')
+        raise UsageError("mpc: has no effect without extras", hint='add extras=["mpc"]')
     if target == "wasm":
         name = prefix_for(arm.name, prefix)
         texts = wasm_files(questions, name, layout, method, states)
@@ -221,7 +221,9 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
         )
     names = [verb.replace("_", "-") for verb in list_of_names("verbs", verbs)]
     if not names:
-        raise UsageError("no function given", hint="name at least one command, for example inverse")
+        raise UsageError(
+            "no command is named", hint="name at least one command, for example inverse"
+        )
     twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
     if twice:
         raise UsageError(
@@ -251,7 +253,7 @@ def _require_choices(
     if isinstance(states, bool) or not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(
             f"states: must be an integer from 1 to 100000, got {states!r}",
-            hint="an integer from 1 to 100000",
+            hint="use states=5 (--states 5)",
         )
 
 

@@ -76,7 +76,7 @@ class MpcController(Protocol):
 def require_mpc(program: CProgram, controller: MpcController | None) -> MpcController:
     """Reject programs that the controller does not support."""
     if controller is None:
-        raise UsageError("mpc: give a controller", hint="mpc=robolin.receding(arm, goal)")
+        raise UsageError("mpc: must be a controller", hint="pass mpc=robolin.receding(arm, goal)")
     verbs = [function.verb for function in program.functions]
     if missing := [verb for verb in _NEEDED if verb not in verbs]:
         names = " and ".join(_NEEDED)

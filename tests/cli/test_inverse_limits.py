@@ -51,7 +51,7 @@ def test_one_state(arm: Path) -> None:
     assert ran.out.splitlines()[4].split() == [
         "shoulder", "position", "0.75", "1", "0.25", "75.0", "rad",
     ]  # fmt: skip
-    assert "joints without limits of position, velocity and effort: slide" in ran.out
+    assert "joints without position, velocity and effort limits: slide" in ran.out
     assert ran.out.startswith("within all limits; tightest: shoulder position, 75.0 % used\n")
 
 
@@ -79,7 +79,7 @@ def test_csv_into_a_pipe(arm: Path, motion: Path) -> None:
     assert ran.rows[0][-2:] == ["unit", "exceeded"]
     assert [row[1] for row in ran.rows[1:]] == ["position", "velocity", "effort"]
     assert [row[-1] for row in ran.rows[1:]] == ["false", "true", "true"]
-    assert "note: joints without limits of position, velocity and effort: slide" in ran.err
+    assert "note: joints without position, velocity and effort limits: slide" in ran.err
 
 
 def test_torques_do_not_depend_on_limits(arm: Path, motion: Path, tmp_path: Path) -> None:
