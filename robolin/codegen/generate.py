@@ -222,7 +222,7 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
     names = [verb.replace("_", "-") for verb in list_of_names("verbs", verbs)]
     if not names:
         raise UsageError(
-            "no command is named", hint="name at least one command, for example inverse"
+            "no function is named", hint="name at least one command, for example inverse"
         )
     twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
     if twice:

@@ -125,8 +125,10 @@ def _require_motion(model: StateSpace, motion: object) -> None:
     joints, own = motion.q.shape[-1], 0 if motion.integrals is None else motion.integrals.shape[-1]
     if joints != model.arm.n or own != len(model.states) - 2 * model.dof:
         hint = "simulate the same robot with this regulator"
+        needed = f"{model.arm.n} and {len(model.states) - 2 * model.dof}"
         raise UsageError(
-            f"the trajectory has {joints} joints and {own} integrals, unlike the regulator",
+            f"the trajectory has {joints} joints and {own} integral states, but the regulator "
+            f"has {needed}",
             hint=hint,
         )
 
@@ -175,7 +177,9 @@ def _cost_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> In
     rows = np.searchsorted(time, samples - ON_TIME * dt)
     if (np.abs(time[rows] - samples) > ON_TIME * dt).any():
         hint = "store a row at every sample"
-        raise UsageError("a sampled cost requires the trajectory at all samples", hint=hint)
+        raise UsageError(
+            "the cost of sampled control requires a row at every sample time", hint=hint
+        )
     return rows
 
 

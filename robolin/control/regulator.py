@@ -351,9 +351,9 @@ def _mode_text(model: StateSpace, value: complex, direction: Floats) -> str:
     names = dominant_joints(model, joint_shares(model, direction))
     number = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
     if not names:
-        return f"the mode at {number}"
+        return f"the mode with pole {number}"
     listed = ", ".join(f"'{name}'" for name in names)
-    return f"the mode at {number} (joint{'s' * (len(names) > 1)} {listed})"
+    return f"the mode with pole {number} (joint{'s' * (len(names) > 1)} {listed})"
 
 
 # largest distance of a placed pole from the desired one, relative to the largest pole
@@ -430,7 +430,7 @@ def _place_poles(model: StateSpace, desired: Complexes) -> tuple[Floats, float]:
     missed = _max_distance(np.linalg.eigvals(model.A - model.B @ K), desired)
     if not missed <= MISSED * np.abs(desired).max(initial=1.0):
         raise RobolinError(
-            f"the poles cannot be placed: the best gains miss one by {missed:.3g}",
+            f"the poles cannot be placed: with the best gains, one pole is wrong by {missed:.3g}",
             where=model.arm.source,
             hint="use controllability() to find the uncontrollable mode",
         )

@@ -216,7 +216,7 @@ def _points(arm: Arm, q: JointValues) -> tuple[Floats, Indices]:
     lengths = np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))
     moved: Mask = np.append(True, lengths > _ROUND_OFF * lengths.sum())
     if moved.sum() < 2:
-        raise RobolinError("the path does not move", hint="give at least two different rows")
+        raise RobolinError("the path has only one point", hint="give at least two different rows")
     return points[moved], np.flatnonzero(moved)
 
 
@@ -338,7 +338,7 @@ def _require_held(arm: Arm, points: Floats, rows: Indices, ranges: JointRanges) 
     limit = ranges.tau_upper[joint] if upper else ranges.tau_lower[joint]
     raise RobolinError(
         f"joint '{arm.joint_names[joint]}' cannot hold the arm at point {rows[at] + 1} of the "
-        f"path: it needs {hold[at, joint]:.4g} {unit}, but its limit is {limit:.4g} {unit}",
+        f"path: it needs {hold[at, joint]:.4g} {unit}, but its effort limit is {limit:.4g} {unit}",
         where=arm.source,
         hint="change the path, reduce the payload, or raise the limit with --max-effort",
     )
@@ -367,8 +367,8 @@ def _within_limits(problem: PathProblem) -> _PathPart:
 
 def _still_exceeded(arm: Arm, repeats: int, first: int, last: int) -> RobolinError:
     return RobolinError(
-        f"the limits are still exceeded after {repeats} repetitions between points {first + 1} "
-        f"and {last + 1} of the path",
+        f"the limits are still exceeded between points {first + 1} and {last + 1} of the path "
+        f"after {repeats} repetitions",
         where=arm.source,
         hint="use more points, or a smoother path",
     )
@@ -382,7 +382,9 @@ def _no_speed(problem: PathProblem, error: NoSpeedError) -> Exception:
         return RobolinError(
             "the moving joints have no limit that bounds the speed", where=where, hint=hint
         )
-    text = f"every speed exceeds a limit at point {problem.rows[error.point] + 1} of the path"
+    text = (
+        f"no path speed satisfies all limits at point {problem.rows[error.point] + 1} of the path"
+    )
     hint = "change the path, or set --max-effort"
     return _NoMotionError(RobolinError(text, where=where, hint=hint))
 

@@ -374,7 +374,7 @@ def test_a_start_outside_the_limits_suggests_a_pose() -> None:
     """The error of an optimization from q = 0 names a pose within the limits."""
     ran = robolin("optimize", "panda", "--goal", "home", "--duration", "1")
     assert ran.code == 3
-    assert "the start of joint 'panda_joint4' is 0 rad" in ran.err
+    assert "the start position of joint 'panda_joint4' is 0 rad" in ran.err
     assert "hint: use --q home within the limits" in ran.err
 
 
@@ -473,8 +473,8 @@ def test_files_that_cannot_be_read_are_not_suggested(
 
 def test_far_goals_have_a_hint_with_the_unit_and_no_words_of_python() -> None:
     ran = robolin("ik", "iiwa14", "--goal", "726.8,0,0")
-    hint = "move the goal (its lengths are in m), add starts with --starts, or ignore the limits"
-    assert f"{hint} with --ignore-limits\n" in ran.err
+    hint = "move the goal (its lengths are in m), use more starting points with --starts, or "
+    assert f"{hint}ignore the limits with --ignore-limits\n" in ran.err
 
 
 def test_hints_of_the_command_line_name_flags_only() -> None:

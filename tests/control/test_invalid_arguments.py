@@ -87,13 +87,15 @@ WRONG = [
     (
         "lqr cart-pole --actuated pivot",
         REJECTED,
-        "the model is not stabilizable: the mode at 0 (joints 'slide', 'pivot') is uncontrollable",
+        "the model is not stabilizable: the mode with pole 0 (joints 'slide', 'pivot') is "
+        "uncontrollable",
         "actuate more joints, or linearize at another operating point",
     ),
     (
         "lqr two-link --gravity 0,0,0 --weight q=0,qd=0",
         REJECTED,
-        "these weights: the mode at 0 (joint 'elbow') is marginally stable and has no weight",
+        "these weights: the mode with pole 0 (joint 'elbow') is marginally stable and has no "
+        "weight",
         "give the positions of these joints a weight > 0",
     ),
     (
@@ -257,7 +259,7 @@ WRONG_CALLS = [
     (lambda: robolin.lqr(MODEL).motion_cost(3), "3 is not a simulated trajectory"),
     (
         lambda: robolin.lqr(MODEL, integral="elbow/position").motion_cost(FALL),
-        "the trajectory has 2 joints and 0 integrals, unlike the regulator",
+        "the trajectory has 2 joints and 0 integral states, but the regulator has 2 and 1",
     ),
     (lambda: ROW.motion_cost(FALL, float("nan")), "start: must be a time in s, got nan"),
     (lambda: ROW.feedback("now"), "start: must be a time in s, got 'now'"),

@@ -332,7 +332,7 @@ def test_a_mode_that_no_weight_sees_is_named() -> None:
     ) as caught:
         robolin.lqr(model, {"slide/q": 0.0})
     assert (
-        "these weights: the mode at 0 (joint 'slide') is marginally stable and has no weight"
+        "these weights: the mode with pole 0 (joint 'slide') is marginally stable and has no weight"
         in caught.value.message
     )
 

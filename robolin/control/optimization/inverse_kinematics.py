@@ -348,11 +348,11 @@ def _unreachable(
     turned = f" and {angle:.3g} deg" if residual.rotation is not None else ""
     move = "move the goal" if distance < 10.0 else "move the goal (its lengths are in m)"
     hints = [move, *(["omit its orientation"] if turned else [])]
-    hints += ["add starts with --starts (starts=)"] if starts < 1000 else []
+    hints += ["use more starting points with --starts (starts=)"] if starts < 1000 else []
     hints += ["ignore the limits with --ignore-limits (limits=False)"] if limits else []
     return RobolinError(
-        f"frame '{residual.frame}' does not reach the goal: the nearest of {starts} starts "
-        f"ends {far}{turned} away",
+        f"frame '{residual.frame}' does not reach the goal: the best of {starts} starting points "
+        f"is still {far}{turned} away from it",
         where=arm.source,
         hint=f"{', '.join(hints[:-1])}, or {hints[-1]}",
     )

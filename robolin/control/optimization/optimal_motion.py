@@ -262,8 +262,8 @@ def _missed_goal(problem: Problem, end: Floats, tolerance: float) -> str:
     if not abs(end[1, i]) > tolerance:
         return f"ends {away} from the goal" if away else ""
     if not away:
-        return f"reaches the goal, but not at rest: {joint} still moves with {speed}"
-    return f"ends {away} from the goal, and {joint} still moves with {speed}"
+        return f"reaches the goal, but not at rest: {joint} still moves at {speed}"
+    return f"ends {away} from the goal, and {joint} still moves at {speed}"
 
 
 def by_unit(arm: Arm, change: Floats) -> dict[str, float]:

@@ -355,8 +355,8 @@ def require_start(problem: Problem) -> None:
             unit = joint_unit("position", arm.joints[i].turns)
             names = list_some([arm.joint_names[j] for j in others])
             raise RobolinError(
-                f"the {what} of joint '{arm.joint_names[i]}' is {values[i]:.6g} {unit}, outside "
-                f"its limits {ranges.q_lower[i]:.6g} to {ranges.q_upper[i]:.6g} {unit}"
+                f"the {what} position of joint '{arm.joint_names[i]}' is {values[i]:.6g} {unit}, "
+                f"outside its limits {ranges.q_lower[i]:.6g} to {ranges.q_upper[i]:.6g} {unit}"
                 + (f"; also {names}" if others else ""),
                 where=arm.source,
                 hint=f"{_pose_hint(arm, what)}, or ignore the limits with --ignore-limits "
@@ -367,8 +367,8 @@ def require_start(problem: Problem) -> None:
         i = int(np.argmax(fast))
         unit = joint_unit("velocity", arm.joints[i].turns)
         raise RobolinError(
-            f"joint '{arm.joint_names[i]}' starts with {qd[i]:.6g} {unit}, faster than its limit "
-            f"{ranges.qd_upper[i]:.6g} {unit}",
+            f"joint '{arm.joint_names[i]}' starts at {qd[i]:.6g} {unit}, faster than its velocity "
+            f"limit of {ranges.qd_upper[i]:.6g} {unit}",
             where=arm.source,
             hint="start slower, or ignore the limits with --ignore-limits (limits=False)",
         )
@@ -392,8 +392,8 @@ def _require_held(problem: Problem, q: Floats) -> None:
         unit = joint_unit("effort", arm.joints[i].turns)
         most = ranges.tau_upper[i] if tau[i] > 0.0 else ranges.tau_lower[i]
         raise RobolinError(
-            f"the arm cannot hold the goal: joint '{arm.joint_names[i]}' needs {tau[i]:.4g} "
-            f"{unit}, but its limit is {most:.4g} {unit}",
+            f"the arm cannot hold the goal position: joint '{arm.joint_names[i]}' needs "
+            f"{tau[i]:.4g} {unit}, but its effort limit is {most:.4g} {unit}",
             where=arm.source,
             hint="choose another goal, reduce the payload, or raise the limit with --max-effort",
         )

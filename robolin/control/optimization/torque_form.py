@@ -369,7 +369,8 @@ def satisfy_all(
     diverged = form.diverged.copy()
     if diverged.all():
         raise RobolinError(
-            "the motion of every start diverges", hint="use a shorter --dt or another guess"
+            "the simulated motion diverges for every initial guess",
+            hint="use a shorter --dt, or another initial guess (--from, --seed)",
         )
     excess = violations(form, tolerances)
     for _ in range(OUTER_ITERATIONS):

@@ -331,10 +331,10 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
     """[[Q, N], [Nᵀ, R]], the joint weights of x and u; None without Q."""
     if law.Q is None:
         if law.R is not None or law.N is not None:
-            raise UsageError("the cost requires Q", hint="give both Q and R, or none of them")
+            raise UsageError("the cost requires Q", hint="give both Q and R, or neither of them")
         return None
     if law.R is None:
-        raise UsageError("the cost requires R", hint="give both Q and R, or none of them")
+        raise UsageError("the cost requires R", hint="give both Q and R, or neither of them")
     if law.P is None:
         hint = "give P, because the cost after the end is xᵀ P x, or omit the weights"
         raise UsageError("the cost requires P", hint=hint)

@@ -193,7 +193,7 @@ def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:
             f"a torque table must have times (rows,) and torques (rows, {arm.n}), got {shapes}"
         )
     if not (np.isfinite(time).all() and np.isfinite(values).all()):
-        raise RobolinError("the torque table must be finite")
+        raise RobolinError("the times and torques of the table must be finite")
     if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
         row = int(falls[0])
         message = f"time: must increase from row {row + 1} to row {row + 2}: "
@@ -253,7 +253,9 @@ def reference_of(
         return ReferenceMotion(arm, None, arrays)
     times = seconds_of(time)
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all():
-        raise RobolinError("the controller's time must be a row of increasing numbers")
+        raise RobolinError(
+            "the controller's times must be a one-dimensional array of increasing numbers"
+        )
     for name, array in arrays.items():
         if array.ndim > len(shapes[name]) and len(array) != len(times):
             rows = f"must have one row per time ({len(times)}), got {len(array)}"

@@ -72,7 +72,9 @@ links:
 def test_failures() -> None:
     """A goal out of reach names the remaining error; invalid starts name the joint."""
     arm = robolin.load("two-link")
-    with pytest.raises(robolin.RobolinError, match=r"'tip' does not reach.*ends 500 mm away"):
+    with pytest.raises(
+        robolin.RobolinError, match=r"'tip' does not reach.*is still 500 mm away from it"
+    ):
         robolin.ik(arm, robolin.PoseGoal("tip", [2.5, 0.0, 0.0]))
     with pytest.raises(robolin.RobolinError, match="'panda_joint4' starts at 0, outside"):
         robolin.ik(robolin.load("panda"), robolin.PoseGoal("panda_hand_tcp", [0.5, 0, 0.3]), q=0.0)

@@ -258,18 +258,26 @@ def test_failures() -> None:
     panda = robolin.load("panda")
     home = panda.poses["home"]
     cases = [
-        ((panda, [9.0] * 7), {"q": home}, "goal of joint 'panda_joint1' is 9 rad, outside"),
-        ((panda, home), {"q": 0.0}, "start of joint 'panda_joint4' is 0 rad, outside"),
-        ((panda, home), {"q": home, "qd": 5.0}, "starts with 5 rad/s, faster than its limit"),
+        (
+            (panda, [9.0] * 7),
+            {"q": home},
+            "goal position of joint 'panda_joint1' is 9 rad, outside",
+        ),
+        ((panda, home), {"q": 0.0}, "start position of joint 'panda_joint4' is 0 rad, outside"),
+        (
+            (panda, home),
+            {"q": home, "qd": 5.0},
+            "starts at 5 rad/s, faster than its velocity limit of",
+        ),
         (
             (panda, home),
             {"q": home, "max_effort": 1.0},
-            "cannot hold the goal: joint 'panda_joint2' needs",
+            "cannot hold the goal position: joint 'panda_joint2' needs",
         ),
         (
             (panda, robolin.PoseGoal("panda_hand_tcp", [2.0, 0.0, 0.0])),
             {"q": home},
-            r"does not reach the goal: .* mm away",
+            r"does not reach the goal: .* mm away from it",
         ),
     ]
     for arguments, options, message in cases:
@@ -298,7 +306,7 @@ def test_passive_joints_name_what_the_best_motion_misses() -> None:
     assert "rad from the goal" not in str(caught.value)
     assert "--max-effort" in (caught.value.hint or "")
 
-    with pytest.raises(robolin.RobolinError, match="joint 'elbow' still moves with") as caught:
+    with pytest.raises(robolin.RobolinError, match="joint 'elbow' still moves at") as caught:
         robolin.optimize(arm, [np.pi, 0.0], duration=0.1, starts=1, iterations=60)
     assert "to the goal: the best motion" in str(caught.value)
     assert "more --iterations" in (caught.value.hint or "")

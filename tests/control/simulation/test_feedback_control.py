@@ -131,7 +131,7 @@ WRONG = [
     ),
     (
         robolin.FeedbackControl(ZERO, [0, 0], time=[1, 0]),
-        "the controller's time must be a row of increasing numbers",
+        "the controller's times must be a one-dimensional array of increasing numbers",
     ),
     (robolin.PDControl([0, 0], kp=-1.0), "kp: must be finite and ≥ 0"),
     (robolin.ComputedTorque([0, 0], kd=np.inf), "kd: must be finite and ≥ 0"),
@@ -201,7 +201,7 @@ def test_regulators_that_cannot_be_simulated_are_rejected() -> None:
     other = robolin.lqr(model.discretize(0.01), 2.0).feedback()
     motion = robolin.simulate(ARM, 0.0, duration=0.1, dt=0.005, every=3, control=other)
     with pytest.raises(
-        robolin.UsageError, match="a sampled cost requires the trajectory at all samples"
+        robolin.UsageError, match="the cost of sampled control requires a row at every sample time"
     ):
         robolin.lqr(model.discretize(0.01)).motion_cost(motion)
 
