@@ -110,7 +110,7 @@ def body_from_linear(values: ArrayLike, name: str = "") -> Inertia:
     m, *rest = np.asarray(values, dtype=np.float64).tolist()
     s, J = np.array(rest[:3]), np.array(rest[3:])
     if m == 0.0 and s.any():
-        message = "a link with mass 0 must have the first moments mx, my, mz 0"
+        message = "a link with mass 0 must have zero first moments mx, my and mz"
         raise UsageError(message, where=name, hint="also set the mass")
     c = s / m if m else np.zeros(3)
     x, y, z = c.tolist()
@@ -168,7 +168,7 @@ def _with_friction_velocities(arm: Arm, values: Mapping[str, Any]) -> tuple[Arm,
     missing = [link.joint.name for link in links[::-1] if _rubs_without_velocity(link.joint)]
     if missing and arm.friction_velocity is None:
         raise UsageError(
-            f"{_VELOCITY}: no value for {quote_list(missing)}, which have friction",
+            f"{_VELOCITY}: values are missing for joints with friction: {quote_list(missing)}",
             hint="name every joint with friction, or set the friction of the others to 0",
         )
     largest = max(link.joint.friction_velocity or 0.0 for link in links)

@@ -518,5 +518,7 @@ def require_named_units(
             if unit == "degrees":
                 hint = "add --degrees; add --radians if the values are in rad"
         read_in = read_in if unit in ("degrees", "rad") and angle else "SI units"
-        message = f"column '{column}' is in {unit} by its name, but is read in {read_in}"
+        message = (
+            f"the name of column '{column}' indicates {unit}, but the column is read in {read_in}"
+        )
         raise UsageError(message, where=where, hint=hint)

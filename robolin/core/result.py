@@ -345,13 +345,16 @@ def difference_of(one: Result, other: Any) -> Result:
     mine, others = ({a.name: a for a in each.arrays} for each in (one, other))
     shared = [name for name in mine if name in others]
     if not shared:
-        raise UsageError("the results have no array in common", hint=f"{one!r}, {other!r}")
+        raise UsageError(
+            f"the results have no array in common: {one!r}, {other!r}",
+            hint="subtract results of the same command",
+        )
     arrays, largest = [], {}
     for name in shared:
         left, right = mine[name], others[name]
         if left.labels != right.labels or left.values.shape != right.values.shape:
             where, hint = f"array '{name}'", "compare results of the same joints and rows"
-            raise UsageError("names or shapes differ", where=where, hint=hint)
+            raise UsageError("labels or shapes differ", where=where, hint=hint)
         arrays.append(replace(left, values=left.values - right.values))
         largest[name] = max(_largest(left.values), _largest(right.values))
     if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):

@@ -280,12 +280,13 @@ class _Change:
         if heavy:
             mass, parts = f"{body.mass:.4g} kg", join_and(heavy)
             fault = (
-                f"{mass} and an impossible inertia: {parts} fixed to it have more inertia"
+                f"{mass} and an impossible inertia: the identified inertia"
                 if body.mass > 0.0
-                else f"{mass}, which is impossible: {parts} fixed to it have more mass"
+                else f"{mass}, which is impossible: the identified mass"
             )
             raise RobolinError(
-                f"link '{name}' without its fixed links would have {fault}",
+                f"link '{name}' without its fixed links would have {fault} is less than that of "
+                f"{parts}",
                 hint="remove fixed links that were not mounted from the robot file, "
                 "and identify again",
             )

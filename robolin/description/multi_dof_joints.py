@@ -118,7 +118,9 @@ def floating_problems(description: Description) -> Iterator[RobolinError]:
     """Errors for names of the floating base or its coordinates, and for rotors of tendons."""
     rotors = (link for link in description.links if "virtual" in link.locations and link.inertia)
     if rotor := next(rotors, None):
-        message = f"floating base: '{rotor.name}' models the armature of a tendon on a fixed base"
+        message = (
+            f"floating base: '{rotor.name}' models a tendon armature, which requires a fixed base"
+        )
         hint = "add a <freejoint> to the base body in the file"
         yield UsageError(message, where=str(rotor.location), hint=hint)
     taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in GROUP_FREEDOMS["floating"])}

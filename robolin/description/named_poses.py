@@ -316,7 +316,7 @@ def _state_positions(
     positions = _by_coordinate(joint, values)
     if not positions:
         message = f"{owner}: {len(values)} values do not fit joint '{name}', which is {joint.kind}"
-        hint = "one number; x y theta for a planar joint; x y z qx qy qz qw for a floating joint"
+        hint = "write one number; x y theta for a planar, x y z qx qy qz qw for a floating joint"
         notes.add(IGNORED, "warning", element, message, hint)
     yield from positions.items()
 

@@ -205,7 +205,9 @@ def _no_inertia(joint: JointEntry, body: Inertia) -> Finding:
     why = f"its child links have no {'mass' if body == Inertia() else 'inertia about its axis'}"
     if joint.kind == "prismatic":
         why = "its child links have no mass"
-    message = f"joint '{joint.name}' moves no inertia: {why}; forward commands fail"
+    message = (
+        f"joint '{joint.name}' moves no inertia: {why}; commands that invert the mass matrix fail"
+    )
     hint = f"give link '{joint.child}' a mass and inertia, add --armature {joint.name}=VALUE, "
     return finding("no-inertia-at-joint", joint.location, message, hint + "or lock the joint")
 

@@ -413,7 +413,9 @@ def test_degrees_in_column_names_are_not_read_as_radians(unit: str) -> None:
     flags = "--trajectory", "log.csv", "--columns", f"position={pattern}"
     silent = run(*flags)
     assert silent.code == 2
-    assert f"'shoulder{before}{unit}' is in degrees by its name, but is read in rad" in silent.err
+    assert (
+        f"'shoulder{before}{unit}' indicates degrees, but the column is read in rad" in silent.err
+    )
     assert "hint: add --degrees" in silent.err
     Path("plain.csv").write_text(positions_only("{joint}/position"))
     for flag in ("--degrees", "--radians"):
@@ -427,7 +429,7 @@ def test_radians_in_column_names_are_read_and_contradict_degrees() -> None:
     assert run(*flags).code == 0
     wrong = run(*flags, "--degrees")
     assert wrong.code == 2
-    assert "is in rad by its name, but is read in degrees" in wrong.err
+    assert "indicates rad, but the column is read in degrees" in wrong.err
 
 
 @pytest.mark.parametrize("rate", [" [deg/s]", " (deg/s)", "_deg_s", "_deg_per_s", " [°/s]"])
@@ -437,7 +439,7 @@ def test_rates_in_degrees_are_not_read_as_radians(rate: str) -> None:
     rules = "--columns", "position={joint}/position", "--columns", f"velocity={{joint}}{rate}"
     wrong = run("--trajectory", "log.csv", *rules)
     assert wrong.code == 2
-    assert f"'shoulder{rate}' is in degrees by its name, but is read in rad" in wrong.err
+    assert f"'shoulder{rate}' indicates degrees, but the column is read in rad" in wrong.err
     Path("plain.csv").write_text(NATIVE)
     native = run("--trajectory", "plain.csv", "--degrees").out
     assert run("--trajectory", "log.csv", *rules, "--degrees").out == native
@@ -448,7 +450,7 @@ def test_other_units_in_column_names_are_refused(unit: str) -> None:
     Path("log.csv").write_text(positions_only(f"{{joint}} [{unit}]"))
     wrong = run("--trajectory", "log.csv", "--columns", f"position={{joint}} [{unit}]")
     assert wrong.code == 2
-    assert f"is in {unit} by its name, but is read in SI units" in wrong.err
+    assert f"indicates {unit}, but the column is read in SI units" in wrong.err
 
 
 @pytest.mark.parametrize(

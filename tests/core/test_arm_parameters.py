@@ -87,7 +87,7 @@ def test_linear_values_convert_back_to_the_body() -> None:
         ({"lower/weight": 1.0}, "lower/weight: parameter not found"),
         ({"lower/mass": float("nan")}, "lower/mass: must be finite, got nan"),
         ({"lower/mass": "heavy"}, "parameters: must be numbers"),
-        ({"lower/mass": 0.0}, "lower: a link with mass 0 must have the first moments"),
+        ({"lower/mass": 0.0}, "lower: a link with mass 0 must have zero first moments"),
         (np.zeros(5), r"parameters: must have shape \(24,\), got \(5,\)"),
     ],
 )

@@ -485,7 +485,7 @@ def test_a_missing_mesh_is_a_finding_with_a_hint(here):
     Path("a.xml").write_text(f"<mujoco><worldbody>\n{body}</worldbody>\n{asset}</mujoco>")
     (missing,) = (each for each in read("a.xml").findings if each.level == "error")
     assert "'hand.stl' could not be read" in missing.message
-    assert missing.hint == "a mesh may be missing if its body has an <inertial>"
+    assert missing.hint == "a missing mesh is accepted if its body has an <inertial>"
     Path("hands.stl").touch()
     (missing,) = (each for each in read("a.xml").findings if each.level == "error")
     assert missing.hint.startswith("did you mean 'hands.stl'? ")

@@ -189,7 +189,7 @@ def test_a_changed_velocity_is_found(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("flag", "message"),
     [
-        ("a=0.02", "no value for 'b'"),
+        ("a=0.02", "values are missing for joints with friction: 'b'"),
         ("a=0.02,b=0", "joint 'b' must be > 0"),
         ("a=0.02,c=0.1", "joint 'c' not found"),
         ("a=0.02,b=2deg", "not an angle"),
@@ -208,7 +208,10 @@ def test_wrong_velocities_are_reported(tmp_path, monkeypatch, flag, message):
 
 @pytest.mark.parametrize(
     ("a", "b", "message"),
-    [("0.02", "", "no value for 'b'"), ("0.02", "-1", "friction_velocity must be > 0, got -1")],
+    [
+        ("0.02", "", "values are missing for joints with friction: 'b'"),
+        ("0.02", "-1", "friction_velocity must be > 0, got -1"),
+    ],
 )
 def test_wrong_velocities_of_a_file_have_a_line(tmp_path, monkeypatch, a, b, message):
     """A joint with friction needs a velocity if another joint has one."""
@@ -241,7 +244,9 @@ def test_friction_of_a_file_can_be_ignored(tmp_path, monkeypatch):
 def test_a_velocity_of_one_joint_does_not_apply_to_others():
     """`with_parameters` needs the velocity of every joint with friction."""
     arm = robolin.load(file_text("", ""))
-    with pytest.raises(robolin.UsageError, match="no value for 'b', which have friction"):
+    with pytest.raises(
+        robolin.UsageError, match="values are missing for joints with friction: 'b'"
+    ):
         arm.with_parameters({"a/friction_velocity": 0.1})
     both = arm.with_parameters({"a/friction_velocity": 0.1, "b/friction_velocity": 0.2})
     np.testing.assert_allclose(

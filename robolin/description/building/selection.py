@@ -236,8 +236,8 @@ def friction_velocities(
         first = next(joint for joint in moving if joint.name == missing[0])
         example = f"{max(values.values()):g}"
         raise UsageError(
-            f"friction_velocity: no value for {join_and([repr(name) for name in missing])}, "
-            "which have friction",
+            "friction_velocity: values are missing for joints with friction: "
+            + join_and([repr(name) for name in missing]),
             where="" if option is not None else str(first.at("dynamics")),
             hint=f"write --friction-velocity {example} for all joints, or name every joint",
         )

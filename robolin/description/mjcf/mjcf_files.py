@@ -397,7 +397,7 @@ def rejections(
         hint = f"did you mean '{near}'?" if near else _rejection_hint(reason)
         if missing:
             hint = f"{missing[0].hint.rstrip('?')}? " if "?" in missing[0].hint else ""
-            hint += "a mesh may be missing if its body has an <inertial>"
+            hint += "a missing mesh is accepted if its body has an <inertial>"
         yield Finding("mjcf-rejected", "error", where, message, hint)
 
 

@@ -413,8 +413,8 @@ def _armature(
         return 0.0
     hint = "--armature JOINT=VALUE sets gear_ratio² · rotor_inertia"
     if kind not in _ONE_AXIS or axis.limits.effort == 0.0:
-        why = "it has an effort limit of 0, so it has no motor"
-        why = why if kind in _ONE_AXIS else f"it is {kind}"
+        why = "the joint has an effort limit of 0, so it has no motor"
+        why = why if kind in _ONE_AXIS else f"the joint is {kind}"
         left_out(elements[_ROTOR], f"{owner}: {_ROTOR} is not applied: {why}", notes, hint)
         return 0.0
     reflected = rotor * (ratio or 0.0) * (ratio or 0.0)

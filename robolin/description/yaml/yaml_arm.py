@@ -204,7 +204,7 @@ FORMAT_VERSION = "1"
 def read_yaml(text: bytes, source: str) -> Reading:
     """Read a YAML arm; `source` is the name of the file in findings."""
     node, findings = read_nodes(text, source)
-    arm = fields_of(node, "the arm", ARM_KEYS, findings) if node else None
+    arm = fields_of(node, "the robot", ARM_KEYS, findings) if node else None
     if arm is None:
         return Reading(None, limit_findings(findings))
     _check_version(arm)

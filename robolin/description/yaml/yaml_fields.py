@@ -224,7 +224,7 @@ def fields_of(
     if node.kind != "mapping":
         if node.kind != "refused":
             message = f"{what} must be a mapping, got {_KINDS[node.kind]}"
-            hint = _NO_ROBOT if node.kind == "scalar" and what == "the arm" else ""
+            hint = _NO_ROBOT if node.kind == "scalar" and what == "the robot" else ""
             fields.error("wrong-kind", node.location, message, hint or _kind_hint("mapping"))
         return None
     for key, _ in node.pairs:
