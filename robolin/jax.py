@@ -279,7 +279,7 @@ def _changes_primitive(verb: str) -> Any:
     ) -> tuple[Any, Any]:
         if not all(isinstance(each, ad.Zero) for each in tangents[:3]):
             raise RobolinError(
-                f"robolin.jax: {verb} dynamics has derivatives up to the second order",
+                f"robolin.jax: {verb} dynamics supports derivatives only up to the second order",
                 hint="use finite differences of the second derivatives",
             )
         along = [ad.instantiate_zeros(each) for each in tangents[3:]]

@@ -81,7 +81,7 @@ def test_second_derivatives(verb: str) -> None:
     ):
         computed = np.asarray(jax.jit(mode(weighted))(motion.ravel()))
         assert np.abs(computed - expected).max() <= 1e-12 * np.abs(expected).max()
-    with pytest.raises(RobolinError, match="derivatives up to the second order"):
+    with pytest.raises(RobolinError, match="supports derivatives only up to the second order"):
         jax.jacfwd(jax.hessian(weighted))(motion.ravel())
 
 

@@ -112,6 +112,9 @@ _PHRASES = {
     r"^flat in (.*) looked at; if so everywhere, coordinates make": (
         r"flat in \1 tested; if flat everywhere, coordinates exist that make"
     ),
+    r"\b(coordinates (?:exist that )?make the mass matrix) diagonal(?: everywhere)?$": (
+        r"\1 constant"
+    ),
     r"states reached by the motors; nearest to being lost is the pole": (
         "states controllable; least controllable pole"
     ),

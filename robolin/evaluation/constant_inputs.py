@@ -44,7 +44,7 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
         prescribed[own] = 1.0
     if not prescribed.any():
         raise UsageError(
-            "no joint given",
+            "no joint is named",
             where=where,
             hint=f"name at least one joint, for example {arm.joint_names[0]}",
         )

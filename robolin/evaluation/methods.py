@@ -69,7 +69,7 @@ def reject_unused_method(verbs: Sequence[str], method: str) -> None:
         others = sorted({each for verb in verbs for each in algorithms_by_method(verb)})
         hint = f"use 'auto', or {join_and(others)}"
         raise UsageError(
-            f"method '{method}' does not compute {quote_list(verbs)}", where="method", hint=hint
+            f"method '{method}' is not available for {quote_list(verbs)}", where="method", hint=hint
         )
 
 

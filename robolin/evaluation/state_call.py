@@ -253,7 +253,9 @@ def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
             f"{verb} returns one result per link, but a kernel represents '{group}' by "
             "several links"
         )
-        raise RobolinError(message, where=arm.source, hint="call the function of this name instead")
+        raise RobolinError(
+            message, where=arm.source, hint=f"call robolin.{verb.replace('-', '_')} instead"
+        )
     return name
 
 

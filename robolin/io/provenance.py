@@ -175,7 +175,8 @@ def to_json_types(value: Any) -> Any:
         return str(value)
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    raise TypeError(f"provenance cannot contain {type(value).__name__}")
+    kind = type(value).__name__
+    raise TypeError(f"cannot store a value of type '{kind}' in the provenance of the result")
 
 
 def _last_name(name: str) -> str:
@@ -306,7 +307,7 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
         rows += 0 if meta["rows"] is None else len(next(iter(block.values())))
         yield block
     if meta["rows"] not in (None, rows):
-        message = f"must have {meta['rows']} rows, as when it was stored, got {rows}"
+        message = f"has {rows} rows, but had {meta['rows']} rows when it was stored"
         raise corrupt_file_error(where, message + companion(where))
     changed = [e.name for e in entries if digests[e.name].hexdigest() != e.sha256]
     if changed:

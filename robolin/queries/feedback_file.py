@@ -113,7 +113,9 @@ def _require_gains(result: Result, name: str) -> None:
     if result.verb not in ("lqr", OPTIMIZE) or "K" not in result:
         hint = "store gains with `robolin lqr ARM -o gains.npz`"
         raise RobolinError(
-            f"must be a result of lqr or optimize, got one of {result.verb}", where=name, hint=hint
+            f"must be a result of lqr or optimize, got a result of {result.verb}",
+            where=name,
+            hint=hint,
         )
     method = result.options.get("discretize", "zoh")
     if method not in ("zoh", "euler"):

@@ -145,14 +145,14 @@ def _contract_lines(arm: Arm, states: SampledStates, curved: Curvature) -> dict[
 
 def _verdict(arm: Arm, curved: Curvature) -> str:
     if not curved.flat:
-        return "not flat: no coordinates make the mass matrix diagonal everywhere"
+        return "not flat: no coordinates make the mass matrix constant"
     if arm.n == 1:
         return "flat: one joint has no curvature"
     count = curved.relative.size
     scope = f"all {count} configurations" if count > 1 else "the one configuration"
     return (
         f"flat in {scope} tested; if flat everywhere, coordinates exist that make the mass "
-        "matrix diagonal"
+        "matrix constant"
     )
 
 

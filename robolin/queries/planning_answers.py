@@ -402,7 +402,8 @@ def answer_excite(context: QueryContext) -> Result:
     context.settings.notify("summary", f"{determined}; used limits: {used}")
     if identifiable.rank < motion.possible:
         context.warn(
-            "the motion does not determine all parameters; use more --iterations or --harmonics"
+            "the motion does not determine all identifiable parameters; use more --iterations or "
+            "--harmonics"
         )
     elif identifiable.condition > _POOR_CONDITION:
         context.warn(

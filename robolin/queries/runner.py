@@ -316,7 +316,7 @@ def open_batch(
 def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -> TrajectoryStream:
     """Open a trajectory file for the duration of the query, or wrap a table in memory."""
     if unknown := [name for name in names if name not in COLUMN_WORDS]:
-        message = f"files cannot contain {' and '.join(unknown)}"
+        message = f"trajectory files cannot contain {' and '.join(unknown)}"
         raise UsageError(message, where="--trajectory", hint="set one state with flags")
     # one state needs no reader
     from robolin.io.trajectories.read import open_trajectory, table_trajectory
@@ -329,7 +329,7 @@ def _open_trajectory(context: QueryContext, path: str, names: tuple[str, ...]) -
     if rules.torque_constants is not None and "tau" not in (*needs, *names):
         hint = "remove --torque-constants, or add --residual to compare efforts with the model"
         where = "--torque-constants"
-        raise UsageError(f"{context.question.verb} reads no efforts", where=where, hint=hint)
+        raise UsageError(f"{context.question.verb} does not use efforts", where=where, hint=hint)
     read_arguments = (context.arm.joint_names, needs, names[1:], rules, rows)
     if settings.table is not None:
         return table_trajectory(settings.table, path, *read_arguments)

@@ -298,8 +298,8 @@ class MotionChecks:
         worst = int(np.argmax(self._fastest - self._speed_limits))
         joint = self._arm.joints[worst]
         unit = unit_of("qd", [joint.kind])
-        fastest = f"{self._fastest[worst]:.4g} of {self._speed_limits[worst]:.4g}"
-        return f"{text}; {joint.name} reaches {fastest} {unit}" if text else ""
+        fastest = f"{self._fastest[worst]:.4g} {unit}, limit {self._speed_limits[worst]:.4g} {unit}"
+        return f"{text}; {joint.name} reaches {fastest}" if text else ""
 
     def _position_limits_text(self) -> str:
         """The joints that exceed their position limits: the simulation has no end stops."""

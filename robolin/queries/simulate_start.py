@@ -58,7 +58,9 @@ def read_reference(context: QueryContext, files: dict[str, str]) -> ReferenceTra
     read, name = read_with_notes(context, path, ("q",), optional, files)
     time = require_increasing_time(read, name, "add a column 'time' in s")
     if (origin := float(time[0])) != 0.0:
-        context.note(f"{name}: 0 s in the simulation is {origin:.12g} s in the file, its first row")
+        context.note(
+            f"{name}: 0 s in the simulation is the first row, at {origin:.12g} s in the file"
+        )
         time = time - origin
     assert read.q is not None, "q is required"
     still = np.zeros_like(read.q)

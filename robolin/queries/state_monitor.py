@@ -146,7 +146,7 @@ class ConditionMonitor:
         where = f" in {pluralize(self._count, 'row')}, first {self._first}" if self._first else ""
         yield (
             f"the mass matrix is nearly singular{where}: cond(M) = {self._worst:.1e}, "
-            f"about {pluralize(digits, 'correct digit')} in forward results; "
+            f"about {pluralize(digits, 'correct digit')} in results of forward dynamics; "
             "check links with small inertia (`robolin validate`)"
         )
 

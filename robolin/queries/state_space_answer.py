@@ -164,7 +164,7 @@ def stability_note(poles: Poles, slow: ArrayLike = False) -> str:
         text = f"{marginal} of {len(words)} poles {_are(marginal)} marginal"
     moved = int((np.asarray(slow) & (poles.stability != "edge")).sum())
     if moved:
-        rule = f"slower than {UNDECIDED_RATE:g} 1/s, where rounded angles decide"
+        rule = f"slower than {UNDECIDED_RATE:g} 1/s, where rounded angles determine the sign"
         text += f", {moved} of them {rule}"
     return text
 

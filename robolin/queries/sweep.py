@@ -146,7 +146,7 @@ def _require_same_labels(first: Result, answer: Result) -> None:
         hint = "set one state with --q, --qd, …"
         raise UsageError("a sweep requires one state, got several rows", hint=hint)
     if [a.labels for a in answer.arrays] != [a.labels for a in first.arrays]:
-        raise UsageError("the result must have the same shape for all values")
+        raise UsageError("the results for the swept values have different shapes")
 
 
 def with_swept_value(option: SweptOption, i: int, error: RobolinError) -> RobolinError:

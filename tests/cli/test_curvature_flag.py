@@ -67,7 +67,7 @@ def test_a_flat_arm_is_a_valid_result(tmp_path: Path) -> None:
 
 def test_numbers_come_with_the_verdict() -> None:
     """For CSV the verdict is a note on stderr; a table contains it."""
-    note = "not flat: no coordinates make the mass matrix diagonal everywhere"
+    note = "not flat: no coordinates make the mass matrix constant"
     assert note in run_ok("diagonalize", "two-link", "--curvature").err
     assert not run_ok("diagonalize", "two-link", "--curvature", "--format", "table").err
 

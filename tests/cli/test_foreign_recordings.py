@@ -265,12 +265,12 @@ def test_name_columns_are_checked_in_every_row(monkeypatch):
     assert "named by '/js/name[0]' …: elbow, shoulder" in ran.err
     changed = polars.read_csv("r.csv").with_row_index("/js/name[2]")
     changed.with_columns(polars.col("/js/name[2]").cast(str)).write_parquet("r.parquet")
-    assert "may change between rows" in run("--trajectory", "r.parquet").err
+    assert "may differ between rows" in run("--trajectory", "r.parquet").err
     with gzip.open("r.csv.gz", "wt") as stream:
         stream.write(NAMED)
     assert run("--trajectory", "r.csv.gz").out == expected
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 200)
-    assert "may change between rows" in run("--trajectory", "r.csv.gz").err
+    assert "may differ between rows" in run("--trajectory", "r.csv.gz").err
 
 
 def test_degrees_are_converted():

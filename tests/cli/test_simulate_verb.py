@@ -90,7 +90,7 @@ def test_a_followed_motion_starts_at_its_first_time(tmp_path: Path) -> None:
         file.write_text("\n".join(["time,shoulder/position,elbow/position", *lines]) + "\n")
         following = ("simulate", "two-link", "--follow", file, "--control", "pd", "--dt", "0.01")
         ran = run_ok(*following)
-        note = f"0 s in the simulation is {origin:.12g} s in the file, its first row"
+        note = f"0 s in the simulation is the first row, at {origin:.12g} s in the file"
         assert (note in ran.err) == (origin > 0.0)
         results.append(ran.out)
     assert results[0] == results[1] == results[2]
@@ -163,7 +163,7 @@ def test_joints_beyond_their_velocity_limit_are_counted() -> None:
     )
     fast = run_ok(*start, "--qd", "panda_joint1=2.5")
     assert "velocity limits are exceeded in 3 of 3 rows: panda_joint1 3; " in fast.err
-    assert "; panda_joint1 reaches 2.5 of 2.175 rad/s" in fast.err
+    assert "; panda_joint1 reaches 2.5 rad/s, limit 2.175 rad/s" in fast.err
     assert "velocity limits" not in run_ok(*start, "--qd", "panda_joint1=2").err
 
 

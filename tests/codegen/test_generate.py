@@ -301,6 +301,6 @@ def test_an_unknown_method_is_rejected() -> None:
         lambda: chosen_questions(arm, ["inverse"], "a"),
         lambda: robolin.compile(arm, "energy", method="conventional"),
     ):
-        with pytest.raises(robolin.RobolinError, match="does not compute"):
+        with pytest.raises(robolin.RobolinError, match="is not available for"):
             ask()
     assert len(chosen_questions(arm, ["inverse", "forward"], "a")) == 2

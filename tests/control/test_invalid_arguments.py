@@ -301,7 +301,7 @@ def test_gains_of_another_arm_are_rejected(tmp_path: Path) -> None:
         (
             ("two-link",),
             model,
-            "model.npz: must be a result of lqr or optimize, got one of state-space",
+            "model.npz: must be a result of lqr or optimize, got a result of state-space",
         ),
     ):
         ran = command_line("simulate", *arm, "--feedback", path, "--duration", "0.002")

@@ -100,6 +100,14 @@ PHRASES = {
         "Baumgarte stabilisation with 10 and 10 1/s"
     ),
     "1.3e-15 left beside its largest term": "residual 1.3e-15 of its largest term",
+    "not flat: no coordinates make the mass matrix diagonal everywhere": (
+        "not flat: no coordinates make the mass matrix constant"
+    ),
+    "flat in all 5 configurations tested; if flat everywhere, coordinates exist that make the "
+    "mass matrix diagonal": (
+        "flat in all 5 configurations tested; if flat everywhere, coordinates exist that make "
+        "the mass matrix constant"
+    ),
     "flat in all 5 configurations looked at; if so everywhere, coordinates make the mass": (
         "flat in all 5 configurations tested; if flat everywhere, coordinates exist that make "
         "the mass"

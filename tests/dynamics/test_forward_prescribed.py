@@ -159,7 +159,7 @@ REFUSED = [
     ({"tau": "hols"}, "got 'hols'", "'hold'"),
     ({"prescribe": "elbw"}, "movable joint 'elbw' not found", "did you mean 'elbow'?"),
     ({"prescribe": ""}, "movable joint '' not found", ""),
-    ({"prescribe": []}, "no joint given", "name at least one joint, for example shoulder"),
+    ({"prescribe": []}, "no joint is named", "name at least one joint, for example shoulder"),
     ({"qdd": 1.0}, "has no effect without prescribe", "name the prescribed joints with prescribe="),
     (
         {"prescribe": "elbow", "qdd": [1.0, 0.0]},

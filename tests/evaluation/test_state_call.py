@@ -125,7 +125,7 @@ def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyP
     expected = robolin.inverse(CHAIN, **state, engine="python")
     monkeypatch.setattr(call_table, "fallback_reason", lambda: "this is a test")
     kernels.warn_once.cache_clear()
-    with pytest.warns(RuntimeWarning, match="several microseconds instead of one, because this"):
+    with pytest.warns(RuntimeWarning, match="several microseconds instead of 1 µs, because this"):
         call = robolin.compile(arm, "inverse")
     # later calls do not repeat the warning
     assert isinstance(robolin.compile(arm, "inverse"), PythonCall)

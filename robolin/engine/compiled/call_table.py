@@ -273,8 +273,8 @@ def is_supported(kernel: KernelCall, copies: int = 0) -> bool:
     shapes, reason = kernel.shapes.values(), fallback_reason()
     if reason and not os.environ.get(PLAIN):
         warn_once(
-            f"calls of one state take several microseconds instead of one, because {reason}; "
-            "the results are the same"
+            f"Python calls with one state take several microseconds instead of 1 µs, because "
+            f"{reason}; the results are the same"
         )
     return (
         not reason
@@ -333,7 +333,7 @@ def fallback_reason() -> str:
     if sys.version_info.major != 3 or sys.version_info.minor not in SUPPORTED_MINORS:
         return f"Python {sys.version_info.major}.{sys.version_info.minor} was not tested"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return "Python runs threads without a global lock"
+        return "Python has no global interpreter lock"
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
         return "pointers are not 64-bit, or bytes are not little-endian"
     if not all(hasattr(ctypes.pythonapi, name) for name in FUNCTIONS.values()):

@@ -383,12 +383,12 @@ def _private_inode(kernels: Path) -> int:
     """Inode number of the folder, which must be the user's and closed to others."""
     info = os.lstat(kernels)
     if not stat.S_ISDIR(info.st_mode):
-        raise PermissionError("it is a symbolic link or a file, not a folder")
+        raise PermissionError("this path is a symbolic link or a file, not a folder")
     if hasattr(os, "getuid"):
         if info.st_uid != os.getuid():
-            raise PermissionError("it belongs to another user")
+            raise PermissionError("this folder belongs to another user")
         if info.st_mode & 0o077:
-            raise PermissionError("other users have access; run chmod 700 on it")
+            raise PermissionError(f"other users can access this folder; run chmod 700 {kernels}")
     return info.st_ino
 
 

@@ -46,8 +46,8 @@ def open_bag(location: str, part: str, file: str, joints: Sequence[str]) -> Iter
     """The messages of one topic as a table; `part` names the topic, '' the only one."""
     path = Path(location)
     if path.suffix == ".db3" and any(letter in str(path) for letter in _ODD):
-        hint = f"rename the file: the path of a database must not contain any of {' '.join(_ODD)}"
-        raise FileError("could not read", where=file, hint=hint)
+        message = f"the path of a database must not contain any of {' '.join(_ODD)}"
+        raise FileError(message, where=file, hint="rename the file or its folder")
     if path.is_dir():
         _require_unpacked(path, file)
     with bag_errors(file):

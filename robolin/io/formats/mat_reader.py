@@ -72,7 +72,7 @@ def open_mat_recording(
         inside = [each for each in arrays if not part or each.name.startswith(f"{part}.")]
         if not inside:
             hint = f"the file contains {', '.join(each.name for each in arrays[:8])}"
-            raise RobolinError(f"no variable of '{part}'", where=file, hint=hint)
+            raise RobolinError(f"no struct named '{part}'", where=file, hint=hint)
         arrays_with_rows, rows, unused = with_rows(inside, joints, file)
         yield arrays_table(arrays_with_rows, rows, file, lambda: digest_of(stream), unused)
 

@@ -139,8 +139,8 @@ def _unreadable(naming: str, column: str, where: str) -> RobolinError:
         f"robot's order with --columns 'position={pattern}'"
     )
     message = (
-        f"column '{naming}' contains the joint name of '{column}', and this name may change "
-        "between rows"
+        f"column '{naming}' contains the name of the joint in column '{column}', and this name "
+        "may differ between rows"
     )
     return RobolinError(message, where=where, hint=hint)
 

@@ -303,8 +303,8 @@ class LocalDerivatives:
         lasts = float(ticks[high] - ticks[low]) * fit.tick
         message = (
             f"{pluralize(len(np.unique(ticks[low : high + 1])), 'time stamp')} over {lasts:.4g} s "
-            f"are too few for a derivative: order {plan.order} requires {fit.fewest} over "
-            f"{plan.width / 2:.6g} s in a window of {plan.width:.6g} s"
+            f"are too few for a derivative: polynomials of order {plan.order} require "
+            f"{fit.fewest} over {plan.width / 2:.6g} s in every window of {plan.width:.6g} s"
         )
         hint = "skip such rows with --on-bad-row nan"
         if (wider := (WINDOW - 1) * self._median_step()) > plan.width:

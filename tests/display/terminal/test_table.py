@@ -522,7 +522,9 @@ def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
     note = next(text for text in notes if "poles" in text)
     assert note.startswith("1 of 12 poles is unstable; 10 marginal, ")
     moved = int((slow & (result["stability"] != 0)).sum())
-    assert note.endswith(f", {moved} of them slower than 0.0001 1/s, where rounded angles decide")
+    assert note.endswith(
+        f", {moved} of them slower than 0.0001 1/s, where rounded angles determine the sign"
+    )
 
 
 def test_discrete_poles_have_no_unit_and_keep_their_real_part():
