@@ -140,7 +140,7 @@ FIXES = {
     "yaml-merge": "Write the merged keys in full.",
     "yaml-tag": "Delete the tag.",
     "yaml-too-deep": "Check the indentation; a robot file needs only a few levels.",
-    "zero-axis": "Write a nonzero vector, such as `0 0 1`.",
+    "zero-axis": "Write a nonzero vector, such as `0 0 1`; two axes must not be parallel.",
     "friction-velocity": "Write a velocity above 0, for example 0.01.",
     "zero-gear-ratio": "Write the ratio of motor revolutions to joint revolutions.",
 }

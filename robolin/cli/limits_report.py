@@ -172,8 +172,8 @@ def _units(limits: JointLimits) -> str:
     ]
     named = ", ".join(filter(None, units))
     return (
-        f"Units: {named}. Used: 100% is the limit; 0% is 0 or, for positions, the middle of the "
-        "range"
+        f"Units: {named}. Used: 100% is the limit; 0% is the middle of the range for positions, "
+        "and zero for other quantities"
     )
 
 

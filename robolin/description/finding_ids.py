@@ -37,11 +37,12 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "inertia-diagonal": (
         "warning",
-        "An inertia has no products of inertia; robolin assumes that they are zero.",
+        "The products of inertia of a link are missing; robolin assumes that they are zero.",
     ),
     "inertia-urdfdom": (
         "warning",
-        "urdfdom, the parser of ROS and Pinocchio, drops the inertia or the mass of a link.",
+        "White space in a value makes urdfdom (the parser of ROS and Pinocchio) drop the inertia "
+        "or the mass of a link.",
     ),
     "invented-inertia": (
         "warning",
@@ -50,7 +51,8 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "joint-to-itself": ("error", "The parent link and the child link of a joint are the same."),
     "joint-urdfdom": (
         "warning",
-        "urdfdom, the parser of ROS and Pinocchio, rejects a number in a joint.",
+        "White space in a value of a joint makes urdfdom (the parser of ROS and Pinocchio) reject "
+        "the file.",
     ),
     "joints-and-dh": ("error", "A YAML file has both a list of joints and a DH table."),
     "limit-missing": ("note", "A revolute or prismatic joint has no limits."),
@@ -176,7 +178,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "The file contains an explicit tag, which robolin rejects: keys have fixed types.",
     ),
     "yaml-too-deep": ("error", "Values are nested too deeply."),
-    "zero-axis": ("error", "The axis of a movable joint is zero."),
+    "zero-axis": ("error", "The axis of a movable joint is zero, or its two axes are parallel."),
     "zero-gear-ratio": ("error", "A gear ratio is zero."),
 }
 

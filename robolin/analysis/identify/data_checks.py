@@ -128,7 +128,7 @@ def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
         factor = float(np.median(ratio[moves]))
         joints = join_and([n for n, w in zip(arm.joint_names, wrong, strict=True) if w])
         message = f"the velocities of {joints} contradict the positions"
-        hint = "check the velocity columns, or remove them: positions are then differentiated"
+        hint = "check the velocity columns; without them, positions are differentiated"
         if wrong[moves].all() and not 1.0 / 30.0 < factor < 30.0:
             message = f"the velocities are {factor:.3g} times the time derivatives of the positions"
             hint = "check the units of velocities and times: --degrees, --time-unit"

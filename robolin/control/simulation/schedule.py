@@ -167,7 +167,7 @@ def _require_consistent(schedule: Schedule) -> None:
         message = f"{schedule.integrator} has fixed steps, so the number of rows cannot be set"
         raise UsageError(message, where="rows", hint=hint)
     if not schedule.fixed and schedule.every not in (None, 1):
-        hint = "use rows, or dt between rows, for adaptive steps"
+        hint = "for adaptive steps, set rows, or dt as the time between rows"
         raise UsageError("every: applies only to integrators with fixed steps", hint=hint)
     if schedule.rows and schedule.dt:
         raise UsageError("dt and rows cannot be combined", where="rows")

@@ -164,7 +164,7 @@ class ModelOptions:
 
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
 
-_PAYLOAD_HINT = "('tool0', 1.5) or ('tool0', 1.5, (0, 0, 0.1))"
+_PAYLOAD_HINT = "use ('tool0', 1.5) or ('tool0', 1.5, (0, 0, 0.1))"
 _NAME_HINT = "give the name from the robot file as a string"
 
 

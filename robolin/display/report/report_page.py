@@ -113,13 +113,13 @@ def number_cards(numbers: Sequence[KeyNumber]) -> Element:
 
 
 def key_numbers(reported: ReportedArm) -> list[KeyNumber]:
-    """Tightest limit, largest torque share, stability of the linear model, checks."""
+    """Tightest limit, torque nearest to its limit, stability of the linear model, checks."""
     motion = reported.motion
     used = [] if isinstance(motion, RobolinError) else utilizations(motion)
     efforts = [each for each in used if each.margin.quantity == "effort"]
     return [
         _limit("Tightest limit", used, quantity=True),
-        _limit("Largest torque share", efforts, quantity=False),
+        _limit("Torque nearest to its limit", efforts, quantity=False),
         _stability(reported),
         _checks(reported),
     ]
