@@ -118,7 +118,7 @@ def _broadcast(names: Sequence[str], values: Sequence[JaxArray]) -> list[JaxArra
         shapes = [f"{name} {value.shape}" for name, value in zip(names, values, strict=True)]
         raise RobolinError(
             f"shapes do not match: {', '.join(shapes)}",
-            hint="use one number of rows for all arrays",
+            hint="use the same number of rows for all arrays",
         ) from None
 
 

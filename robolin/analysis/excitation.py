@@ -438,7 +438,7 @@ def _require_arguments(
             hint=f"for example {max(1, round(duration / period)) * period:g} s",
         )
     if abs(duration / dt - round(duration / dt)) > _ROUNDING * duration / dt:
-        raise UsageError(f"{duration:g} s is not a multiple of {dt:g} s", where="dt")
+        raise UsageError(f"the duration {duration:g} s is not a multiple of {dt:g} s", where="dt")
     if not 0.0 < margin <= 1.0:
         raise UsageError(f"must be above 0 and at most 1, got {margin:g}", where="margin")
     for name, count, least in (

@@ -137,7 +137,7 @@ def _in_words(name: str, look: str | None) -> str:
         return "has no time column" if name == THE_TIME else f"has no column '{name}'"
     if look == INTEGER_COLUMN:
         return f"has integers {what}"
-    return f"has dates in {look} {what}" if look else f"has numbers {what}"
+    return f"has dates (resolution {look}) {what}" if look else f"has numbers {what}"
 
 
 def with_fractions(

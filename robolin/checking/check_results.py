@@ -374,7 +374,8 @@ def _require_repeatable(result: Result) -> None:
     for label, path in result.files.items():
         if path == "-":
             hint = "store the data in a file and use the file"
-            raise RobolinError(f"the {label} was read from standard input", hint=hint)
+            message = f"the {label} was read from standard input and cannot be read again"
+            raise RobolinError(message, hint=hint)
         for each in split_files(path):
             if not (Path(each).is_file() or (label == ARM_OPTION and _bundled(each))):
                 raise FileError(f"the {label} no longer exists", where=each)

@@ -144,7 +144,7 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     if name == "-":
         stand_in = "set the robot with --model ARM"
         hint = stand_in if label == ARM_OPTION else "store the result again with a file as input"
-        message = f"the {label} was read from standard input"
+        message = f"the {label} was read from standard input and cannot be read again"
         raise RobolinError(message, where=stored.path, hint=hint)
     names = name.split(JOIN) if label != ARM_OPTION else [name]
     ways = [None] * len(names) if recorded is None else recorded.split(JOIN)

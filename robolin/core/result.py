@@ -256,7 +256,8 @@ class Result(DisplayMixin):
         """
         if self.batch is None:
             raise UsageError(
-                "the result has one state", hint="only results computed from a trajectory have rows"
+                "the result is for one state and has no rows",
+                hint="use a result that was computed from a trajectory",
             )
         arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
         time = None if self.time is None else self.time[first:stop]
@@ -410,7 +411,7 @@ def _require_times(result: Result) -> None:
         isinstance(time, np.ndarray) and time.ndim == 1 and time.dtype.kind in _TIMES
     ):
         message = f"time: must be an array of numbers with one axis, got {type(time).__name__}"
-        raise UsageError(message, hint="numpy.array([0.0, 0.1, …])")
+        raise UsageError(message, hint="pass numpy.array([0.0, 0.1, …])")
 
 
 def _require_sound_array(array: Array) -> None:

@@ -162,7 +162,8 @@ def _path_of(name: str) -> Path:
     """The file of a name: an existing path, or else a bundled arm."""
     if not name:
         raise UsageError(
-            "no robot given", hint="give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name"
+            "no robot is named",
+            hint="give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
         )
     if "\0" in name:
         raise UsageError(f"{name!r} is not a valid file name", hint="remove the null byte")

@@ -29,7 +29,9 @@ class UrdfEditor(XmlEditor):
         super().__init__(text, shown)
         root = self.edits.root
         if root.tag != "robot":
-            raise UsageError(f"cannot edit <{root.tag}>", hint="use a URDF file")
+            raise UsageError(
+                f"cannot edit a file with the root element <{root.tag}>", hint="use a URDF file"
+            )
         self._links = {node.name: node for node in root.children if node.tag == "link"}
         self._joints = {node.name: node for node in root.children if node.tag == "joint"}
 

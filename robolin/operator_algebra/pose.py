@@ -82,7 +82,7 @@ class Foundation:
         if array.shape not in kinds:
             raise RobolinError(
                 f"blocks of shape {array.shape} do not form a block-diagonal operator of {n} links",
-                hint=f"({n}, 6, 6), ({n}, 6) or ({n},)",
+                hint=f"use the shape ({n}, 6, 6), ({n}, 6) or ({n},)",
             )
         kind, shape = kinds[array.shape]
         return self._made(symbol, map(tuple, array.reshape(n, -1).tolist()), kind, "", shape)

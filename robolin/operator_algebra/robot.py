@@ -174,7 +174,9 @@ class Operators(PoseOperators):
             scalars: Scalars = self._chain.input(name)
         except KeyError:
             call = "operators(arm, q, qd)" if name == "qd" else "operators(arm, q, qd, qdd)"
-            raise RobolinError(f"this operator requires {name}", hint=f"robolin.{call}") from None
+            raise RobolinError(
+                f"this operator requires {name}", hint=f"use robolin.{call}"
+            ) from None
         return scalars
 
 

@@ -402,8 +402,7 @@ def answer_excite(context: QueryContext) -> Result:
     context.settings.notify("summary", f"{determined}; used limits: {used}")
     if identifiable.rank < motion.possible:
         context.warn(
-            "the motion does not determine all identifiable parameters; use more --iterations or "
-            "--harmonics"
+            "some identifiable parameters are not determined; use more --iterations or --harmonics"
         )
     elif identifiable.condition > _POOR_CONDITION:
         context.warn(

@@ -122,13 +122,14 @@ def test_dates_mixed_with_numbers_are_rejected_early(folder: Path) -> None:
     """Times that do not fit into one table are reported with their file, before computing."""
     path = folder / "run_1" / "b.csv"
     _with_times(path, lambda i: f"2026-01-01T00:00:{i:02}")
-    with pytest.raises(
-        RobolinError, match=r"has dates in s+ as time, but 'run_1/a\.csv' has numbers as time"
-    ):
+    message = (
+        r"has dates \(resolution s\) in the time column, but 'run_1/a\.csv' has numbers in the"
+    )
+    with pytest.raises(RobolinError, match=message):
         make_plan(folder)
     # without numbered parts each recording has a result of its own, whose type may differ
     _, request, arm = make_plan(folder, None)
-    with pytest.raises(RobolinError, match="dates in") as refused:
+    with pytest.raises(RobolinError, match=message) as refused:
         answered_recordings(request, arm, all_recordings(folder), DEFAULT_SETTINGS)
     assert refused.value.where == str(path)
 

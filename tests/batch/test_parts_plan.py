@@ -171,5 +171,6 @@ def test_a_recording_without_time_is_rejected_among_others(folder: Path) -> None
     path = folder / "run_2/a.csv"
     lines = [line.partition(",")[2] for line in path.read_text().splitlines()]
     path.write_text("\n".join(lines))
-    with pytest.raises(RobolinError, match=r"has no time, but 'run_1/a\.csv' has numbers as time"):
+    message = r"has no time column, but 'run_1/a\.csv' has numbers in the time column"
+    with pytest.raises(RobolinError, match=message):
         make_plan(folder)

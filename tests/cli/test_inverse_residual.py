@@ -96,7 +96,7 @@ def test_the_first_line_of_the_table_is_the_verdict():
     """The table begins with the explained variance, the sign, and what the model includes."""
     lines = run(csv(), "--format", "table").out.splitlines()
     assert lines[0].startswith("the model explains ")
-    assert lines[0].endswith("of the variance of the measured efforts, 200 rows")
+    assert lines[0].endswith("of the variance of the measured efforts in 200 rows")
     assert lines[1] == "residual = measured - model"
     assert "friction" in lines[2]
     assert lines[4].split()[:3] == ["joint", "measured", "RMS"]

@@ -96,7 +96,8 @@ def test_recordings_that_do_not_go_together_are_named(logs: Path) -> None:
     path.write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
     ran = robolin(*ASK)
     assert ran.code == 3
-    assert "b.csv: the recording has no time, but 'run_1/a.csv' has numbers as time" in ran.err
+    message = "the recording has no time column, but 'run_1/a.csv' has numbers in the time column"
+    assert f"b.csv: {message}" in ran.err
 
 
 def test_dates_mixed_with_numbers_are_rejected(logs: Path) -> None:
@@ -108,8 +109,10 @@ def test_dates_mixed_with_numbers_are_rejected(logs: Path) -> None:
     for options in (("-o", "one.csv"), ("-o", "out/", "--part-rows", "50")):
         ran = robolin(*ASK, *options)
         assert ran.code == 3
-        assert "run_1/b.csv: the recording has dates in s as time, but" in ran.err
-        assert "'run_1/a.csv' has numbers as time" in ran.err
+        assert (
+            "run_1/b.csv: the recording has dates (resolution s) in the time column, but" in ran.err
+        )
+        assert "'run_1/a.csv' has numbers in the time column" in ran.err
         assert "hint: use the same number type" in ran.err
         assert not list(logs.glob("o*"))
 

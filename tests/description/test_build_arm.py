@@ -452,7 +452,7 @@ BAD_OPTIONS = [
     (
         "wrench model",
         {"wrenches": (Wrench("tool", "x", (0,) * 3, (0,) * 3),)},
-        "wrench_frame: 'x' not found",
+        "wrench_frame: unknown value 'x'",
         "dead",
     ),
     (

@@ -216,7 +216,7 @@ MISSING = [
     (
         "",
         UsageError,
-        "no robot given",
+        "no robot is named",
         "give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
     ),
     ("a\0b", UsageError, "is not a valid file name", "remove the null byte"),

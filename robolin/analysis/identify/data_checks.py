@@ -110,7 +110,8 @@ def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
         moved.append(np.diff(part.q[rows], axis=0))
     if not _SHORTEST_PERIOD <= (seconds := float(np.nanmedian(period))) <= _LONGEST_PERIOD:
         raise RobolinError(
-            f"the time between rows is {seconds:.4g} s",
+            f"the median time step is {seconds:.4g} s; it must be from {_SHORTEST_PERIOD:g} s to "
+            f"{_LONGEST_PERIOD:g} s",
             where=recording.name,
             hint="set the unit of the times, for example --time-unit ms",
         )

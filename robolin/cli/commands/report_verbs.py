@@ -336,8 +336,8 @@ def _results(source: str, others: tuple[str, ...], difference: bool, q: str | No
         if not difference:
             return _about(load(validated_path(source)), q)
     if difference and len(others) != 1:
-        hint = "robolin plot NEW.npz OLD.npz --difference -o FILE"
-        raise UsageError("needs two stored results", where="--difference", hint=hint)
+        hint = "run `robolin plot NEW.npz OLD.npz --difference -o FILE`"
+        raise UsageError("requires two stored results", where="--difference", hint=hint)
     results = [_stored(each) for each in (source, *others)]
     return [results[0] - results[1]] if difference else results
 

@@ -315,7 +315,7 @@ def _first_start(arm: Arm, q: JointValues | None, lower: Floats, upper: Floats) 
         return np.clip(np.zeros(arm.n), lower, upper)
     start = as_joint_array(arm, "q", q)
     if start.ndim != 1 or not np.isfinite(start).all():
-        raise RobolinError("q: must be one finite pose (n,)")
+        raise RobolinError("q: must be one pose of finite positions (n,)")
     outside = (start < lower) | (start > upper)
     if outside.any():
         i = int(np.argmax(outside))

@@ -247,7 +247,7 @@ def reference_of(
     if time is None:
         for name, array in arrays.items():
             if array.shape != shapes[name]:
-                hint = "a reference with several rows requires time"
+                hint = "pass time with a reference of several rows"
                 message = f"{name}: must have shape {shapes[name]}, got {array.shape}"
                 raise RobolinError(message, hint=hint)
         return ReferenceMotion(arm, None, arrays)

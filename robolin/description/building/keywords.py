@@ -233,7 +233,7 @@ def argument_text(value: Any) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     message = f"xacro_args: must be strings, numbers or booleans, got {value!r}"
-    raise UsageError(message, hint="{'prefix': 'left_'}")
+    raise UsageError(message, hint="use, for example, {'prefix': 'left_'}")
 
 
 def _path(option: str, path: Any) -> str:

@@ -278,7 +278,7 @@ def _wrench_problems(tree: Tree, wrench: Wrench) -> Iterator[RobolinError]:
         yield unknown_link(tree, "wrench", wrench.frame)
     if wrench.model not in WRENCH_MODELS:
         hint = f"choose one of {', '.join(WRENCH_MODELS)}"
-        yield UsageError(f"wrench_frame: '{wrench.model}' not found", hint=hint)
+        yield UsageError(f"wrench_frame: unknown value '{wrench.model}'", hint=hint)
     load = (*wrench.force, *wrench.moment)
     if not all(map(isfinite, load)):
         yield UsageError(

@@ -65,7 +65,9 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
     files = sorted((folder / "data").glob("*/*.parquet"))
     if not files:
         raise FileError(
-            "the dataset has no data/*/*.parquet", where=file, hint="download the complete dataset"
+            "the dataset has no file data/*/*.parquet",
+            where=file,
+            hint="download the complete dataset",
         )
     with _parquet_errors(file):
         listed = _list(folder, file)

@@ -370,10 +370,10 @@ def _with_currents(
         return list(names)
     if not (typed or currents):
         hint = f"name the columns that contain currents, for example --columns {CURRENT}=PATTERN"
-        raise UsageError("no column has currents", where="--torque-constants", hint=hint)
+        raise UsageError("no column contains motor currents", where="--torque-constants", hint=hint)
     if typed and any(quantity_of(text) == COLUMN_WORDS["tau"] for text in rules.columns):
-        hint = "keep the currents or the efforts"
-        raise UsageError("the file has currents and efforts", where="--columns", hint=hint)
+        hint = "remove the rules for currents, or those for efforts"
+        raise UsageError("currents and efforts cannot be combined", where="--columns", hint=hint)
     if typed:
         return list(names)
     if efforts := [name for name in names if name in native.values()]:

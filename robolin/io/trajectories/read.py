@@ -163,7 +163,9 @@ class TrajectoryStream:
             read.append(self.matched.time)
         if not read:
             hint = "check the column names in the header"
-            raise RobolinError("no column is usable", where=self.file, hint=hint)
+            raise RobolinError(
+                "no column contains a quantity of the robot", where=self.file, hint=hint
+            )
         if self.derived:
             yield from self._with_derivatives(read, rows or self.rows_at_once, gaps)
             return

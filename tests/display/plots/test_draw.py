@@ -266,7 +266,7 @@ def test_a_linkage_that_does_not_close_is_reported(tmp_path: Path) -> None:
         (("missing.npz", "-o", "x.svg"), "missing.npz"),
         (("missing.npz", "--q", "0", "-o", "x.svg"), "--q: cannot be used with a stored result"),
         (("two-link", "--q", "knee=1", "-o", "x.svg"), "'knee'"),
-        (("two-link", "--difference", "-o", "x.svg"), "needs two stored results"),
+        (("two-link", "--difference", "-o", "x.svg"), "requires two stored results"),
     ],
 )
 def test_invalid_arguments_are_rejected(
