@@ -611,7 +611,7 @@ def test_a_joint_that_never_moves_keeps_the_file() -> None:
     fit = robolin.identify(ARM, replace(recording, q=q, qd=qd, qdd=qdd, tau=tau))
 
     assert fit.notes[0] == "joint 'wrist_1_joint' never moves: its friction is not determined"
-    assert "identifiable combinations" in fit.notes[1]
+    assert "identifiable parameter combinations" in fit.notes[1]
     assert bodies_possible(fit)
 
 

@@ -250,7 +250,7 @@ def without_lengths() -> None:
 WRONG = [
     (without_rows, "episode 1 must have 5 rows, got 3 in data/"),
     (without_lengths, "meta/episodes is invalid"),
-    (lambda: Path("set/data/chunk-000/file-000.parquet").unlink(), "no data/*/*.parquet"),
+    (lambda: Path("set/data/chunk-000/file-000.parquet").unlink(), "no file data/*/*.parquet"),
     (
         lambda: Path("set/data/chunk-000/file-000.parquet").write_bytes(b"PAR1"),
         "not a Parquet file, or damaged",

@@ -74,9 +74,9 @@ NOT_AN_ARM = [
     BadFile("not UTF-8", b"robolin: 1\nname: caf\xe9\n", "encoding", 2, "0xe9"),
     BadFile("UTF-16", VALID.encode("utf-16"), "encoding", 1, "0xff"),
     BadFile("a null character", "robolin: 1\nname: a\0b\n", "yaml-malformed", 2, r"'\x00'"),
-    BadFile("a list", "- robolin\n", "wrong-kind", 1, "the arm must be a mapping, got a list"),
+    BadFile("a list", "- robolin\n", "wrong-kind", 1, "the robot must be a mapping, got a list"),
     BadFile(
-        "a word", "robolin\n", "wrong-kind", 1, "the arm must be a mapping, got a single value"
+        "a word", "robolin\n", "wrong-kind", 1, "the robot must be a mapping, got a single value"
     ),
     BadFile("a URDF file", "<robot name='r'>\n</robot>\n", "yaml-malformed", 1, "this is XML"),
     BadFile("two documents", VALID + "---\n" + VALID, "yaml-documents", 24, "second document"),

@@ -206,7 +206,7 @@ MISSING = [
     ),
     (None, UsageError, "None is neither a path nor the name of a bundled robot", "'panda'"),
     (3, UsageError, "3 is neither a path nor the name of a bundled robot", "'panda'"),
-    (b"panda", RobolinError, "<text>:1:1: the arm must be a mapping, got a single value", ""),
+    (b"panda", RobolinError, "<text>:1:1: the robot must be a mapping, got a single value", ""),
     (
         ["panda"],
         UsageError,
