@@ -365,7 +365,9 @@ def _require_repeatable(result: Result) -> None:
         )
     if ARM_OPTION not in result.options:
         hint = "load the robot from a file, or by the name of a bundled robot"
-        raise RobolinError("the robot has no file and cannot be loaded again", hint=hint)
+        raise RobolinError(
+            "the robot was not loaded from a file and cannot be loaded again", hint=hint
+        )
     if not result.files:
         hint = "compute the result with `robolin.answer` and record it as a whole"
         raise RobolinError(

@@ -134,7 +134,7 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     meta = stored.meta
     if label not in meta["options"]:
         hint = "set the robot with --model ARM"
-        raise RobolinError("the robot has no file", where=stored.path, hint=hint)
+        raise RobolinError("the stored result names no robot file", where=stored.path, hint=hint)
     for value in (meta["options"][label], meta.get("files", {}).get(label, "")):
         if not isinstance(value, str):
             message = f"the {label} must be a string, got {value!r}"

@@ -54,7 +54,9 @@ def _rules_in(path: str) -> list[str]:
         else:
             hint = "use a pattern such as arm.{joint}.angle, or JOINT: COLUMN pairs"
             raise RobolinError(
-                f"'{key}' must be a pattern or a mapping, got a list", where=path, hint=hint
+                f"'{key}' must be a column pattern or a mapping of joints to columns, got a list",
+                where=path,
+                hint=hint,
             )
     return rules
 

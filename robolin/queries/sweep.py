@@ -197,7 +197,9 @@ def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, 
     path, loaded = source.path, dict(source.texts)
     if path in ("", "-"):
         hint = "load the robot from a file, or by the name of a bundled robot"
-        raise RobolinError("the robot has no file and cannot be loaded again", hint=hint)
+        raise RobolinError(
+            "the robot was not loaded from a file and cannot be loaded again", hint=hint
+        )
     for label, value in values.items():
         if value is None:
             continue
@@ -205,7 +207,7 @@ def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, 
             raise UsageError("the robot was already loaded with this option", where=label)
         texts = _texts(label, value)
         if not texts:
-            raise UsageError(f"must have values, got {value!r}", where=label)
+            raise UsageError(f"must have at least one value, got {value!r}", where=label)
         loaded[label] = (
             (*loaded.get(label, ()), *texts) if MODEL_OPTIONS[label].multiple else texts[0]
         )

@@ -170,7 +170,8 @@ def test_an_arm_without_a_file_cannot_be_swept() -> None:
     """An arm given as text, or whose file has changed, is rejected rather than guessed at."""
     text = run_ok("models", "--show", "two-link").out
     with pytest.raises(
-        library.RobolinError, match="the robot has no file and cannot be loaded again"
+        library.RobolinError,
+        match="the robot was not loaded from a file and cannot be loaded again",
     ):
         library.sweep(library.load(text), "inverse", payload="tip:0,1")
     with pytest.raises(library.UsageError, match=r"robolin\.sweep"):

@@ -241,8 +241,8 @@ def test_results_that_cannot_be_repeated_are_not_recorded():
         ),
         (
             by_hand,
-            "the robot has no file and cannot be loaded again",
-            "written.npz: the robot has no file",
+            "the robot was not loaded from a file and cannot be loaded again",
+            "written.npz: the stored result names no robot file",
         ),
     ):
         with pytest.raises(RobolinError, match=message):

@@ -15,8 +15,8 @@ _MASS_MATRIX_FLAGS = flags(
     VERBS["mass-matrix"].own_options,
     {
         "--inverse": "Also return mass_matrix_inverse",
-        "--factor": "Also return the LDL' factors: factor, D and factor_inverse\n"
-        "mass_matrix = factor diag(D) factor'.",
+        "--factor": "Also return the LDL' factorization of the mass matrix\n"
+        "Returns factor, its inverse factor_inverse, and D: mass_matrix = factor diag(D) factor'.",
         "--derivative": "Also return dmass_matrix_dq, one matrix per joint",
         "--coriolis": "Also return coriolis_matrix (Christoffel symbols) at --qd",
     },
@@ -126,9 +126,9 @@ _JACOBIAN_FLAGS = flags(
         "Returns derivatives with respect to q and qd, at the moving point (dtwist_..., "
         "dclassical_...) and at a point fixed in space (dspatial_...).",
         "--operational-space": "Also return the operational-space dynamics\n"
-        "Returns operational_inertia, bias_wrench, operational_inertia_inverse and "
-        "free_acceleration for --tau. A wrench F on the frame and the acceleration a of the "
-        "frame satisfy operational_inertia a + bias_wrench = F.",
+        "Returns operational_inertia, its inverse operational_inertia_inverse, and bias_wrench "
+        "and free_acceleration for the torques --tau. A wrench F on the frame and the acceleration "
+        "a of the frame satisfy operational_inertia a + bias_wrench = F.",
         "--operational-space-inverse": "Return only the inverse inertia and free acceleration\n"
         "operational_inertia_inverse and free_acceleration are also defined at singular poses.",
     },

@@ -265,8 +265,8 @@ def plot_command(
     Plots joint quantities over time with their limits, matrices as heat maps, poles in the
     complex plane, Bode plots and responses over time. Several results share one plot.
     For a robot, plots the mass matrix and the holding torques at one pose. For a robot with
-    closed loops, plots q and the constraint forces lam of `forward --close least`, and
-    dqdd_dtau. Requires matplotlib.
+    closed loops, plots the pose q and the constraint forces lam from `forward --close least`,
+    and the derivative dqdd_dtau. Requires matplotlib.
 
     \b
     Examples:

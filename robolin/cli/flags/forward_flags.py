@@ -140,7 +140,8 @@ START = [
         "--state",
         STATE,
         "Velocity variables to integrate\n"
-        "rates: joint velocities; nu, xi: normalized and unnormalized quasi-velocities.",
+        "rates: joint velocities; nu: normalized quasi-velocities; xi: unnormalized "
+        "quasi-velocities.",
         into="velocities",
         choices=STATE_FORMS,
         default="rates",

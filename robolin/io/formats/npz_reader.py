@@ -310,7 +310,7 @@ def members(archive: zipfile.ZipFile, *, skip_objects: bool = False) -> dict[str
         name = entry.removesuffix(".npy")
         if dtype.hasobject:
             if not skip_objects or name in (*COLUMN_WORDS, "time", "joints"):
-                raise ValueError("objects are not numbers")
+                raise ValueError(f"array '{name}' contains Python objects instead of numbers")
             continue
         if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
             raise ValueError("an array does not have the size in its header")

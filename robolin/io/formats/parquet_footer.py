@@ -180,4 +180,4 @@ def _varint(rest: Iterator[int]) -> int:
         value |= (byte & 127) << shift
         if byte < 128:
             return value
-    raise FooterError("an integer is not terminated")
+    raise FooterError("an integer has no end")
