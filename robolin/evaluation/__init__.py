@@ -1,1 +1,1 @@
-"""Choice of algorithm and engine for a robot, and error messages for single rows."""
+"""Selection of algorithm and engine for a robot, and error messages for rows that fail."""
