@@ -48,8 +48,8 @@ WHY = {
 
 # reference quantity for the errors of each kind of check
 YARDSTICK = (
-    "error: largest difference in a state, divided by the largest entry of the result; if the "
-    "summed terms cancel, divided by 1e-15 · size of the terms / bound, if that is larger"
+    "error: largest difference in a state, divided by a reference value. This value is the largest "
+    "entry of the result, or 1e-15 · size of the summed terms / bound, if that number is larger."
 )
 
 
