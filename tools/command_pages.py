@@ -84,7 +84,7 @@ def _list_of_commands() -> str:
         "# Commands",
         "",
         "Find the command for a task. Each command has a page with formulas, examples and options.",
-        "`robolin COMMAND --help` prints the page of a command in the terminal, with shorter texts.",
+        "`robolin COMMAND --help` prints the page of a command, with shorter texts.",
         "",
         "| command | result |",
         "| --- | --- |",
