@@ -49,8 +49,8 @@ The model assumptions of every result contain the number of warnings.
 `robolin validate` exits with code 1 if it reports an error or a warning.
 With `--strict`, notes also give exit code 1.
 `--ignore ID` ignores all findings with this id.
-A project can also store a list of [known findings](../howto/ci.md#robot-files).
-`validate` then ignores these findings.
+A project can contain a list of [known findings](../howto/ci.md#robot-files).
+`validate` ignores the findings in this list.
 """
 
 

@@ -18,14 +18,17 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "damping-elsewhere": ("note", "Joints have damping, which Pinocchio ignores."),
     "duplicate-element": (
         "error",
-        "An element that is allowed once occurs twice with different content.",
+        "An element that may occur only once occurs twice, with different content.",
     ),
     "duplicate-joint": ("error", "Two joints have the same name."),
     "duplicate-key": ("error", "A key occurs twice in one mapping."),
     "duplicate-link": ("error", "Two links have the same name."),
     "duplicate-loop": ("error", "Two loops have the same name."),
     "effort-limits-inverted": ("error", "The lower effort limit is above the upper effort limit."),
-    "encoding": ("error", "The bytes do not match the declared encoding, or are not UTF-8."),
+    "encoding": (
+        "error",
+        "The bytes of the file do not match the declared encoding, or are not UTF-8.",
+    ),
     "file-empty": ("error", "The file is empty."),
     "file-too-large": ("error", "The file is larger than the size limit of robot files."),
     "format-version": ("error", "A YAML or SDF file has an unknown format version."),
@@ -41,30 +44,33 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "inertia-urdfdom": (
         "warning",
-        "White space in a value makes urdfdom (the parser of ROS and Pinocchio) drop the inertia "
-        "or the mass of a link.",
+        "Because of white space in a value, urdfdom (the URDF parser of ROS and Pinocchio) ignores "
+        "the inertia or the mass of a link.",
     ),
     "invented-inertia": (
         "warning",
-        "A link of a loaded urdfpy or urchin object has that library's default mass of 1 kg.",
+        "A link of an urdfpy or urchin object has a mass of 1 kg, the default of the library.",
     ),
     "joint-to-itself": ("error", "The parent link and the child link of a joint are the same."),
     "joint-urdfdom": (
         "warning",
-        "White space in a value of a joint makes urdfdom (the parser of ROS and Pinocchio) reject "
-        "the file.",
+        "Because of white space in a value of a joint, urdfdom (the URDF parser of ROS and "
+        "Pinocchio) rejects the file.",
     ),
     "joints-and-dh": ("error", "A YAML file has both a list of joints and a DH table."),
     "limit-missing": ("note", "A revolute or prismatic joint has no limits."),
     "loop-to-itself": ("error", "Both ends of a loop are on the same link."),
-    "mimic-cycle": ("error", "Joints mimic each other in a cycle, so none of them is independent."),
+    "mimic-cycle": (
+        "error",
+        "Joints mimic each other in a cycle, so no joint of the cycle is independent.",
+    ),
     "mimic-elsewhere": (
         "note",
-        "Joints mimic other joints; by default, Pinocchio treats them as independent joints.",
+        "The file has mimic joints, which Pinocchio models as independent joints by default.",
     ),
     "mimic-fixed": (
         "error",
-        "A mimic joint or the joint it mimics has more than one coordinate, or none.",
+        "The types of a mimic joint and its mimicked joint do not match, or one joint is fixed.",
     ),
     "mimic-self": ("error", "A joint mimics itself."),
     "mimic-unknown": ("error", "A joint mimics a joint that is not in the file."),
@@ -86,7 +92,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "mjcf-rejected": ("error", "MuJoCo cannot compile an element of the file."),
     "mjcf-unread": (
         "note",
-        "Meshes or textures of a MuJoCo model cannot be read, but no inertia depends on them.",
+        "A mesh or texture of a MuJoCo model cannot be read, but no inertia depends on this file.",
     ),
     "mjcf-warning": ("warning", "MuJoCo reported a warning when it compiled the file."),
     "name-empty": ("error", "A name is empty."),
@@ -94,14 +100,14 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "no-links": ("error", "The file has no links."),
     "not-a-robot": (
         "error",
-        "The root element does not match the format, such as <robot> for URDF.",
+        "The root element does not match the file format; a URDF file requires <robot>.",
     ),
     "not-xml": ("error", "The file is not XML."),
     "number-malformed": ("error", "A value is not a number."),
     "number-not-finite": ("error", "A number is NaN, infinite or too large for double precision."),
     "pose-ignored": (
         "warning",
-        "A pose of an SRDF or MJCF file, or one of its positions, cannot be used.",
+        "A pose of an SRDF or MJCF file has an invalid name or position, and robolin ignores it.",
     ),
     "pose-name": ("error", "A pose has the name of a joint, or a name that is a number."),
     "repeated-element": ("note", "An element occurs twice with the same content."),
@@ -112,7 +118,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "robot-unnamed": ("warning", "The robot has an empty name."),
     "sdf-default-inertia": (
         "warning",
-        "A link in an SDF file has no mass or inertia; SDF then defines 1 kg or 1 kg·m².",
+        "A link in an SDF file has no mass or inertia; the SDF default is 1 kg or 1 kg·m².",
     ),
     "sdf-frame": (
         "error",
@@ -175,10 +181,13 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "yaml-merge": ("error", "The file contains a merge key, which robolin rejects."),
     "yaml-tag": (
         "error",
-        "The file contains an explicit tag, which robolin rejects: keys have fixed types.",
+        "The file contains a YAML tag; robolin rejects tags, because every key has a fixed type.",
     ),
     "yaml-too-deep": ("error", "Values are nested too deeply."),
-    "zero-axis": ("error", "The axis of a movable joint is zero, or its two axes are parallel."),
+    "zero-axis": (
+        "error",
+        "The axis of a movable joint is zero, or two axes of a joint are parallel.",
+    ),
     "zero-gear-ratio": ("error", "A gear ratio is zero."),
 }
 
@@ -200,10 +209,13 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "limits-zero-effort": ("note", "A joint's effort limit is 0."),
     "limits-zero-range": ("note", "A joint's position limits are equal."),
     "limits-zero-velocity": ("note", "A joint's velocity limit is 0."),
-    "mass-without-inertia": ("note", "A link has mass but no moment of inertia: a point mass."),
+    "mass-without-inertia": (
+        "note",
+        "A link has a mass but no moment of inertia, so robolin models a point mass.",
+    ),
     "massless-link": (
         "note",
-        "A moving link and the links fixed to it have no mass, but its child links have mass.",
+        "A moving link and all links fixed to it have no mass, but its child links have mass.",
     ),
     "mimic-ratio-zero": (
         "warning",
@@ -214,7 +226,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "negative-friction": ("warning", "A joint's friction is negative and adds energy."),
     "multi-dof-spring": (
         "error",
-        "A multi-DoF joint has a spring; the file loads only with --no-springs.",
+        "A multi-DoF joint has a spring; robolin reads such a file only with --no-springs.",
     ),
     "negative-mass": ("warning", "A link's mass is negative."),
     "negative-stiffness": (
@@ -228,9 +240,12 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "nothing-moves": ("error", "Every joint of the file is fixed."),
     "placeholder-inertia": (
         "warning",
-        "A link's inertia is exactly 1, 1, 1: a placeholder value.",
+        "The principal moments of inertia of a link are 1, 1, 1, which is a placeholder value.",
     ),
-    "pose-outside-limits": ("note", "A named pose has joints outside their limits."),
+    "pose-outside-limits": (
+        "note",
+        "A named pose contains a position outside the limits of its joint.",
+    ),
     "radius-of-gyration": (
         "warning",
         "The radius of gyration of a link exceeds 1.5 m, or it exceeds both 0.1 m and 3 times the "
@@ -240,7 +255,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "rest-outside-limits": (
         "warning",
         "The rest position of a spring is far outside the joint limits: by more than one "
-        "revolution, or by 10 times their range.",
+        "revolution, or by 10 times the range of the limits.",
     ),
     "triangle-inequality": (
         "warning",
