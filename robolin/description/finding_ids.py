@@ -49,7 +49,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     ),
     "invented-inertia": (
         "warning",
-        "A link of an urdfpy or urchin object has a mass of 1 kg, the default of the library.",
+        "A link of a urdfpy or urchin object has a mass of 1 kg, the default of the library.",
     ),
     "joint-to-itself": ("error", "The parent link and the child link of a joint are the same."),
     "joint-urdfdom": (
@@ -107,7 +107,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "number-not-finite": ("error", "A number is NaN, infinite or too large for double precision."),
     "pose-ignored": (
         "warning",
-        "A pose of an SRDF or MJCF file has an invalid name or position, and robolin ignores it.",
+        "robolin ignores a pose or position of an SRDF or MJCF file because it is invalid.",
     ),
     "pose-name": ("error", "A pose has the name of a joint, or a name that is a number."),
     "repeated-element": ("note", "An element occurs twice with the same content."),
@@ -226,7 +226,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "negative-friction": ("warning", "A joint's friction is negative and adds energy."),
     "multi-dof-spring": (
         "error",
-        "A multi-DoF joint has a spring; robolin reads such a file only with --no-springs.",
+        "A multi-DoF joint has a spring; robolin reads the file only with --no-springs.",
     ),
     "negative-mass": ("warning", "A link's mass is negative."),
     "negative-stiffness": (
@@ -254,8 +254,8 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
     "repeated-inertial": ("note", "Three or more links have exactly the same inertial parameters."),
     "rest-outside-limits": (
         "warning",
-        "The rest position of a spring is far outside the joint limits: by more than one "
-        "revolution, or by 10 times the range of the limits.",
+        "The rest position of a spring is outside the joint limits, by more than one revolution or "
+        "10 times the range of the limits.",
     ),
     "triangle-inequality": (
         "warning",
