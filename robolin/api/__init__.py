@@ -1,1 +1,1 @@
-"""Public functions: arrays in, arrays out, batch axes first."""
+"""Public functions, which take and return arrays; the leading axes of an array are the batch."""

@@ -1,1 +1,1 @@
-"""Data types that other packages use: arms, quantities with units, and results; input checks."""
+"""Data types of all packages, such as arms, quantities with units and results; input checks."""

@@ -1,1 +1,1 @@
-"""Run algorithms: directly on any number type, for counting operations, or compiled."""
+"""Execution of algorithms: in Python on any number type, with operation counts, or compiled."""

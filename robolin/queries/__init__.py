@@ -1,1 +1,1 @@
-"""Query layer of all commands: takes a question and states, returns a result or result stream."""
+"""Computation of all commands: from a question and states to a result or a result stream."""
