@@ -338,7 +338,7 @@ class InverseDynamics(torch.nn.Module):
         arm: the arm with the initial parameters, from `robolin.load`; without closed loops
 
     Raises:
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
         RobolinError: closed loops, or a link whose inertia is not that of a body with volume
 
     Example:

@@ -43,7 +43,7 @@ _SHARES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CostGradient(DisplayMixin):
-    """First-order change of a cost with the initial state, the torques and the parameters.
+    """Gradient of a cost with respect to the initial state, the torques and the parameters.
 
     The first row of `q`, `qd` and `parameter` is the gradient with respect to the initial state and
     the arm; row k is the gradient with respect to changes in that row only.
@@ -53,8 +53,8 @@ class CostGradient(DisplayMixin):
         q: gradient with respect to the positions of each row (rows, n), per rad or m
         qd: gradient with respect to the velocities of each row (rows, n), per rad/s or m/s
         tau: gradient with respect to the torques of each row (rows, n), per N·m or N
-        parameter: gradient with respect to the parameters in `names`, if they change from this row
-            on (rows, p), per unit of each
+        parameter: gradient with respect to the parameters in `names` (rows, p), if they change from
+            this row on, per unit of each parameter
         names: parameter names: those of `parameter_names`, then of `geometry_names`
 
     Example:
@@ -90,14 +90,15 @@ def cost_gradient(
 ) -> CostGradient:
     """Gradient of a cost with respect to initial state, torques and parameters of a motion.
 
-    The cost depends on states; if it also depends on torques, add this gradient row by row.
+    The cost depends on states; if it also depends on torques, add ∂cost/∂τ to `.tau`
+    of the result.
 
     Args:
         arm: the arm, from `robolin.load`
         time: (rows,) in s, increasing
         q: positions (rows, n) in rad or m
         qd: velocities (rows, n) in rad/s or m/s
-        tau: torques (rows, n) in N·m or N; alternatively qdd
+        tau: torques (rows, n) in N·m or N; None if `qdd` is set
         qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
         dcost_dq: derivative of the cost with respect to the positions (rows, n), per rad or m
         dcost_dqd: derivative of the cost with respect to the velocities (rows, n), per rad/s or m/s

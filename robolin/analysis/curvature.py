@@ -58,7 +58,7 @@ def curvature(
     engine: Engine = "auto",
     jobs: int | None = None,
 ) -> Curvature:
-    """Curvature of the mass matrix; zero if there are coordinates that make it the identity.
+    """Curvature of the mass matrix; zero if some coordinates make the mass matrix constant.
 
     For multi-DoF joints, the symbols refer to twists of the child links.
 

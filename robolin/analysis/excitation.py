@@ -45,7 +45,7 @@ _BEGINNINGS = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation(DisplayMixin):
-    """A motion that starts and ends at rest, and the parameters that it determines.
+    """A motion that starts and ends at rest, and the parameters that it makes identifiable.
 
     Fields:
         time: (rows,) in s
@@ -280,12 +280,12 @@ def excite(
     iterations: int = 1000,
     seed: int = 0,
 ) -> Excitation:
-    """Search for a motion that determines the dynamic parameters as well as possible.
+    """Search for a motion from which the dynamic parameters can be estimated accurately.
 
     Every joint moves along a Fourier series, from rest to rest. The motion stays within the limits
-    of position, velocity, acceleration and torque. A random search maximizes the determinant of
-    the information matrix of the base parameters (D-optimal), with a penalty on the condition
-    number. The same arguments give the same motion on one machine.
+    of position, velocity, acceleration and torque. A random search maximizes the determinant of the
+    information matrix of the base parameters (D-optimal), with a penalty on the condition number.
+    On one machine, the same arguments always produce the same motion.
 
     Args:
         arm: the arm, from `robolin.load`

@@ -31,14 +31,16 @@ from robolin.evaluation.evaluate import evaluate
 class MomentumObserver:
     """Estimate external torques in a control loop, from q, q̇ and τ of every cycle.
 
-    The generalized momentum 𝓜 q̇ changes with the torques of the model and the external torques. The
-    observer needs no accelerations; its estimate r follows ṙ = K (τ_external - r). It is causal,
-    and bit-identical to the C functions of `generate` with the same `dt` and `settling_time`.
+    The generalized momentum 𝓜 q̇ changes with the torques of the model and the external torques.
+    The observer needs no accelerations; its estimate r follows ṙ = K (τ_external - r). The estimate
+    is causal, and bit-identical to the estimate of the C functions from `generate` with the same
+    `dt` and `settling_time`.
 
     Args:
-        arm: the arm, from `robolin.load`; its friction, payloads and wrenches are in the model
+        arm: the arm, from `robolin.load`; the model includes its friction, payloads and wrenches
         dt: period of the loop in s
-        settling_time: time in s until a constant torque is estimated to 1 %, which is 4.6 / K
+        settling_time: time in s after which the estimate of a constant torque has an error of 1 %:
+            4.6 / K
 
     Fields:
         gain: K in 1/s
@@ -67,7 +69,7 @@ class MomentumObserver:
         self.state: Floats | None = None
 
     def update(self, q: JointValues, qd: JointValues, tau: JointValues) -> Floats:
-        """Add a row, and return the estimate; it is 0 in the first row.
+        """Process one row, and return the estimate, which is 0 in the first row.
 
         Args:
             q: positions (n,) in rad or m
@@ -94,7 +96,7 @@ class MomentumObserver:
         return values["tau_external"]
 
     def reset(self) -> None:
-        """Forget all rows."""
+        """Reset the observer to its state before the first row."""
         self.state = None
 
 
@@ -176,12 +178,13 @@ def external_torque(
     The momentum observer needs no accelerations and is causal: a row depends on earlier rows only.
 
     Args:
-        arm: the arm, from `robolin.load`; its friction, payloads and wrenches are in the model
+        arm: the arm, from `robolin.load`; the model includes its friction, payloads and wrenches
         time: (rows,) in s, not decreasing
         q: positions (rows, n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (rows, n) in rad/s or m/s
         tau: measured torques (rows, n) in N·m, or forces in N
-        settling_time: time in s until a constant torque is estimated to 1 %, which is 4.6 / K
+        settling_time: time in s after which the estimate of a constant torque has an error of 1 %:
+            4.6 / K
 
     Returns:
         (rows, n) in N·m or N: torques that act on the joints in addition to `tau`; 0 in row 0

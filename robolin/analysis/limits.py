@@ -107,7 +107,7 @@ def limits(
 ) -> JointLimits:
     """Compare a motion with the joint limits in the robot file.
 
-    `row` in the result counts the leading axes as one flattened axis.
+    `row` in the result is the index into the flattened leading axes.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -117,11 +117,11 @@ def limits(
         time: (...) in s, the shape of q without its last axis; None if the motion has no times
 
     Returns:
-        a `JointLimits`: the closest approach of every joint to every limit it has
+        a `JointLimits`: the smallest margin of every joint to each of its limits
 
     Raises:
         RobolinError: shapes that do not match
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> arm = robolin.load("panda")

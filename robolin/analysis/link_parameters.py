@@ -251,7 +251,7 @@ def geometry_names(arm: Arm) -> tuple[str, ...]:
         g names, in the order of the columns of `GeometryDerivative.matrix`
 
     Raises:
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> robolin.geometry_names(robolin.load("two-link"))[9:12]

@@ -117,10 +117,10 @@ def residuals(
 ) -> Residuals:
     """Compare measured torques with inverse dynamics, as `robolin inverse --residual` does.
 
-    `row` in the result counts the leading axes as one flattened axis.
+    `row` in the result is the index into the flattened leading axes.
 
     Args:
-        arm: the arm, from `robolin.load`; its damping, friction and armature are in the model
+        arm: the arm, from `robolin.load`; the model includes its damping, friction and armature
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
@@ -132,7 +132,7 @@ def residuals(
 
     Raises:
         RobolinError: shapes that do not match, or no row without NaN
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -117,7 +117,7 @@ def sensitivity(
         time: (rows,) in s, increasing
         q: positions (rows, n) in rad or m
         qd: velocities (rows, n) in rad/s or m/s
-        tau: torques (rows, n) in N·m or N; alternatively qdd
+        tau: torques (rows, n) in N·m or N; None if `qdd` is set
         qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
         dq: change of the positions in the first row (n,) in rad or m
         dqd: change of the velocities in the first row (n,) in rad/s or m/s
@@ -194,7 +194,7 @@ def sensitivity_matrices(
         time: (rows,) in s, increasing
         q: positions (rows, n) in rad or m
         qd: velocities (rows, n) in rad/s or m/s
-        tau: torques (rows, n) in N·m or N; alternatively qdd
+        tau: torques (rows, n) in N·m or N; None if `qdd` is set
         qdd: accelerations (rows, n) in rad/s² or m/s², instead of tau
         geometry: append the parameters of `geometry_names(arm)`
         torques: "continuous", or "stepwise" if each row's torque is constant until the next row
@@ -272,7 +272,7 @@ def parameter_names(arm: Arm) -> tuple[str, ...]:
         p names, in the order of the columns of `SensitivityMatrices.parameter`
 
     Raises:
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> robolin.parameter_names(robolin.load("two-link"))[:3]

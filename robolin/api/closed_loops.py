@@ -39,15 +39,15 @@ def close(
 ) -> Closed:
     """Project a state onto the loop constraints, keeping the joints in `hold` fixed.
 
-    Newton's method takes least-norm steps until the loops are closed.  The change of velocities is
-    the smallest possible.
+    Newton's method takes minimum-norm steps until the positions satisfy the constraints.  The
+    change in the velocities has minimum norm.
 
     Args:
         arm: the arm, from `robolin.load`
-        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, near to a closed
-            state
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, near positions that
+            satisfy the constraints
         qd: velocities (..., n) in rad/s or m/s
-        hold: names of joints that keep their position
+        hold: names of joints whose position does not change
 
     Returns:
         a `Closed`
@@ -101,7 +101,7 @@ def close_change(
         qd: velocities (..., n) in rad/s or m/s
         dq: change of positions (..., n) in rad or m
         dqd: change of velocities (..., n) in rad/s or m/s
-        hold: names of joints that keep their position
+        hold: names of joints whose position does not change
 
     Returns:
         a `ClosedChange`
@@ -141,7 +141,7 @@ def loop_constraints(arm: Arm, q: JointValues, qd: JointValues = 0.0) -> LoopCon
     Raises:
         RobolinError: an arm without loops, an array with the wrong shape, a value that is not
             finite
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -224,7 +224,7 @@ def linearize_loops(
     Raises:
         RobolinError: an arm without loops, an array with the wrong shape, a value that is not
             finite, violated loop constraints, or a dead point
-        UsageError: `arm` is not an `Arm`, no such method, or another word for tau
+        UsageError: `arm` is not an `Arm`, an unknown method, or an invalid text for tau
 
     Example:
         >>> arm = robolin.load("four-bar")

@@ -34,11 +34,11 @@ def compile(  # noqa: A001 (always called as robolin.compile)
     """Compile a function that evaluates one state in about a microsecond.
 
     `call(q, qd, qdd, out=None)` does not convert its arguments: every array must be float64,
-    contiguous and of shape (n,), such as `numpy.empty(arm.n)`.  `help(call)` lists the
-    arguments in order.  With `out`, results are written there without allocating memory.  The call
-    is thread-safe and contains a copy of the arm's data; unpickling it compiles it again.
-    `engine` and `jobs` do not apply, because there is one state and one kernel; `reference` does
-    not apply, because vectors are in world axes.
+    contiguous and of shape (n,), such as `numpy.empty(arm.n)`.  `help(call)` lists the arguments in
+    order.  With `out`, the results are written into `out` without allocating memory.  The call is
+    thread-safe and contains a copy of the arm's data; unpickling it compiles it again. `engine` and
+    `jobs` do not apply, because there is one state and one kernel; `reference` does not apply,
+    because vectors are in world axes.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -49,7 +49,8 @@ def compile(  # noqa: A001 (always called as robolin.compile)
         point: coordinates of a point in that frame (3,) in m
         prescribe: joints with prescribed acceleration, such as "base", for "forward" and
             "linearize-forward": `call(q, qd, tau, qdd)` takes their accelerations and returns `qdd`
-            and `tau` of all joints; their `tau`, and `qdd` of the others, may be any finite number
+            and `tau` of all joints; their `tau`, and `qdd` of the other joints, have no effect, but
+            must be finite
 
     Returns:
         a function of the arrays (n,) of one state; it returns an array or a named tuple of arrays,
@@ -89,9 +90,9 @@ def native_kernel(
 ) -> NativeKernel:
     """Return a kernel by address, for compiled code such as C, ctypes or LLVM functions.
 
-    `native_kernel(arm, verb).table()` has the address of the function and all its arguments
-    except the state; docs/dev/engine.md describes them.  Results are bit-identical to those of
-    the function with the same name.
+    `native_kernel(arm, verb).table()` contains the address of the function and all its arguments
+    except the state; docs/dev/engine.md describes these arguments.  Results are bit-identical to
+    those of the function with the same name.
 
     Args:
         arm: the arm, from `robolin.load`

@@ -42,7 +42,7 @@ class Diagonalized(DisplayMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiagonalizedUnnormalized(DisplayMixin):
-    """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: diagonalized without square roots.
+    """Equation of motion diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇; no square roots.
 
     Fields:
         xi: velocities ξ (..., n) in rad/s or m/s

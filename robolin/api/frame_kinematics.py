@@ -315,8 +315,8 @@ class Momentum(DisplayMixin):
     """com_velocity = com_jacobian q̇, and momentum = momentum_matrix q̇, about the centre of mass.
 
     Rates: d/dt(com_velocity) = com_jacobian q̈ + com_jacobian_rate_qd; momentum has the same form.
-    All quantities are of the moving links, in world axes; links fixed to the base and rotors do not
-    contribute.
+    All quantities refer to the moving links, in world axes; links fixed to the base and rotors do
+    not contribute.
 
     Fields:
         mass: total mass of the moving links (...) in kg

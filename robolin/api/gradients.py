@@ -232,7 +232,7 @@ def gradient_forward(
     Raises:
         RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or closed loops
-        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+        UsageError: `arm` is not an `Arm`, an invalid text for tau, or an invalid method, engine or
             number of jobs
 
     Example:
@@ -284,7 +284,7 @@ def hessian_vector_forward(
     Raises:
         RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or closed loops
-        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+        UsageError: `arm` is not an `Arm`, an invalid text for tau, or an invalid method, engine or
             number of jobs
 
     Example:
@@ -334,7 +334,7 @@ def hessian_forward(
     Raises:
         RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or closed loops
-        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+        UsageError: `arm` is not an `Arm`, an invalid text for tau, or an invalid method, engine or
             number of jobs
 
     Example:

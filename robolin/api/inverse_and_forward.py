@@ -117,7 +117,7 @@ def forward(
     Raises:
         RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or violated loop constraints
-        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+        UsageError: `arm` is not an `Arm`, an invalid text for tau, or an invalid method, engine or
             number of jobs
 
     Example:

@@ -196,8 +196,8 @@ def linearize_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0, so that an
-            arm at rest stays there
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0, so that an arm
+            at rest stays at rest
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
         engine: "auto", "python" or "compiled"; results are bit-identical
         jobs: number of threads for batches; None for one thread per processor
@@ -214,7 +214,7 @@ def linearize_forward(
     Raises:
         RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, or violated loop constraints
-        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+        UsageError: `arm` is not an `Arm`, an invalid text for tau, or an invalid method, engine or
             number of jobs
 
     Example:
@@ -344,8 +344,8 @@ def perturb_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0, so that an
-            arm at rest stays there
+        tau: torques (..., n) in N·m, or forces in N; "hold" for torques with q̈ = 0, so that an arm
+            at rest stays at rest
         dq, dqd, dtau: changes (..., n) of q, qd and tau, in their units; `close_change` projects
             them onto the loop constraints
         method: algorithm, "auto", "operator" or "conventional"; see docs/reference/algorithms.md
@@ -361,7 +361,7 @@ def perturb_forward(
     Raises:
         RobolinError: an array with the wrong shape, a value that is not finite, a joint
             without inertia, violated loop constraints, or a change that violates them
-        UsageError: `arm` is not an `Arm`, an invalid word for tau, or an invalid method, engine or
+        UsageError: `arm` is not an `Arm`, an invalid text for tau, or an invalid method, engine or
             number of jobs
 
     Example:

@@ -232,8 +232,8 @@ class LoopForces(DisplayMixin):
 
     Fields:
         qdd: accelerations (..., n) in rad/s² or m/s²
-        lam: force in N, and moment in N·m if rigid, on the first frame of each closure (..., m),
-            in world axes; the second frame receives the opposite force
+        lam: constraint forces (..., m) on the first frame of each closure, in world axes: force in
+            N, and moment in N·m if rigid; the second frame receives the opposite force
         rank: number of independent equations (...)
         kept: (..., m), True for independent equations; λ of redundant equations is 0
         rows: names of the m equations: closure and component
@@ -263,7 +263,7 @@ class LoopForces(DisplayMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearizedLoops(DisplayMixin):
-    """Linear model q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
+    """Linear model q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and a model of λ.
 
     The model is valid for changes that satisfy the constraints: L δq = 0, and L δq̇ = -δL q̇.
 
@@ -272,8 +272,8 @@ class LinearizedLoops(DisplayMixin):
         dqdd_dtau: (..., n, n), rad/s² per N·m
         dqdd_dqd: (..., n, n) in 1/s
         dqdd_dq: (..., n, n) in 1/s²
-        lam: force in N, and moment in N·m if rigid, on the first frame of each closure (..., m),
-            in world axes; the second frame receives the opposite force
+        lam: constraint forces (..., m) on the first frame of each closure, in world axes: force in
+            N, and moment in N·m if rigid; the second frame receives the opposite force
         dlam_dtau: (..., m, n), N per N·m
         dlam_dqd: (..., m, n) in N·s/rad
         dlam_dq: (..., m, n) in N/rad

@@ -64,7 +64,7 @@ class CheckOutcome(DisplayMixin):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of `robolin check`: 0 the same, 1 differs, 3 or more refused."""
+        """Exit code of `robolin check`: 0 for 'same', 1 for 'differs', 3 or more for 'refused'."""
         if self.error is not None:
             # an outdated request is not a usage error of `check`
             return max(self.error.exit_code, RobolinError.exit_code)

@@ -100,8 +100,8 @@ def record(
         nothing
 
     Raises:
-        RobolinError: not repeatable: the arm was built in Python or read from standard
-            input, or the states were arrays with rows
+        RobolinError: a result that cannot be recomputed: the arm was built in Python or read from
+            standard input, or the states were arrays with rows
         UsageError: an unknown extension, or a tolerance below 0
         FileError: a file that cannot be written
 

@@ -73,7 +73,7 @@ def generate(
     states: int = STATES,
     mpc: MpcController | None = None,
 ) -> tuple[str, ...]:
-    """Write a C program or a WebAssembly module for these verbs, and its test, into a folder.
+    """Write C functions or a WebAssembly module for some commands, and a test, into a folder.
 
     Args:
         arm: the arm, from `robolin.load`; its options are part of the program
@@ -94,9 +94,9 @@ def generate(
         point: coordinates of a point in that frame (3,) in m
         prescribe: joints with prescribed acceleration, such as "base": "forward" and
             "linearize-forward" take their accelerations and return their torques
-        dt: period in s of "momentum-observer" and "momentum-observer-start", which then have it
-            and the gain as constants; None for functions that take both as arguments
-        settling_time: time in s until this observer estimates a constant torque to 1 %
+        dt: period in s of "momentum-observer" and "momentum-observer-start"; the functions then
+            contain the period and the gain as constants; None for functions with both as arguments
+        settling_time: time in s after which the estimate of a constant torque has an error of 1 %
         states: number of states that the test compares for each verb
         mpc: a controller from `robolin.receding`, with extras=["mpc"]
 
@@ -106,7 +106,8 @@ def generate(
     Raises:
         RobolinError: closed loops or a joint without inertia, if a verb does not support them
         UsageError: `arm` is not an `Arm`, an unknown verb, or an invalid option
-        FileError: a folder that cannot be written, or a file in it that is not robolin's
+        FileError: a folder that cannot be written, or a file in this folder that robolin did not
+            write
 
     Example:
         >>> arm = robolin.load("two-link")

@@ -194,7 +194,7 @@ class Estimator(DisplayMixin):
 
     Fields:
         L: the gain (..., N, p)
-        covariance: error covariance of x̂ (..., N, N); of the prediction if the model has a dt
+        covariance: error covariance of x̂ (..., N, N), or of the predicted x̂ if the model has a dt
         residual: residual of the Riccati equation (...), relative to its largest term
         model: the linear model
 

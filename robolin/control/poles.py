@@ -30,7 +30,7 @@ class Poles(DisplayMixin):
     `joints(i)` lists the joints that move in a mode.
 
     Fields:
-        values: eigenvalues of A (..., N), of the discrete model where there is a sample time
+        values: eigenvalues of A (..., N), of the discrete model if it has a sample time
         rates: poles in 1/s (..., N); log(values)/dt for a discrete model
         bound: estimated round-off error of each pole (..., N), in 1/s
         shapes: motion of each joint (..., N, n), relative to the joint that moves most

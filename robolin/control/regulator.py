@@ -49,7 +49,7 @@ SOLVED = 1e-8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regulator(DisplayMixin):
-    """LQR feedback u = -K x, minimizing ∫ xᵀQx + uᵀRu + 2xᵀNu dt, or its sum over samples.
+    """LQR feedback u = -K x, which minimizes ∫ xᵀQx + uᵀRu + 2xᵀNu dt, or the sum over samples.
 
     Fields:
         K: the gains (..., m, N)
@@ -124,8 +124,8 @@ class Regulator(DisplayMixin):
         """Control law for `simulate`: τ = τ₀ - K x at the actuated joints.
 
         Args:
-            allow_model_mismatch: True allows an arm with other dynamics than the one of the
-                design, such as another payload; otherwise `simulate` rejects it
+            allow_model_mismatch: True allows an arm whose dynamics differ from the arm of the
+                design, for example by the payload; otherwise, `simulate` rejects this arm
             other_figures: earlier name of `allow_model_mismatch`
 
         Returns:
@@ -247,7 +247,8 @@ def lqr(
         R: weights of torques in units of 1/torque²: a matrix (m, m), (m,), one number, or by name,
             {'elbow': 0.1}; None for 1
         N: cross weights (..., N, m), in the same units; None for 0
-        bryson: weights 1/(largest value)² from the limits in the file; named weights override
+        bryson: weights 1/(largest value)² from the limits in the file; weights set by name override
+            these
         integral: outputs with integral action, such as 'elbow/position'
 
     Returns:
@@ -393,8 +394,8 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
 
     Args:
         model: a `StateSpace`
-        poles: the N desired poles (n. of states,), complex ones in conjugate pairs, in 1/s; of the
-            discrete model, without unit, if it has a dt
+        poles: the desired poles (N,), one per state, complex poles in conjugate pairs, in 1/s; of
+            the discrete model, without unit, if it has a dt
 
     Returns:
         a `PlacedPoles`

@@ -90,8 +90,8 @@ class RetimedMotion(DisplayMixin):
         s: (rows,) path parameter: the length of the path in joint space
         used: (3, n) largest fraction of the velocity, acceleration and effort limits between the
             rows, 0 without a limit
-        repeats: repetitions with tighter limits
-        stops: corners at which the motion stops, because this is faster than passing them
+        repeats: number of repetitions with tighter limits
+        stops: corners at which the motion stops, because a stop is faster than passing the corner
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -135,8 +135,8 @@ def retime(
 
     Args:
         arm: the arm, from `robolin.load`
-        q: points of the path (rows, n) in rad or m; equal neighbours count once, and a line
-            between two points gets 19 more
+        q: points of the path (rows, n) in rad or m; repeated points count once; a path with only
+            two points gets 19 points in between
         max_velocity: velocity limits in rad/s or m/s, one number or (n,), instead of those of the
             file
         max_acceleration: acceleration limits in rad/s² or m/s², one number or (n,); None for none

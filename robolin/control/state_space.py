@@ -95,7 +95,7 @@ class StateSpace(DisplayMixin):
         return select_models(self, index)
 
     def arrays(self) -> dict[str, Numbers | Texts]:
-        """All arrays by name, with names and units as text arrays, as `np.savez` takes them.
+        """All arrays by name, with names and units as text arrays: the arguments of `np.savez`.
 
         Returns:
             'A', 'B' and so on to 'tau' unchanged, `dt` (0 if there is none), 'states' and
@@ -208,7 +208,7 @@ class StateSpace(DisplayMixin):
         return frequency_response(self, omega)
 
     def step_response(self, duration: float, rows: int = 201) -> TimeResponse:
-        """Step response: outputs after a unit step of one input at a time, from rest, no drift.
+        """Step response: outputs after a unit step of one input at a time, without drift.
 
         Args:
             duration: length in s
@@ -232,7 +232,7 @@ class StateSpace(DisplayMixin):
         return step_response(self, duration, rows)
 
     def impulse_response(self, duration: float, rows: int = 201) -> TimeResponse:
-        """Impulse response: outputs after a unit impulse of one input at a time, no drift.
+        """Impulse response: outputs after a unit impulse of one input at a time, without drift.
 
         Args:
             duration: length in s

@@ -69,8 +69,8 @@ class TimeVaryingRegulator(DisplayMixin):
 
         Args:
             start: time of the first row, in s
-            allow_model_mismatch: True allows an arm with other dynamics than the one of the
-                design, such as another payload; otherwise `simulate` rejects it
+            allow_model_mismatch: True allows an arm whose dynamics differ from the arm of the
+                design, for example by the payload; otherwise, `simulate` rejects this arm
             other_figures: earlier name of `allow_model_mismatch`
 
         Returns:
@@ -184,7 +184,7 @@ def tvlqr_blocks(
     """Design the time-varying LQR block by block, for trajectories too long for memory.
 
     Args:
-        blocks: batches of models (rows, ...) in time order; they go through a temporary file
+        blocks: batches of models (rows, ...) in time order; they are stored in a temporary file
         Q: weights of states in units of 1/state², as for `lqr`: (N, N), (N,), …; same in all rows
         R: weights of torques in units of 1/torque², as for `lqr`: (m, m), (m,), …
         N: cross weights (..., N, m), in the same units; None for 0

@@ -87,14 +87,14 @@ def trim(
     keep: Sequence[str] | str = (),
     limits: bool = True,
 ) -> Trim:
-    """Find the equilibrium nearest to q, and the motor torques that hold it.
+    """Find the equilibrium nearest to q, and the motor torques that hold the arm there.
 
     Args:
         arm: the arm, from `robolin.load`
         q: one pose (n,) in rad or m, in the order of `arm.joint_names`
         actuated: names of the actuated joints, or "all"; None for the robot file's
         passive: names of the passive joints, instead of `actuated`
-        keep: names of joints that keep their position
+        keep: names of joints whose position does not change
         limits: stay within the position limits in the robot file
 
     Returns:

@@ -257,16 +257,16 @@ class Arm:
         regressor times the values.
 
         Args:
-            values: (len(names),) in the order of `names` of `robolin.regressor`, in its units, or
-                a mapping from some of these names to values; all others stay.  The mapping may
-                also have JOINT/friction_velocity, which applies friction
+            values: (len(names),) in the order of `names` of `robolin.regressor`, in its units, or a
+                mapping from some of these names to values; the other parameters do not change.  The
+                mapping can also contain JOINT/friction_velocity, which applies friction
 
         Returns:
             a new `Arm`, with the number of changed parameters in its contract
 
         Raises:
-            UsageError: an unknown name, a shape that does not fit, a value that is not finite, a
-                first moment without mass, or a rest torque without stiffness
+            UsageError: an unknown name, a wrong shape, a value that is not finite, a first moment
+                without mass, or a rest torque without stiffness
 
         Example:
             >>> arm = robolin.load("two-link")

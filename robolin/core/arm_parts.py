@@ -170,7 +170,7 @@ class Link:
             or `arm.base`
         inertia: mass in kg, com (3,) in m, rotational xx xy xz yy yz zz about com in kg·m², in link
             axes
-        merged: names of the links that are rigidly part of this one
+        merged: names of the links that are merged with this link
 
     Example:
         >>> link = robolin.load("two-link").links[0]

@@ -82,14 +82,14 @@ def integrate(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        delta: the change (..., n) in rad or m; for a multi-DoF joint a twist of its body
+        delta: the change (..., n) in rad or m; for a multi-DoF joint, a twist of the child link
 
     Returns:
         positions (..., n) in rad or m
 
     Raises:
         RobolinError: an array with the wrong shape
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> arm = robolin.load("ur5", floating_base=True)
@@ -117,18 +117,18 @@ def integrate(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
 
 
 def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
-    """Compute δ with q0 ⊕ δ = q1, along the shorter rotation for ball and floating joints.
+    """Compute δ with q0 ⊕ δ = q1, along the shorter rotation for spherical and floating joints.
 
     Args:
         arm: the arm, from `robolin.load`
         q0, q1: positions (..., n) in rad or m, in the order of `arm.joint_names`
 
     Returns:
-        the change (..., n) in rad or m; for a multi-DoF joint a twist of its body
+        the change (..., n) in rad or m; for a multi-DoF joint, a twist of the child link
 
     Raises:
         RobolinError: an array with the wrong shape
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -174,7 +174,7 @@ def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
 
     Raises:
         RobolinError: an array with the wrong shape
-        UsageError: not an arm
+        UsageError: `arm` is not an `Arm`
 
     Example:
         >>> arm = robolin.load("ur5", floating_base=True)

@@ -28,14 +28,14 @@ class Array(DisplayMixin):
         name: the quantity, such as 'tau'
         values: shape (len(labels[0]), len(labels[1]), …), optionally with a leading axis of rows;
             float64, complex128 or int64, in `unit`
-        labels: the names along each axis except that of the rows
+        labels: the names along each axis, except the axis of the rows
         unit: such as 'N·m', or 'N·m or N' for an arm with revolute and prismatic joints
         column: the word after the joint in column names of a vector, as in `elbow/effort`
-        axes: what each axis counts, such as 'state', 'input', 'output' or 'mode'; '' for an axis
-            whose labels are clear without it, and () if all are ''
+        axes: kind of each axis, such as 'state', 'input', 'output' or 'mode'; '' for an axis
+            without a kind, and () if no axis has a kind
 
     Raises:
-        UsageError: some axes named and others not
+        UsageError: the number of axis names differs from the number of axes
 
     Example:
         >>> tau = robolin.Array("tau", np.zeros((5, 2)), (("shoulder", "elbow"),), "N·m", "effort")
@@ -68,7 +68,7 @@ class Array(DisplayMixin):
 
     @property
     def rank(self) -> int:
-        """Number of axes without that of the rows: 0 for a scalar, 1 a vector, 2 a matrix."""
+        """Number of axes, without the rows: 0 for a scalar, 1 for a vector, 2 for a matrix."""
         return len(self.labels)
 
     @property
@@ -88,7 +88,7 @@ class Array(DisplayMixin):
         return self.axes[axis] if self.axes else ""
 
     def column_names(self) -> list[str]:
-        """One name per column of a table, last axis fastest; complex entries have two."""
+        """Column names of a table, last axis fastest; a complex entry has two columns."""
         parts = kind_of(self.values).parts
         return [f"{name}{part}" for name in self.entry_names() for part in parts]
 
@@ -116,8 +116,8 @@ class Result(DisplayMixin):
     """Result of one command, with everything needed to interpret and reproduce it.
 
     `result["tau"]` returns the values of an array, or raises UsageError; `"tau" in result` tests
-    for it, and `dict(result)` has all arrays.  Results are equal if all their fields are;
-    `result - other` is their difference.
+    whether the array exists, and `dict(result)` contains all arrays.  Two results are equal if all
+    their fields are equal; `result - other` is their difference.
 
     Fields:
         verb: the command, as on the command line
@@ -209,8 +209,8 @@ class Result(DisplayMixin):
             a `matplotlib.figure.Figure`, which notebooks display and `savefig` writes
 
         Raises:
-            UsageError: an array that is not there, or an unknown style
-            RobolinError: nothing that can be drawn, or matplotlib is not installed
+            UsageError: an unknown array, or an unknown style
+            RobolinError: no array that can be plotted, or matplotlib is not installed
         """
         figure: Figure = renderers("figure")(self, only, style)
         return figure

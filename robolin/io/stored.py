@@ -134,7 +134,7 @@ def read_result(path: str | Path) -> StoredResult:
 
     Raises:
         RobolinError: the file was changed or damaged, or contains no result
-        UsageError: the extension is not that of a result
+        UsageError: a file extension that results do not have
         FileError: the file cannot be read
 
     Example:

@@ -40,12 +40,12 @@ from robolin.operator_algebra.primitives import (
 
 
 class Operators(PoseOperators):
-    """Spatial operators of an arm at q, with q̇ also those of motion, with q̈ those of forces.
+    """Spatial operators of an arm at q; q̇ adds operators of motion, q̈ operators of forces.
 
     Operators multiply as in the papers and apply to arrays in O(n); `.explain()` shows the
     recursion.  docs/howto/operators.md lists them: H, phi, E_phi, M, P, D, G, K, psi, …, V, Hd,
-    Mhat, …, f.  Vectors of joints are (n,), of links (6 links,), in SI units; `.dense()` returns a
-    matrix.
+    Mhat, …, f.  Vectors of joints have shape (n,), and vectors of links (6 links,), in SI units;
+    `.dense()` returns a matrix.
 
     Fields:
         n: number of links
@@ -96,7 +96,7 @@ class Operators(PoseOperators):
 
     @cached_property
     def lambda_dot(self) -> Block:
-        """λ̇(k), the rate of P(k) due to hinge k and those outboard of it."""
+        """λ̇(k), the time derivative of P(k) due to hinge k and the outboard hinges."""
         self._require_one_freedom("λ̇")
         links, art = self._links, self._articulated
         rates = articulated_rates(self._chain, links, art, self._given("qd"))
@@ -104,7 +104,7 @@ class Operators(PoseOperators):
 
     @cached_property
     def Phat(self) -> Block:
-        """P̂ = E_ψ P̂ E_φ* + M̂: M̂ accumulated through free hinges, as P."""
+        """P̂ = E_ψ P̂ E_φ* + M̂: M̂ accumulated through free hinges, in the same way as P."""
         Phat, handed = self._chain.slots(18), self._chain.child_sums(18)
         for k in self._numbered():
             Phat[k] = add(handed[k], half_of(self.Mhat.values[k]))
@@ -123,7 +123,7 @@ class Operators(PoseOperators):
 
     @cached_property
     def Khat(self) -> NamedFormula:
-        """Ĝ, shifted one link inward."""
+        """Ĝ, shifted to the parent link."""
         return NamedFormula("K̂", self, definition=self.E_phi @ self.Ghat)
 
     # accelerations and forces, gravity and loads included
@@ -140,7 +140,7 @@ class Operators(PoseOperators):
 
     @cached_property
     def f(self) -> Floats:
-        """The wrenches that reach the links from inboard."""
+        """The wrenches that the parent links exert on the links."""
         return self._vector(self._one.f)
 
     @cached_property

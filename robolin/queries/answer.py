@@ -50,7 +50,7 @@ def answer(
     chunk_rows: int | None = None,
     notify: MessageCallback = emit_warning,
 ) -> Result:
-    """Evaluate a question about an arm, as the command line does.
+    """Run a command with its options for an arm, as the command line does.
 
     Args:
         arm: the robot, from `robolin.load`
@@ -58,8 +58,8 @@ def answer(
         states: a `States`; all quantities are 0 by default
         jobs: number of threads (default: one per processor); results are bit-identical
         chunk_rows: rows of a trajectory per chunk; results are bit-identical
-        notify: called with 'note', 'warning' or 'summary' and a text; by default warnings become
-            Python warnings and the others are dropped, since the contract contains them
+        notify: called with 'note', 'warning' or 'summary' and a text; by default, warnings become
+            Python warnings, and notes and summaries are only in the contract
 
     Returns:
         a `Result` with `.arrays`, each with name, values of shape (…) or (rows, …), labels and
@@ -94,7 +94,7 @@ def answer_stream(
     notify: MessageCallback = emit_warning,
     watch: ResultCallback | None = None,
 ) -> Iterator[ResultStream]:
-    """Evaluate a question in chunks of rows, for trajectories larger than memory.
+    """Run a command in chunks of rows, for trajectories larger than memory.
 
     Use it in a `with` statement: the trajectory stays open inside the block.
 

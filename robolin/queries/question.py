@@ -46,8 +46,8 @@ class Question:
         options: option values by flag name without leading dashes, as plain values
 
     Raises:
-        UsageError: an unknown command or one without a result, an unknown keyword, a missing
-            required one, or a value of the wrong type
+        UsageError: an unknown command or a command without a result, an unknown keyword, a missing
+            required keyword, or a value of the wrong type
         FileError: a `columns` file that cannot be read
 
     Example:
@@ -104,7 +104,7 @@ class Question:
             keyword -> accepted values and meaning, as on the help page of the command
 
         Raises:
-            UsageError: an unknown command or one without a result
+            UsageError: an unknown command, or a command without a result
 
         Example:
             >>> robolin.Question.keywords("linearize-inverse")["perturb"][:35]

@@ -82,7 +82,7 @@ class States:
         tau: torques, in N·m or N; 'hold' for the torques that give zero acceleration
         nu, epsilon: diagonalizing velocities, in √J, and torques, in √J/s, for the inverse
             transform of `diagonalize`
-        xi, kappa: the same without square roots, in rad/s or m/s, and N·m or N
+        xi, kappa: unnormalized velocities, in rad/s or m/s, and torques, in N·m or N
         qdr, qddr: reference velocities and accelerations of the Slotine–Li regressor
         state: a .yaml or .toml file with some of these quantities
 
@@ -91,7 +91,7 @@ class States:
             or m/s, and so on
         trajectory: a recording, such as .csv, .parquet, .npz or .mat; several files of one
             recording as 'a.csv+b.csv'; '-' for CSV on standard input
-        on_bad_row: for rows without a result: 'error' raises, 'nan' writes NaN
+        on_bad_row: for rows without a result: 'error' raises an error, 'nan' writes NaN
         samples: number of random states within the joint limits, for commands that accept several
         seed: random seed
         columns: column names of the file, such as 'position=/states/{joint}/position', or a .yaml
@@ -109,7 +109,7 @@ class States:
         differentiate: 'central', 'savgol' or 'savgol:SECONDS[:ORDER]' computes velocities and
             accelerations from positions
         carry: columns of the file to copy into the result
-        rows: rows of the file, such as '1000:2000', counted from 0, without the last one
+        rows: rows of the file, such as '1000:2000', counted from 0; the end row is excluded
         stride: use every stride-th row
 
     Raises:

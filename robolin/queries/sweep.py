@@ -58,10 +58,10 @@ def sweep(
     jobs: int | None = None,
     notify: MessageCallback = emit_warning,
 ) -> Result:
-    """Evaluate one question for several values of a model option, as `robolin sweep` does.
+    """Run one command for several values of a model option, as `robolin sweep` does.
 
     Exactly one of the four options is required: a list of values, or text as on the command line.
-    It is added to the options that the arm was loaded with.
+    The option is added to the options that loaded the arm.
 
     Args:
         arm: the robot, from `robolin.load` with a file or a bundled name

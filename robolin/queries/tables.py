@@ -53,7 +53,7 @@ def compute(
         arm: the robot, from `robolin.load`
         question: a `Question`, or a command name for a question without options
         frame: pass a polars or pandas DataFrame, or an Arrow Table or RecordBatch
-        on_bad_row: for rows without a result: 'error' raises, 'nan' writes NaN
+        on_bad_row: for rows without a result: 'error' raises an error, 'nan' writes NaN
         columns: column names, such as 'position=/states/{joint}/position'
         time: name of the time column, if it is not 'time'
         degrees: True if angles are in degrees

@@ -37,14 +37,15 @@ class Stage:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification(DisplayMixin):
-    """Parameters of an arm that fit recordings, and how well.
+    """Parameters of an arm that fit recordings, with standard deviations and remaining errors.
 
     Fields:
         arm: the arm with the identified masses, inertias, damping and armature
         names: `link/mass`, …, `joint/damping`, `joint/friction`, `joint/offset`, …, (p,)
         before: values in the robot file (p,)
         values: identified values (p,): kg, kg·m, kg·m², N·m·s/rad, N·m
-        deviations: standard deviations (p,), by the scatter of blocks of time and by the prior
+        deviations: standard deviations (p,), from the scatter between blocks of time and from the
+            prior
         prior_deviations: the part of `deviations` that is due to the prior (p,)
         covariance: (p, p)
         share: (p,), 1 if the recordings alone determine a parameter, 0 if the file alone does
@@ -120,19 +121,19 @@ class Identification(DisplayMixin):
 
     @property
     def determined(self) -> tuple[int, int, int]:
-        """Numbers of parameters determined by the data, in sums, and by the file alone."""
+        """Numbers of parameters determined by the data, in combinations, and by the file alone."""
         alone = int((self.share >= ALONE).sum())
         by_file = int((self.share <= BY_FILE).sum())
         return alone, len(self.share) - alone - by_file, by_file
 
     @property
     def model_flags(self) -> tuple[str, ...]:
-        """Flags for values that a URDF cannot hold, and the offsets of the torques."""
+        """Options for values that a URDF file cannot contain, and the torque offsets."""
         return tuple(_model_flags(self))
 
     @property
     def improves(self) -> bool:
-        """True if the last stage lowers the held-out error, and none is clearly better."""
+        """True if the last stage lowers the held-out error, and no other stage is clearly better."""
         last = self.stages[-1].score.headline
         least = max((1.0 + _EQUAL) * self.best_stage.score.headline, _NO_ERROR)
         return last < self.stages[0].score.headline and last <= least

@@ -124,8 +124,8 @@ def identify(
 ) -> Identification:
     """Identify masses, inertias and friction from recordings, as `robolin identify` does.
 
-    Every link of the result is physically possible.  Parameters that the recordings do not
-    determine keep the values in the robot file.
+    The inertial parameters of every link are physically possible.  Parameters that the recordings
+    do not determine keep the values in the robot file.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -145,7 +145,7 @@ def identify(
             (n,), or joint -> value for all joints; None for the arm's velocities, or to find one
             for every joint
         prior: assumed relative error of the robot file: 0.1 for 10 %
-        fix: parameters that keep a value, such as {"link/mass": 2.1}
+        fix: fixed values of parameters, such as {"link/mass": 2.1}
         free: links whose values in the robot file are not used as a prior
         progress: called with a text at every step
 

@@ -139,7 +139,7 @@ class Verification(DisplayMixin):
         condition: condition number of the mass matrix (samples,), dimensionless
         checks: every comparison, or the reason why it was skipped
         defects: problems of the model itself, as text
-        comparison: how another program was given the same model, or None
+        comparison: how the model was passed to another program, or None
 
     Example:
         >>> result = robolin.verify(robolin.load("two-link"), samples=2)
@@ -199,8 +199,8 @@ def verify(
 ) -> Verification:
     """Verify robolin's results for a robot at states inside its limits.
 
-    Derivatives, identities, algorithms, engines, float32 and digits are checked, each with an
-    error bound.
+    The checks compare derivatives, identities, algorithms, engines and float32 results, and count
+    correct digits.  Each check has an error bound.
 
     Args:
         arm: the arm, from `robolin.load`

@@ -48,7 +48,7 @@ COMPILED: RunOptions = {"engine": "compiled", "jobs": 1}
 class OptimalMotion(DisplayMixin):
     """A locally optimal motion: states, torques and time-varying gains at the knots.
 
-    Between knots, torques are linear in time ("acceleration") or constant ("torque").
+    Between knots, torques are linear in time (method "acceleration") or constant (method "torque").
 
     Fields:
         time: times of the knots (rows,) in s
@@ -67,8 +67,8 @@ class OptimalMotion(DisplayMixin):
         reason: why the iterations ended
         goal_error: remaining distance from the goal by unit, such as {"rad": 1e-9}
         defect: largest relative difference between q̈ and an independent forward dynamics
-        replay_errors: largest final errors of the motion simulated with shorter steps, by unit:
-            without gains and with them
+        replay_errors: largest final errors, by unit, of a simulation with shorter steps: without
+            gains, and with gains
         arm: the arm
         starts: number of starts that were tried
         diverged: number of starts that were ignored, because the motion was not finite
@@ -117,7 +117,7 @@ class OptimalMotion(DisplayMixin):
         """Control law for `simulate`: τ = τ₀ - K x about the motion.
 
         Args:
-            gains: False for the torques alone
+            gains: False for the torques without feedback
 
         Returns:
             a `FeedbackControl` with one gain matrix (m, 2n) per row

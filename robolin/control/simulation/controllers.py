@@ -52,8 +52,8 @@ class RateControl:
 class PoseControl(DisplayMixin):
     """Control law 8.2: ε = -c ν + m⁻¹ Jᵀ k e, which moves a frame to a pose with damping.
 
-    e contains the position error, and for each axis of the frame the vector from its tip to the
-    tip of the target's axis.
+    e contains the position error, and for each axis of the frame the vector from the tip of this
+    axis to the tip of the target's axis.
 
     Fields:
         frame: name of the controlled link

@@ -35,7 +35,7 @@ class FeedbackControl(DisplayMixin):
             those in the robot file
         time: time of each row (rows,), in s; None for one operating point
         basis: (n, d) for arms with closed loops, where x = [basisᵀ δq; basisᵀ δq̇]
-        P: (N, N) or (rows, N, N); with it, `Simulation.lyapunov` is xᵀ P x
+        P: (N, N) or (rows, N, N); if it is set, `Simulation.lyapunov` is xᵀ P x
         integrals: (i, N) or (rows, i, N), ż = integrals x; None without integral action
         dt: sample time in s of torques that are constant between samples, where z grows by
             dt integrals x; None for continuous feedback
@@ -43,9 +43,9 @@ class FeedbackControl(DisplayMixin):
             joints; the simulation accumulates the cost; None for no cost
         R: weights of u (m, m); required with Q; P is also required
         N: cross weights of x and u (N, m); None for 0
-        cost_dt: sample time in s of a cost that is a sum over samples; None for `dt`, and for an
-            integral if `dt` is None too
-        arm: the arm of the design; other arms are rejected; None accepts every arm
+        cost_dt: sample time in s of a cost that is a sum over samples; None for `dt`; if `dt` is
+            also None, the cost is an integral
+        arm: the arm of the design; `simulate` rejects other arms; None accepts every arm
 
     Example:
         >>> arm = robolin.load("acrobot")
@@ -104,7 +104,7 @@ class PDControl(DisplayMixin):
 class ComputedTorque(DisplayMixin):
     """Inverse-dynamics control: the torque for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
 
-    Each joint then follows ë + kd ė + kp e = 0, decoupled from the others.
+    The error e of each joint then satisfies ë + kd ė + kp e = 0, independently of other joints.
 
     Fields:
         q: target positions, (n,) or (rows, n), in rad or m

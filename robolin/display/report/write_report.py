@@ -50,7 +50,7 @@ def report(
         notify: called with 'note', 'warning' or 'summary' and a text
 
     Returns:
-        the page as HTML text, self-contained: it loads nothing
+        the page as HTML text; the page loads no other files
 
     Raises:
         UsageError: a robot combined with a stored result, or states of a stored result
