@@ -394,7 +394,7 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
 
     Args:
         model: a `StateSpace`
-        poles: the desired poles (N,), one per state, complex poles in conjugate pairs, in 1/s; of
+        poles: the desired poles (number of states,), complex poles in conjugate pairs, in 1/s; of
             the discrete model, without unit, if it has a dt
 
     Returns:

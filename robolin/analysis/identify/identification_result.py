@@ -133,7 +133,7 @@ class Identification(DisplayMixin):
 
     @property
     def improves(self) -> bool:
-        """True if the last stage lowers the held-out error, and no other stage is clearly better."""
+        """True if the last stage lowers the held-out error and no other stage is clearly better."""
         last = self.stages[-1].score.headline
         least = max((1.0 + _EQUAL) * self.best_stage.score.headline, _NO_ERROR)
         return last < self.stages[0].score.headline and last <= least
