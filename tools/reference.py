@@ -24,7 +24,7 @@ In Python, for example, `help(robolin.inverse)` prints the docstring of `inverse
 The page [Python functions and classes](python.md) lists all names by subject.
 """
 _KEYWORDS = """\
-## Keywords of questions
+## Keyword arguments of Question
 
 The tables list the keywords of `robolin.Question(verb, …)` for each command.
 `robolin.Question.keywords(verb)` returns the same text.
