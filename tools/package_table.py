@@ -22,7 +22,8 @@ def architecture_page() -> str:
         text = (module if module.is_file() else folder).read_text("utf-8")
         summary = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ")
         rows.append(f"| {name} | {summary} | {', '.join(sorted(allowed)) or 'nothing'} |")
-    rows.append("| `cli/`, `testing.py` | Command line, and checks of stored results in pytest. | everything |")
+    summary = "Command line, and checks of stored results in pytest."
+    rows.append(f"| `cli/`, `testing.py` | {summary} | everything |")
     table = "\n".join(rows)
     page, replaced = _TABLE.subn(
         lambda match: f"{match[1]}{table}\n{match[2]}", PAGE.read_text("utf-8")
