@@ -9,10 +9,10 @@ FIXES = {
     "comment-hyphens": "Replace `--` in the comment with one hyphen.",
     "cycle": "Remove the joint that closes the loop. In YAML, close the loop under `loops:`.",
     "duplicate-element": "Keep the correct element and delete the other element.",
-    "duplicate-joint": "Rename one of the two joints; the usual cause is a copied part.",
+    "duplicate-joint": "Rename one of the two joints; copied text often causes duplicate names.",
     "duplicate-key": "Keep the correct value and delete the other value.",
-    "duplicate-link": "Rename one of the two links; the usual cause is a copied part.",
-    "duplicate-loop": "Rename one of the two loops; the usual cause is a copied part.",
+    "duplicate-link": "Rename one of the two links; copied text often causes duplicate names.",
+    "duplicate-loop": "Rename one of the two loops; copied text often causes duplicate names.",
     "effort-limits-inverted": "Write the lower limit first: `effort: [-3, 4]`.",
     "effort-limits-without-zero": (
         "Correct the signs, as in `[-3, 4]`, or write one number for both directions."
@@ -33,12 +33,12 @@ FIXES = {
     "joints-and-dh": "Keep either `joints` or `dh`, and delete the other key.",
     "inertia-diagonal": "Write the three products of inertia, even if they are zero.",
     "inertia-urdfdom": "Delete the space or line break after the number.",
-    "damping-elsewhere": "If you use Pinocchio, add the damping torques to the torques that it "
-    "returns; otherwise, ignore the note.",
+    "damping-elsewhere": "If you use Pinocchio, add the damping torques to its results; "
+    "otherwise, ignore the note.",
     "joint-urdfdom": "Delete the space or line break after the number.",
     "mimic-elsewhere": "If you use Pinocchio, load the file with `mimic=True`; otherwise, ignore "
     "the note.",
-    "limit-missing": "If the joint has limits, add these limits; no command requires them.",
+    "limit-missing": "If the joint has limits, add these limits. Most commands require no limits.",
     "limits-in-degrees": "Write the limits in rad.",
     "limits-inverted": "Swap the two limits, or correct a sign.",
     "limits-zero-effort": "Delete the limit, or write the limit of the motor.",

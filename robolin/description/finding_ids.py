@@ -107,7 +107,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "number-not-finite": ("error", "A number is NaN, infinite or too large for double precision."),
     "pose-ignored": (
         "warning",
-        "robolin ignores a pose or position of an SRDF or MJCF file because it is invalid.",
+        "A pose in an SRDF or MJCF file is invalid, so robolin ignores the pose or some positions.",
     ),
     "pose-name": ("error", "A pose has the name of a joint, or a name that is a number."),
     "repeated-element": ("note", "An element occurs twice with the same content."),
@@ -125,7 +125,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "A frame in an SDF file is unknown, has a duplicate name, or refers to itself.",
     ),
     "sdf-include": ("error", "A file that an SDF model includes cannot be read."),
-    "sdf-left-out": ("warning", "An ignored part of an SDF file would change the dynamics."),
+    "sdf-left-out": (
+        "warning",
+        "robolin ignores a part of an SDF file that would change the dynamics.",
+    ),
     "sdf-loose-link": (
         "warning",
         "A link of an SDF model has no parent joint although the model has another root link.",
@@ -165,7 +168,10 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "unknown-key": ("error", "A mapping has an unknown key."),
     "unknown-link": ("error", "A joint or a loop refers to a link that is not in the file."),
     "unknown-loop-kind": ("error", "The kind of a loop is neither `point` nor `rigid`."),
-    "urdf-left-out": ("warning", "An ignored part of the file would change the dynamics."),
+    "urdf-left-out": (
+        "warning",
+        "robolin ignores a part of the file that would change the dynamics.",
+    ),
     "wrong-count": ("error", "A vector has too few or too many numbers."),
     "wrong-kind": ("error", "A value has the wrong type: list, mapping or single value."),
     "xacro-failed": ("error", "The xacro package cannot expand a part of the file."),
