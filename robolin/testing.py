@@ -192,7 +192,7 @@ def _numbers(name: str, value: Any) -> Numbers:
     values = np.asarray(value)
     if values.dtype.kind not in "biufc":
         hint = "pass only numeric arrays as {name: array}"
-        raise UsageError(f"'{name}' must hold numbers", hint=hint)
+        raise UsageError(f"'{name}' must contain numbers", hint=hint)
     return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 

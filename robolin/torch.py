@@ -381,8 +381,9 @@ class InverseDynamics(torch.nn.Module):
         motion = _checked(self._arm, values)
         if any(tensor.requires_grad for tensor in motion):
             raise UsageError(
-                "robolin.torch.InverseDynamics: only its parameters have gradients",
-                hint="detach the motion, or use robolin.torch.function(arm, 'inverse')",
+                "robolin.torch.InverseDynamics: does not compute gradients with respect to q, "
+                "qd and qdd",
+                hint="detach q, qd and qdd, or use robolin.torch.function(arm, 'inverse')",
             )
         linear = regressor(self._arm, *_numpy(torch.broadcast_tensors(*motion)))
         matrix, offset = torch.from_numpy(linear.matrix), torch.from_numpy(linear.offset)

@@ -129,7 +129,7 @@ def test_complex_numbers_are_stored_and_compared(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "text": ({"x": "hello"}, "'x' must hold numbers"),
+    "text": ({"x": "hello"}, "'x' must contain numbers"),
     "nothing": ({}, "no array to store"),
     "time alone": ({"time": [0.0, 1.0]}, "no array to store"),
     "name": ({"größe": [1.0]}, "'größe' is not a valid array name"),

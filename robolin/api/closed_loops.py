@@ -274,5 +274,5 @@ def _require_closed(arm: Arm, left: Floats, problem: str, unit: str) -> None:
     loop = next(name for name, rows in closure_rows(arm) if rows.start <= at < rows.stop)
     description = problem.format(f"{abs(left[state, at]):.3g} {unit}")
     prefix = f"state {state}: " if len(left) > 1 else ""
-    hint = "hold other joints, or start closer to a closed position"
+    hint = "hold other joints, or start from a position with a smaller constraint violation"
     raise RobolinError(f"{prefix}loop '{loop}' {description}", hint=hint)

@@ -368,7 +368,7 @@ def _wrench(name: str, wrench: ArrayLike) -> Floats:
     if values.shape[-1:] != (WRENCH,):
         raise RobolinError(
             f"loop '{name}': the wrench must have 6 numbers, got shape {values.shape}",
-            hint="give mx, my, mz in N·m, then fx, fy, fz in N",
+            hint="pass mx, my, mz in N·m, then fx, fy, fz in N",
         )
     if not np.isfinite(values).all():
         raise RobolinError(f"loop '{name}': the wrench must be finite")

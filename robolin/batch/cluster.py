@@ -199,7 +199,7 @@ def _local(distributed: Any, count: int, where: str) -> Any:
         return distributed.LocalCluster(n_workers=count, **options)
     except (OSError, RuntimeError) as error:
         hint = "use fewer workers, because each worker needs memory"
-        message = f"the worker processes do not start: {error}"
+        message = f"the worker processes did not start: {error}"
         raise RobolinError(message, where=f"--cluster={where}", hint=hint) from error
 
 
@@ -372,7 +372,9 @@ def _with_trouble(outcome: PartDone, sent: _Sent) -> PartDone:
     if outcome.error is not None:
         return outcome
     name = Path(outcome.target).name
-    trouble = tuple(("warning", f"{name}: computed by another worker: {why}") for why in sent.why)
+    trouble = tuple(
+        ("warning", f"{name}: was computed by another worker: {why}") for why in sent.why
+    )
     return replace(outcome, messages=(*outcome.messages, *trouble))
 
 
@@ -416,7 +418,7 @@ def _some_workers(client: Any) -> Collection[str]:
 
 def cluster_gone(message: str = "the scheduler has stopped") -> RobolinError:
     """Error for a lost cluster."""
-    hint = "finished parts are kept; run the same command with --resume"
+    hint = "to compute only the unfinished parts, run the same command with --resume"
     return RobolinError(message, where="--cluster", hint=hint)
 
 

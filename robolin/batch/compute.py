@@ -156,7 +156,7 @@ def _loaded(job: PartJob) -> Arm:
         arm = job.loads.arm()
         if arm.digest != job.arm_digest:
             message, hint = (
-                "the robot file differs from the one in the plan",
+                "the robot file differs from the robot file of the plan",
                 "copy the file to every machine",
             )
             raise RobolinError(message, where=job.loads.path, hint=hint)

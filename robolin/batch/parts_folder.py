@@ -50,7 +50,7 @@ PLAN, COMPLETE = "_plan.json", "_robolin.json"
 # the file has a checksum from format 3 on
 PLAN_FILE_FORMAT = 3
 _DAMAGED = "the file is not a plan, or is damaged"
-_REMOVE = "remove the file: the next run writes it again and keeps matching parts"
+_REMOVE = "remove the file: the next run writes a new plan and reuses the matching parts"
 _ROWS = re.compile(r"\d{1,15}:\d{1,15}")
 
 
@@ -158,7 +158,7 @@ def _difference(old: PartsPlan, new: PartsPlan) -> str:
             return f"the recording '{name}' is {'missing' if name not in now else 'new'}"
         if now[name] != before[name]:
             return f"the recording '{name}' was changed"
-    return "the recordings were divided into parts differently"
+    return "the division of the recordings into parts has changed"
 
 
 def _short(value: Any) -> str:

@@ -374,7 +374,7 @@ def surveyed_from(stored: Any) -> SurveyedRecording:
     rows = stored["rows"]
     marks = tuple(RowOffset(*mark) for mark in stored["marks"])
     if any(marks[i].row >= marks[i + 1].row for i in range(len(marks) - 1)):
-        raise ValueError("offsets are not in order")
+        raise ValueError("offsets are not in ascending order")
     if marks and (rows is None or marks[-1].row > rows):
         raise ValueError("an offset is beyond the last row")
     columns = tuple(ColumnInfo(*column) for column in stored["columns"])

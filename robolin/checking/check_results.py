@@ -369,7 +369,7 @@ def _require_repeatable(result: Result) -> None:
             "the robot was not loaded from a file and cannot be loaded again", hint=hint
         )
     if not result.files:
-        hint = "compute the result with `robolin.answer` and record it as a whole"
+        hint = "compute the result with `robolin.answer` and record the whole result"
         raise RobolinError(
             "a result read from a file, or a part of a result, cannot be recorded", hint=hint
         )

@@ -172,7 +172,9 @@ class ComparisonRun:
         if list(part.joints) != meta["joints"]:
             yield f"joints: {', '.join(meta['joints'])} → {', '.join(part.joints)}"
         if self.batch != (part.batch is not None):
-            yield "one of the results has one state, the other has the rows of a trajectory"
+            yield (
+                "one result is for a single state, the other result is for the rows of a trajectory"
+            )
         elif self.batch and self.rows != meta["rows"]:
             yield f"rows: {meta['rows']} → {self.rows}"
         yield from self._arrays(part, self.stored.entries)

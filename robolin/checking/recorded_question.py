@@ -134,7 +134,11 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     meta = stored.meta
     if label not in meta["options"]:
         hint = "set the robot with --model ARM"
-        raise RobolinError("the stored result names no robot file", where=stored.path, hint=hint)
+        raise RobolinError(
+            "the stored result does not contain the name of the robot file",
+            where=stored.path,
+            hint=hint,
+        )
     for value in (meta["options"][label], meta.get("files", {}).get(label, "")):
         if not isinstance(value, str):
             message = f"the {label} must be a string, got {value!r}"
@@ -170,7 +174,7 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
         f"the {label} '{name}' does not exist" + (f"; looked for {tried}" if tried else ""),
         where=stored.path,
         hint="use --root FOLDER to name the folder that contains the files"
-        + ", or the robot with --model ARM" * (label == ARM_OPTION)
+        + ", or set the robot with --model ARM" * (label == ARM_OPTION)
         + "; results of `robolin record` contain the paths of their files" * (recorded is None),
     )
 

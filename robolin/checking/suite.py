@@ -189,7 +189,7 @@ class _SuiteReader:
         try:
             table: Any = tomllib.loads(self._text)
         except RecursionError as error:
-            message = "nested too deeply for a suite"
+            message = "the tables of the suite are nested too deeply"
             raise RobolinError(message, where=str(self._path)) from error
         except ValueError as error:
             # a syntax error, or an integer with thousands of digits
@@ -234,9 +234,7 @@ class _SuiteReader:
         """State, trajectory and options by name, as on a command line."""
         verb = answering_verb(entry["verb"])
         if verb is None:
-            self._wrong(
-                (*at, "verb"), f"unknown command '{entry['verb']}', or a command without a result"
-            )
+            self._wrong((*at, "verb"), f"'{entry['verb']}' is not a command that returns results")
             return
         known = verb.options
         for section in ("state", "options"):

@@ -122,7 +122,7 @@ class _SettingsReader:
         for key in self._prefix:
             table = table.get(key, {}) if isinstance(table, dict) else {}
         if not isinstance(table, dict):
-            raise self._wrong((), "validate must be a table", "start it with [validate]")
+            raise self._wrong((), "validate must be a table", "start the table with [validate]")
         for key in table:
             if key not in _KEYS:
                 raise self._wrong((key,), f"unknown key '{key}'", did_you_mean(key, _KEYS))

@@ -211,7 +211,7 @@ def option_hint(error: click.NoSuchOption) -> str:
     word = typed.lstrip("-")
     pieces = error.ctx.command.collect_usage_pieces(error.ctx)
     if word in ROBOT_OPTIONS and {"ARM", "ARM..."} & {*pieces}:
-        return f"the robot is an argument: {error.ctx.command_path} ARM"
+        return f"pass the robot as an argument: {error.ctx.command_path} ARM"
     same = [name for name in FOREIGN_OPTIONS.get(word, []) if name in names][:1]
     if same and word in WITH_VALUE:
         return f"did you mean {WITH_VALUE[word]} {word}?"
@@ -385,11 +385,11 @@ def canonical_name(name: str) -> str:
 _TORQUES_ARE_RESULTS = "use `robolin forward`, which computes accelerations from --tau"
 # command and option -> hint: the option is a result of the command
 OTHER_DIRECTION = {
-    ("response", "step"): "step responses are the default: add --duration 2",
+    ("response", "step"): "the step response is the default: add --duration 2",
     ("response", "bode"): "add --frequencies 0.1:100:200",
     ("optimize", "limits"): "use --ignore-limits, or --limit-scale 0.5",
-    ("optimize", "integrator"): "use --method: acceleration has semi-implicit Euler steps, torque "
-    "has rk4 steps",
+    ("optimize", "integrator"): "use --method: acceleration uses semi-implicit Euler steps, torque "
+    "uses RK4 steps",
 }
 OTHER_DIRECTION |= {
     (verb, name): _TORQUES_ARE_RESULTS

@@ -64,10 +64,14 @@ def identification_screen(
     assert isinstance(errors, ReportTable)
     alone, sums, by_file = result.determined
     counts = (
-        f"the data determine {alone} parameters individually and {sums} only in sums; "
-        f"{by_file} keep the values in the file"
+        f"the data determine {alone} parameters individually and {sums} only in linear "
+        f"combinations; {by_file} parameters keep the values of the robot file"
     )
-    short = replace(errors, rows=errors.rows[:-1], title="Error of each joint while it moves")
+    short = replace(
+        errors,
+        rows=errors.rows[:-1],
+        title="Error of each joint, for rows in which the joint moves",
+    )
     return [TextLines([_errors(result), *result.findings, counts]), short, *others]
 
 
@@ -88,8 +92,9 @@ def _verdict(result: Identification) -> Iterator[str]:
     yield from result.findings
     alone, sums, by_file = result.determined
     yield (
-        f"every body is physically possible; the data determine {alone} parameters "
-        f"individually and {sums} only in sums; {by_file} keep the values in the file"
+        f"the inertias of all bodies are physically possible; the data determine {alone} "
+        f"parameters individually and {sums} only in linear combinations; {by_file} parameters "
+        "keep the values of the robot file"
     )
 
 
@@ -103,7 +108,9 @@ def _parameter_table(result: Identification) -> ReportTable:
         )
     ]
     header = ("parameter", "file", "identified", "deviation", "share")
-    title = "Parameters; share 1: determined by the data, 0: by the file"
+    title = (
+        "Parameters (share 1: the data determine the value; 0: the robot file determines the value)"
+    )
     return ReportTable(header, rows, frozenset(header[1:]), title)
 
 
@@ -210,7 +217,9 @@ def check_identification(path: str, settings: CheckSettings) -> CheckOutcome:
     try:
         if settings.update:
             hint = "run robolin identify with --npz again"
-            raise UsageError("cannot update an identification", where="--update", hint=hint)
+            raise UsageError(
+                "a stored identification cannot be updated", where="--update", hint=hint
+            )
         arguments = stored_arguments(path, settings)
         question = f"identify {arguments[0]}"
         comparison = _compared(path, arguments, settings)
@@ -294,9 +303,11 @@ def no_improvement(result: Identification, written: bool) -> RobolinError:
     if math.isnan(best.score.mean):
         hint = "no joint moves in the held-out rows: use --holdout with a recording of a motion"
     elif best.name == "file" and best.score.headline < _SMALL_ERROR:
-        hint = "keep the file: it already explains these recordings"
+        hint = "the robot file already explains these recordings; no correction is necessary"
     elif best.name == "file":
-        hint = "record richer motions, or check the efforts and their units"
+        hint = (
+            "record more exciting motions (`robolin excite`), or check the efforts and their units"
+        )
     else:
         hint = f"add --what {best.name}"
     kept = "no robot file is written" if written else "nothing is written"

@@ -223,7 +223,7 @@ def _verdict(limits: JointLimits) -> str:
             return "within all limits"
         tightest = max(scaled, key=lambda margin: margin.used or 0.0)
         used = f"{100.0 * (tightest.used or 0.0):.1f} % used{_where(tightest, limits)}"
-        return f"within all limits; tightest: {tightest.joint} {tightest.quantity}, {used}"
+        return f"within all limits; smallest margin: {tightest.joint} {tightest.quantity}, {used}"
     joints = len({margin.joint for margin in over})
     return f"EXCEEDED: {pluralize(len(over), 'limit')} of {pluralize(joints, 'joint')}"
 

@@ -106,7 +106,7 @@ def query_command(
 def _require_none(flags: Mapping[str, Any]) -> None:
     for name, value in flags.items():
         if value:
-            hint = "remove it, or pass one recording"
+            hint = "remove this option, or pass one recording"
             raise UsageError("cannot be used with several recordings", where=f"--{name}", hint=hint)
 
 

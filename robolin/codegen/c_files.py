@@ -83,7 +83,7 @@ class CProgram:
         if self.measured_loss is None or "inertial_frame" not in assumptions:
             return assumptions
         world, seat = assumptions["inertial_frame"].partition(";")[0], self.measured_loss.seat
-        about = f"computed about where link '{seat}' is, which changes only round-off"
+        about = f"computed relative to the position of link '{seat}', which changes only round-off"
         return {**assumptions, "inertial_frame": f"{world}; {about}"}
 
     def declaration(self, function: CFunction) -> str:
@@ -251,7 +251,7 @@ def prefix_for(arm_name: str, prefix: str | None) -> str:
     """Common prefix of function names: the given one, or the arm's name."""
     if prefix is not None:
         if not isinstance(prefix, str) or not _IDENTIFIER.fullmatch(prefix):
-            hint = "use letters, digits and _, at most 64, not starting with a digit"
+            hint = "use at most 64 letters, digits and underscores, and start with a letter or _"
             raise UsageError(f"'{prefix}' is not a valid prefix of C functions", hint=hint)
         return prefix
     name = re.sub(r"[^A-Za-z0-9]+", "_", arm_name).strip("_").lower()[:64] or "arm"

@@ -32,7 +32,7 @@ SIN_COS = "sine_and_cosine"
 
 def literal(number: float, precision: Precision) -> str:
     """C literal of a constant, rounded once, with the fewest digits that reproduce it exactly."""
-    assert isfinite(number), "a program has finite constants"
+    assert isfinite(number), "all constants of a program are finite"
     if precision is DOUBLE:
         return repr(float(number))
     with np.errstate(over="ignore"):
@@ -260,7 +260,7 @@ class CInstructions:
 
     def int_op_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
         known = folded_integer(operation, str(a), str(b))
-        assert known is not None, "sizes are known when a program is written"
+        assert known is not None, "the size of an array is a constant"
         return known
 
     def smaller(self, a: Value | int, b: Value | int) -> Value:

@@ -210,7 +210,7 @@ def _extras(extras: Sequence[Extra]) -> Sequence[Extra]:
     if isinstance(extras, list | tuple):
         return extras
     message = f"extras: must be a list, got {extras!r}"
-    raise UsageError(message, hint=f"give a list of {join_and(EXTRAS)}")
+    raise UsageError(message, hint=f"pass a list of {join_and(EXTRAS)}")
 
 
 def _verbs(verbs: Sequence[str]) -> list[str]:
@@ -223,7 +223,7 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
     names = [verb.replace("_", "-") for verb in list_of_names("verbs", verbs)]
     if not names:
         raise UsageError(
-            "no function is named", hint="name at least one command, for example inverse"
+            "no function is selected", hint="name at least one command, for example inverse"
         )
     twice = [verb for verb in dict.fromkeys(names) if names.count(verb) > 1]
     if twice:
@@ -244,7 +244,7 @@ def _require_choices(
         raise UsageError(f"layout: unknown value '{layout}'", hint=f"choose {join_and(LAYOUTS)}")
     if any(each not in EXTRAS for each in extras):
         raise UsageError(
-            f"extras: unknown value {extras!r}", hint=f"give a list of {join_and(EXTRAS)}"
+            f"extras: unknown value {extras!r}", hint=f"pass a list of {join_and(EXTRAS)}"
         )
     if target == "wasm" and real != "double":
         raise UsageError("WebAssembly requires double precision", hint="omit --real float")
@@ -293,7 +293,7 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
             raise FileError(
                 "the file was not written by robolin, or was changed afterwards",
                 where=str(there),
-                hint="move it, or choose another folder with -o",
+                hint="move the file, or choose another folder with -o",
             )
     # build files have the same name in every program
     for test in sorted(folder.glob("*_test.c")):
@@ -336,7 +336,7 @@ def _make(folder: Path, files: Mapping[str, bytes]) -> None:
         raise FileError(
             f"folder '{folder.parent}' not found",
             where=str(folder),
-            hint="create it first, or check the spelling",
+            hint="create the folder first, or check the spelling",
         )
     with temporary_folder(folder.parent) as made:
         _replace(made, files)

@@ -312,7 +312,7 @@ class WasmInstructions:
 
     def int_op_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
         known = folded_integer(operation, str(a), str(b))
-        assert known is not None, "sizes are known when a module is written"
+        assert known is not None, "the size of an array is a constant"
         return known
 
     def smaller(self, a: Value | int, b: Value | int) -> Value:

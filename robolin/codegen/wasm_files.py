@@ -141,7 +141,7 @@ def _model_info(module: WasmModule, arm: Arm) -> dict[str, Any] | None:
 
 
 _TYPES = """\
-/** One number per joint, or the rows of a matrix one after the other. */
+/** One number per joint, or a matrix in row-major order. */
 export type Numbers = ArrayLike<number>;
 /** 0: success; k: joint k, counted from 1, moves no inertia; -1: angle; -2: singular. */
 export type Status = number;

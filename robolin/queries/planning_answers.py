@@ -216,7 +216,7 @@ def answer_retime(context: QueryContext) -> Result:
         lines["stops"] = _stops_text(motion.stops)
         context.settings.notify("summary", f"stops at sharp corners: {lines['stops']}")
     if dt is not None and not isclose(step := float(motion.time[1]), dt, rel_tol=1e-9):
-        text = f"rows are {step:.6g} s apart, so that the last row is at the end"
+        text = f"rows are {step:.6g} s apart, so that the last row is at the end of the motion"
         context.note(f"--dt {dt:g}: {text}")
     return context.result(arrays, lines, files, motion.time)
 

@@ -373,7 +373,7 @@ def _value(spec: OptionSpec, flag: Any) -> str:
     if spec.optional_value:
         return f"{flag.metavar.strip('[]')} or True"
     value = "a path" if spec.kind == "file" else flag.metavar
-    return f"{value}, or a list of them" if spec.multiple else value
+    return f"{value}, or a list of such values" if spec.multiple else value
 
 
 def _in_python(text: str) -> str:

@@ -229,7 +229,7 @@ def validate_options(request: Request) -> None:
 def require_only(states: States, names: Sequence[str]) -> None:
     """Reject state quantities outside `names`: the result does not depend on them."""
     flags = ", ".join(f"--{name}" for name in names)
-    hint = f"use {flags} only" if names else "remove it"
+    hint = f"use {flags} only" if names else "remove this option"
     for name in states.values:
         if name not in names:
             if name == "qdd" and "tau" in names:

@@ -348,7 +348,8 @@ def _report_assumptions(context: QueryContext, inputs: StateInputs, source: Batc
     notes = list(source.notes)
     if {"tau", "qdd"} <= set(source.quantities) and not context.question.flag("residual"):
         notes.append(
-            "prescribed joints use the acceleration columns, other joints the effort columns"
+            "prescribed joints use the acceleration columns, and other joints use the "
+            "effort columns"
             if "qdd" in inputs.needs
             else "acceleration columns are ignored: the efforts determine the accelerations"
         )

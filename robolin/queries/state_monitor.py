@@ -333,7 +333,7 @@ class JointRangeMonitor:
             yield (
                 f"positions look like degrees, but are read as rad: {_names(in_degrees)}; "
                 f"range of '{joint.name}': {low:.6g} to {high:.6g} rad, limits {_limits(joint)}; "
-                "--degrees reads them in degrees"
+                "add --degrees if the positions are in degrees"
             )
         away = [each for each, near in known if self._rows > 1 and _is_away(*each, near)]
         if away:
@@ -341,7 +341,7 @@ class JointRangeMonitor:
             yield (
                 f"positions look like degrees, but are read as rad: {_names(away)}; range "
                 f"of '{joint.name}': {low:.6g} to {high:.6g} rad, more than one revolution from 0; "
-                "--degrees reads them in degrees"
+                "add --degrees if the positions are in degrees"
             )
         for joint, low, high in (each for each in far if each not in in_degrees):
             lower, upper = _range(joint)

@@ -235,7 +235,7 @@ def answer_response(context: QueryContext) -> Result:
         return (*own, *(_in_every_row(array, own[0]) for array in model_point_arrays(model)))
 
     result = answer_models(context, task)
-    assert isinstance(result, Result), "a response is about one state"
+    assert isinstance(result, Result), "a response is computed for one state"
     return replace(result, time=times[0]) if times else result
 
 

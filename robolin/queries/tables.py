@@ -154,7 +154,7 @@ def _numbers(name: str, values: Numbers) -> Numbers:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):
-        message = f"column '{name}' must hold numbers, got {values.dtype}"
+        message = f"column '{name}' must contain numbers, got {values.dtype}"
         raise RobolinError(message, where=_NAME) from None
 
 

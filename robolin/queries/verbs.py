@@ -81,7 +81,7 @@ _DYNAMICS = (
     Verb(
         "forward",
         "Dynamics",
-        "Compute the accelerations from torques (ABA).",
+        "Compute the accelerations from the torques (ABA).",
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         own_options={
@@ -416,7 +416,7 @@ _OPTIMAL = (
 _FILES = (
     Verb("models", _ROBOT_FILES, "List, show, copy or create robot files."),
     Verb("new", "", "Create a template of a YAML robot file.", path="models new"),
-    Verb("inspect", _ROBOT_FILES, "Show the tree, joints, masses and model assumptions."),
+    Verb("inspect", _ROBOT_FILES, "Show the kinematic tree, masses and model assumptions."),
     Verb("validate", _ROBOT_FILES, "Report errors and suspicious values in robot files."),
     Verb("verify", _ROBOT_FILES, "Check robolin's results for a robot."),
     Verb("diff", _ROBOT_FILES, "Compare two robot models."),
@@ -436,7 +436,7 @@ _OTHERS = (
     Verb("record", _RESULTS, "Store a result as a reference."),
     Verb("check", _RESULTS, "Recompute stored results and compare them."),
     Verb("batch", _RESULTS, "Plan, monitor and merge runs over many recordings."),
-    Verb("plan", "", "Plan a command over many recordings.", path="batch plan"),
+    Verb("plan", "", "Plan how to run a command on many recordings.", path="batch plan"),
     Verb("status", "", "Show which parts of a batch are complete.", path="batch status"),
     Verb("merge", "", "Merge the parts of a batch into one result.", path="batch merge"),
     Verb("generate", _RESULTS, "Generate C or WebAssembly code for a robot."),

@@ -235,7 +235,7 @@ def test_jobs_of_another_version_or_arm_are_rejected(folder: Path, tmp_path: Pat
     gone = replace(job.loads, path=str(tmp_path / "gone.urdf"))
     for wrong, words in (
         (replace(job, version="9.9"), "the plan requires robolin 9.9"),
-        (replace(job, arm_digest="0" * 64), "differs from the one in the plan"),
+        (replace(job, arm_digest="0" * 64), "differs from the robot file of the plan"),
         (replace(job, loads=gone), "gone.urdf"),
     ):
         done = compute_part(wrong)

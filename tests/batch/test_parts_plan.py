@@ -89,8 +89,8 @@ def test_the_difference_of_plans_is_reported(folder: Path) -> None:
         (make_plan(folder, gravity="0,0,-1")[0], "gravity"),
         (
             make_plan(folder, 41)[0],
-            "the folder has parts of another plan: the recordings were divided into parts "
-            "differently",
+            "the folder has parts of another plan: the division of the recordings into parts "
+            "has changed",
         ),
         (replace(plan, version="0.0.0"), r"0\.0\.0"),
         (replace(plan, sources=plan.sources[:-1]), r"c\.npz"),

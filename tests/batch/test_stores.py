@@ -113,7 +113,7 @@ def test_damaged_parts_are_computed_again(logs: Path) -> None:
     again = robolin(*ask, "50", "--resume")
     assert "2 parts written, 1 skipped" in again.err
     assert _parts() == right
-    assert "divided into parts differently" in robolin(*ask, "40").err
+    assert "division of the recordings into parts has changed" in robolin(*ask, "40").err
 
 
 def test_a_recording_that_is_replaced_is_named(logs: Path) -> None:

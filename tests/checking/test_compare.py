@@ -192,7 +192,7 @@ def test_differences_are_ordered_by_size_in_their_array(tmp_path: Path) -> None:
         (lambda r: replace(r, joints=("x", "y")), "joints: shoulder, elbow → x, y"),
         (
             lambda r: torques(r.arrays[0].values[0]),
-            "one of the results has one state, the other has the rows of a trajectory",
+            "one result is for a single state, the other result is for the rows of a trajectory",
         ),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_corrected_file_and_its_numbers(log: Path, tmp_path: Path) -> None:
     run = run_ok("identify", "ur5", "--trajectory", log, "-o", urdf, "--npz", npz, *pictures)
 
     assert run.out.startswith("error on held-out rows: ")
-    assert "every body is physically possible" in run.out
+    assert "the inertias of all bodies are physically possible" in run.out
     assert "mean" in run.out
     assert "--friction-velocity" in run.err
     assert "--armature" in run.err

@@ -52,7 +52,9 @@ def test_one_state(arm: Path) -> None:
         "shoulder", "position", "0.75", "1", "0.25", "75.0", "rad",
     ]  # fmt: skip
     assert "joints without position, velocity and effort limits: slide" in ran.out
-    assert ran.out.startswith("within all limits; tightest: shoulder position, 75.0 % used\n")
+    assert ran.out.startswith(
+        "within all limits; smallest margin: shoulder position, 75.0 % used\n"
+    )
 
 
 def test_a_trajectory_that_exceeds_its_limits(arm: Path, motion: Path) -> None:

@@ -301,8 +301,8 @@ SLIPS = [
     ("lqr -Q 1", "did you mean --weight?"),
     ("simulate --tf 3", "did you mean --duration?"),
     ("poles --g 0", "did you mean --gravity?"),
-    ("response --step", "step responses are the default: add --duration 2"),
-    ("inverse --robot x", "the robot is an argument: robolin inverse ARM"),
+    ("response --step", "the step response is the default: add --duration 2"),
+    ("inverse --robot x", "pass the robot as an argument: robolin inverse ARM"),
     # options of other commands
     ("inverse --tau 0,0", "use `robolin forward`, which computes accelerations from --tau"),
     ("inverse --torque 0,0", "use `robolin forward`, which computes accelerations from --tau"),

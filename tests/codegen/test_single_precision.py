@@ -127,7 +127,7 @@ def test_the_header_states_the_error(tmp_path: Path) -> None:
     (stated,) = re.findall(r"#define TWO_LINK_FORWARD_ERROR (\S+)\n", header)
     assert stated == repr(float(f"{loss:.1e}"))
     assert f"{MEASURED_STATES} random states" in re.sub(r"\s[\s*]*", " ", header)
-    assert "computed about where link 'lower' is" in header
+    assert "computed relative to the position of link 'lower'" in header
 
 
 def test_singular_states_are_detected_in_floats() -> None:

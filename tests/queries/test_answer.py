@@ -242,7 +242,7 @@ def test_results_that_cannot_be_repeated_are_not_recorded():
         (
             by_hand,
             "the robot was not loaded from a file and cannot be loaded again",
-            "written.npz: the stored result names no robot file",
+            "written.npz: the stored result does not contain the name of the robot file",
         ),
     ):
         with pytest.raises(RobolinError, match=message):

@@ -131,7 +131,7 @@ def _unit_accelerations(on: CheckContext) -> Check:
     ).arrays["tau"]
     columns = np.swapaxes(tau[:, :n] - tau[:, n:], -1, -2)
     computed = on.result("mass-matrix", "mass_matrix")
-    title = "mass-matrix: composite bodies = Newton–Euler columns"
+    title = "mass-matrix: CRBA = columns from inverse dynamics (RNEA)"
     return compared(FAMILY, title, computed, columns, SUM, on.inertia_bound + on.weight)
 
 
@@ -141,13 +141,13 @@ def _change_of_torque(on: CheckContext) -> Check:
     pairs = (("mass_matrix", "dqdd"), ("dtau_dqd", "dqd"), ("dtau_dq", "dq"))
     product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
     computed = on.result("perturb-inverse", "dtau")
-    title = "perturb-inverse: Algorithm 1 = Algorithm 2 times the change"
+    title = "perturb-inverse: δτ = linearize-inverse times the perturbation"
     return compared(FAMILY, title, computed, product, SUM, on.motion_terms)
 
 
 def _change_of_acceleration(on: CheckContext) -> Check:
     """δq̈ = 𝓜⁻¹ δτ + ∂q̈/∂q̇ δq̇ + ∂q̈/∂q δq."""
-    title = "perturb-forward: δq̈ = linearize-forward times the change"
+    title = "perturb-forward: δq̈ = linearize-forward times the perturbation"
     (linear, no_model), (changing, no_change) = map(
         on.answering, ("linearize-forward", "perturb-forward")
     )
@@ -165,13 +165,13 @@ def _weighted_torques(on: CheckContext) -> Check:
     pairs = {"gradient_qdd": "mass_matrix", "gradient_qd": "dtau_dqd", "gradient_q": "dtau_dq"}
     product = _weighted(on, "linearize-inverse", pairs, on.states["tau_weights"])
     computed = np.stack([on.result("gradient-inverse", name) for name in pairs], axis=1)
-    title = "gradient-inverse: adjoint sweeps = Algorithm 2 times the weights"
+    title = "gradient-inverse: gradient = linearize-inverse times the weights"
     return compared(FAMILY, title, computed, product, SUM, on.motion_terms)
 
 
 def _weighted_accelerations(on: CheckContext) -> Check:
     """The gradient of λ*q̈ is the transposed model times λ."""
-    title = "gradient-forward: adjoint sweeps = linearize-forward times the weights"
+    title = "gradient-forward: gradient = linearize-forward times the weights"
     (linear, no_model), (gradient, no_gradient) = map(
         on.answering, ("linearize-forward", "gradient-forward")
     )

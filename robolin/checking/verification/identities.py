@@ -59,7 +59,12 @@ def _energies(on: CheckContext) -> Iterator[Check]:
     computed = 0.5 * np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
     true = kinetic_energy(on.arm, on.q, on.qd)
     yield compared(
-        FAMILY, "½ q̇ᵀMq̇ = energy of the bodies", computed, true, SUM, on.inertia_bound * on.speed**2
+        FAMILY,
+        "½ q̇ᵀMq̇ = kinetic energy of the bodies",
+        computed,
+        true,
+        SUM,
+        on.inertia_bound * on.speed**2,
     )
 
     computed = on.run("energy").arrays
@@ -67,13 +72,15 @@ def _energies(on: CheckContext) -> Iterator[Check]:
     terms = on.weight + on.inertia_bound * on.speed**2
     energies = np.stack([computed["kinetic_energy"], computed["potential_energy"]], axis=1)
     bodies = np.stack([true, height], axis=1)
-    yield compared(FAMILY, "energies = sums over the bodies", energies, bodies, SUM, terms)
+    yield compared(
+        FAMILY, "kinetic and potential energy = sums over the bodies", energies, bodies, SUM, terms
+    )
 
     tau = run_for_check(on.without_extras, "inverse", on.inputs("inverse")).arrays["tau"]
     power = (tau * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, on.qdd)
     terms = on.speed * on.motion_terms * on.arm.n
-    yield compared(FAMILY, "q̇ᵀτ = rate of the total energy of the bodies", power, rate, SUM, terms)
+    yield compared(FAMILY, "q̇ᵀτ = rate of change of the total energy", power, rate, SUM, terms)
 
 
 def _torques(on: CheckContext) -> Iterator[Check]:
@@ -96,16 +103,16 @@ def _torques(on: CheckContext) -> Iterator[Check]:
         parts = _times(M, on.qdd) + _times(C, on.qd) + weight + extra
         yield compared(FAMILY, title, tau, parts, SUM, on.motion_terms)
 
-    title = "dissipation and loads = damping, friction, virtual work"
+    title = "dissipation and load torques = damping + friction + virtual work of the wrenches"
     if not extra.any():
-        yield not_applicable(FAMILY, title, "no damping, no friction, no wrench")
+        yield not_applicable(FAMILY, title, "the model has no damping, friction or wrench")
         return
     without_extras = run_for_check(on.without_extras, "inverse", on.inputs("inverse")).arrays["tau"]
     yield compared(FAMILY, title, tau - without_extras, extra, SUM, on.motion_terms)
 
 
 def _structure(on: CheckContext) -> Iterator[Check]:
-    title = "Ṁ - 2C is skew"
+    title = "Ṁ - 2C is skew-symmetric"
     if reason := on.reason_unavailable("mass-matrix-derivative") or on.reason_unavailable(
         "coriolis-matrix"
     ):
@@ -130,7 +137,7 @@ def _structure(on: CheckContext) -> Iterator[Check]:
 
 
 def _inverses(on: CheckContext) -> Iterator[Check]:
-    titles = ("M M⁻¹ = 1", "forward undoes inverse")
+    titles = ("M M⁻¹ = 1", "forward dynamics inverts inverse dynamics")
     if on.no_inertia:
         yield from (not_applicable(FAMILY, title, on.no_inertia) for title in titles)
         return
@@ -146,7 +153,7 @@ def _inverses(on: CheckContext) -> Iterator[Check]:
 
 def _prescribed(on: CheckContext) -> Check:
     """Prescribe some joints' own accelerations: the others and all torques must not change."""
-    title = "forward-prescribed undoes inverse"
+    title = "forward-prescribed inverts inverse dynamics"
     name, reason = on.answering("forward-prescribed")
     if reason:
         return not_applicable(FAMILY, title, reason)
@@ -162,10 +169,10 @@ def _diagonal(on: CheckContext) -> Iterator[Check]:
         "M = m m*",
         "νᵀν = q̇ᵀMq̇",
         "νᵀC(q, ν) = 0",
-        "εᵀν = power of the motion",
+        "εᵀν = rate of change of the kinetic energy",
         "ν̇ + C(q, ν) = ε",
         "D ξ̇ + C(q, ξ) = κ",
-        "undiagonalize undoes diagonalize",
+        "undiagonalize inverts diagonalize",
     )
     name, reason = on.answering("diagonalize")
     if reason:
@@ -270,7 +277,12 @@ def _frames_apart(on: CheckContext) -> Iterator[Check]:
     ):
         true = np.concatenate(parts, axis=axis)
         yield compared(
-            CLOSED_LOOPS, f"{name} = motion of the bodies", computed[name], true, SUM, terms
+            CLOSED_LOOPS,
+            f"{name} = value from the motion of the bodies",
+            computed[name],
+            true,
+            SUM,
+            terms,
         )
 
 
@@ -332,7 +344,7 @@ def _closures(on: CheckContext) -> Iterator[Check]:
             _acceleration(on, complex_step(on.arm, "closures", inputs, "qd")),
         ),
     ):
-        title = f"{name} by complex step"
+        title = f"{name} = complex-step derivative"
         terms = reach * (1.0 + np.abs(on.qdd).max(axis=-1))
         yield compared(CLOSED_LOOPS, title, changes[name], true, SUM, terms)
 

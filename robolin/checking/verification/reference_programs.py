@@ -196,7 +196,7 @@ class MuJoCoPeer:
         if link := _first_massless(robot):
             return (
                 None,
-                f"{built}: MuJoCo's reader drops the inertia of '{link}', which has no mass",
+                f"{built}: MuJoCo ignores the inertia of link '{link}', which has no mass",
             )
         try:
             model = self._compiled(_without_shapes(robot))

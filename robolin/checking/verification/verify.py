@@ -86,13 +86,16 @@ def _of_gradient(
     gradient, hessian = (on.answering(f"{kind}-{verb}")[0] for kind in ("gradient", "hessian"))
     change = complex_step_along(on.arm, gradient, on.inputs(gradient), along)
     computed = np.stack([on.result(hessian, f"d{name}") for name in change], axis=1)
-    title = f"hessian-{verb} = change of gradient-{verb}"
+    title = f"hessian-{verb} = directional derivative of gradient-{verb}"
     return compared(FAMILY, title, computed, np.stack([*change.values()], axis=1), bound, terms)
 
 
 def _of_accelerations(on: CheckContext) -> Iterator[Check]:
     titles = [f"{name} = ∂qdd/∂{along}" for name, along in _ACCELERATION.items()]
-    titles += ["dqdd of perturb-forward", "hessian-forward = change of gradient-forward"]
+    titles += [
+        "dqdd of perturb-forward",
+        "hessian-forward = directional derivative of gradient-forward",
+    ]
     if on.no_inertia:
         for title in titles:
             yield not_applicable(FAMILY, title, on.no_inertia)

@@ -291,7 +291,7 @@ def _folded_kinematics(rows: Sequence[CountedAlgorithm]) -> list[str]:
         return []
     least = reduce(or_, folded)
     return [
-        f"folded: {pluralize(least['multiplication'], 'multiplication')}, "
+        f"with constants folded: {pluralize(least['multiplication'], 'multiplication')}, "
         f"{pluralize(least['addition'], 'addition')}"
     ]
 

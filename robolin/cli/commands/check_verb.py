@@ -80,7 +80,9 @@ _PARAMS = [
         "--against FILE",
         METHOD,
         "Compare STORED with FILE; recompute nothing",
-        excludes={"update model root": "remove it: --against only compares two stored files"},
+        excludes={
+            "update model root": "remove this option: --against only compares two stored files"
+        },
     ),
     flag(
         "--rtol R",

@@ -140,7 +140,7 @@ def _torques(
         say("note", f"{file}: {note}")
     for name, word in (("qd", "velocity"), ("qdd", "acceleration")):
         if getattr(rows, name) is None:
-            say("warning", f"{file}: no {word} columns, 0 is assumed")
+            say("warning", f"{file}: no {word} columns; {word} 0 is assumed")
     zero = np.zeros((rows.rows, arms[0].n))
     q, qd, qdd = (zero if (v := getattr(rows, n)) is None else v for n in ("q", "qd", "qdd"))
     return torque_changes(arms[0], arms[1], q, qd, qdd)

@@ -115,7 +115,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--settling-time S",
         METHOD,
-        "Settling time of the torque that the observer estimates, to 1 % [s]",
+        "Settling time of the observer's torque estimate to 1 % [s]",
         type=float,
         default=0.1,
         modifies={"dt": "add --dt, for example --dt 0.001"},

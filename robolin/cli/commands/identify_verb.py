@@ -65,8 +65,9 @@ _OWN = [
         "--holdout FILE",
         STATE,
         "Hold out these recordings, or a part of each recording (default spread)\n"
-        "The fit does not use held-out rows; they test it. spread holds out 30% of each "
-        "recording, in up to four blocks. 30% or 0.3 holds out the end. Files are repeatable.",
+        "Held-out rows test the fit but are not part of it. spread holds out 30% of each "
+        "recording, in up to four blocks. 30% or 0.3 holds out the last 30% of each recording. "
+        "Repeat the option for several files.",
         **_TEXTS,
     ),
     flag("--unloaded FILE", STATE, "Recording without the payload; repeatable", **_TEXTS),
@@ -245,7 +246,7 @@ def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
         from robolin.description.robot_source import robot_text
 
         if source.path == "-":
-            hint = "give the path of the robot file"
+            hint = "pass the path of the robot file"
             raise UsageError("a file on standard input cannot be corrected", where="-o", hint=hint)
         require_extension(validated_path(path), robot_text(source.path))
     if npz is not None and _suffix(npz) != ".npz":
@@ -406,7 +407,7 @@ def _pages(arm: Arm, result: Identification, values: Mapping[str, Any]) -> dict[
         from robolin.display.plots.draw_panels import drawn_panels, picture_bytes
         from robolin.display.plots.result_panels import identification_panels
 
-        title = f"{name}: held-out torques before and after identification"
+        title = f"{name}: torques of held-out rows before and after identification"
         figure = drawn_panels(identification_panels(arm, result), title)
         pages[values["plot"]] = picture_bytes(figure, _suffix(values["plot"])[1:])
     return pages
@@ -444,5 +445,7 @@ def _remarks(source: ArmSource, result: Identification) -> list[str]:
     lines = [line for line in result.model_flags if not line.startswith(held)]
     if "payload/mass" in result.names:
         mass, _ = result.value("payload/mass")
-        lines.append(f"the file does not contain the load of {mass:.6g} kg: add it with --payload")
+        lines.append(
+            f"the file does not contain the load of {mass:.6g} kg: add the load with --payload"
+        )
     return lines

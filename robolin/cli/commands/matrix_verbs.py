@@ -182,7 +182,7 @@ _IK_FLAGS = flags(
         "The first starting point is --q; the others are random. The solution nearest to --q is "
         "returned.",
         "--seed N": "Random seed (default 0)",
-        "--ignore-limits": "Ignore the position limits in the file",
+        "--ignore-limits": "Ignore the position limits in the robot file",
     },
 )
 
@@ -190,7 +190,7 @@ _IK_FLAGS = flags(
 @query_command(
     "ik",
     _IK_FLAGS,
-    state_help={"q": "First starting point [rad or m] (default 0, moved into the limits)"},
+    state_help={"q": "First starting point [rad or m] (default 0, or the nearest limit)"},
     short="goal q starts seed ignore-limits payload output format",
 )
 def ik_command(inquiry: Request, out: Output) -> None:

@@ -86,7 +86,7 @@ def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
         )
     with parse_only(words) as ctx:
         if ctx.params.get("limits"):
-            hint = "remove it; use `robolin inverse ARM --limits` for a single value"
+            hint = "remove this option; use `robolin inverse ARM --limits` for a single value"
             raise UsageError("cannot be used in a sweep", where="--limits", hint=hint)
         return parse_request(ctx, f"{SWEEP} {words[0]}")
 

@@ -42,17 +42,18 @@ _FLAGS = [
         TORQUE,
         _OPTIONS,
         {
-            "--ignore-limits": "Ignore the limits in the file",
+            "--ignore-limits": "Ignore the joint limits in the robot file",
             "--limit-scale S": "Scale factor for the velocity and effort limits (default 1)",
-            "--max-effort VALUES": "Effort limits, instead of the limits in the file [N m or N]",
-            "--max-velocity VALUES": "Velocity limits, instead of the limits in the file",
+            "--max-effort VALUES": "Effort limits [N m or N] (default: from the robot file)",
+            "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
         },
     ),
     *flags(
         METHOD,
         _OPTIONS,
         {
-            "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the file, else all)",
+            "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the robot "
+            "file, else all)",
             "--passive JOINTS": "Passive joints; all other joints are actuated",
             "--weight NAME=WEIGHT": "State weights, such as qd=0.1 (default qd=1/limit^2)\n"
             "The cost is integrated over time. elbow/q=5 sets the weight of one joint. Repeatable. "
@@ -130,8 +131,8 @@ _RETIME_FLAGS = [
         {
             "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
             "--max-acceleration VALUES": "Acceleration limits (default: none)",
-            "--max-effort VALUES": "Effort limits (default: from the robot file) [N m or N]",
-            "--limit-scale S": "Scale factor for the velocity and effort limits in the file",
+            "--max-effort VALUES": "Effort limits [N m or N] (default: from the robot file)",
+            "--limit-scale S": "Scale factor for the velocity and effort limits of the robot file",
         },
         limit_scale="1",
     ),

@@ -56,7 +56,7 @@ _FLAGS = [
     flag(
         "--verify-states N",
         METHOD,
-        "Number of random states for `robolin verify`; 0 skips it",
+        "Number of random states for `robolin verify`; 0 skips `robolin verify`",
         type=click.IntRange(0),
         default=2,
     ),
@@ -149,7 +149,7 @@ def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
             "cannot combine a robot and a stored result", where="robolin report", hint=hint
         )
     if any(stored) and options:
-        hint = "remove it: a stored result includes its states and model"
+        hint = "remove this option: a stored result includes its states and model"
         where = f"--{next(iter(options))}"
         raise UsageError("cannot be used with a stored result", where=where, hint=hint)
     return any(stored)
@@ -327,7 +327,7 @@ def _results(source: str, others: tuple[str, ...], difference: bool, q: str | No
     from robolin.description.load import load
 
     if q is not None and _is_stored(source):
-        hint = "remove it: a stored result includes its states"
+        hint = "remove this option: a stored result includes its states"
         raise UsageError("cannot be used with a stored result", where="--q", hint=hint)
     if not _is_stored(source):
         if others:

@@ -36,8 +36,8 @@ _FLAGS = [
         "--schema KIND",
         METHOD,
         "Print a JSON schema: robot (default) or result\n"
-        "Editors use the schema of YAML robot files for completion; tools use the schema of a "
-        "result to read the output of `--format json`.",
+        "robot: the format of YAML robot files, for completion in editors. result: the format of "
+        "the output of `--format json`.",
         choices=("robot", "result"),
         flag_value="robot",
         excludes=_ALONE,
@@ -127,7 +127,7 @@ def _models() -> list[dict[str, Any]]:
     rows = []
     for name in bundled_names():
         path = bundled_path(name)
-        assert path is not None, "a bundled name has a file"
+        assert path is not None, "every bundled name has a robot file"
         about = bundled_about(path)
         rows.append(
             {
@@ -293,20 +293,20 @@ def _tables(info: Mapping[str, Any]) -> Iterator[ReportTable]:
         ("joint", "kind", *keys, "mimics"),
         [_joint(row, keys) for row in info["joints"]],
         frozenset(keys),
-        "Joints, base to tip",
+        "Joints, from base to tip",
     )
     yield ReportTable(
         ("link", "joint", "mass", "merged links"),
         [_link(row) for row in info["links"]],
         frozenset({"mass"}),
-        "Moving links, base to tip",
+        "Moving links, from base to tip",
     )
     yield ReportTable(
         ("link", *_INERTIAS),
         [_inertia(row) for row in info["links"]],
         frozenset(_INERTIAS),
-        "Centres of mass [m], measured from the link's joint, and inertias [kg·m²] about them, in "
-        "link axes",
+        "Centres of mass [m] relative to the link origin, and inertias [kg·m²] about the centres "
+        "of mass, in link axes",
     )
     if info["poses"]:
         yield ReportTable(

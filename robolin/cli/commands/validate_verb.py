@@ -120,7 +120,8 @@ _FLAGS = [
         "--write-baseline FILE",
         METHOD,
         "Write all findings to a baseline file and exit with code 0\n"
-        "Then set `baseline` in [validate] to this file: later runs ignore the findings in it.",
+        "Then set `baseline` in [validate] to this file: later runs ignore the findings in "
+        "the baseline.",
     ),
     *XACRO_FLAGS,
     *report_flags("Write to a .txt, .json, .xml (JUnit) or .sarif file", VALIDATE_FORMS),
@@ -192,7 +193,7 @@ def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) ->
 
     if any(file.counts["error"] for file in files):
         broken = next(file.source for file in files if file.counts["error"])
-        hint = "correct the file, or remove it from the command"
+        hint = "correct the file, or remove the file from the command"
         raise UsageError(f"'{broken}' has errors, which cannot be ignored", where=path, hint=hint)
     # keep findings of the previous baseline
     everything = {file.source: [*file.findings, *file.ignored] for file in files}

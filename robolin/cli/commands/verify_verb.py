@@ -133,7 +133,7 @@ def _family_table(checks: list[Check]) -> ReportTable:
         if not worst.bound:
             share = "equal" if not worst.error else "differ"
         rows.append((family, f"{passed} of {len(members)}", share, worst.name))
-    header = ("checks", "passed", "error/bound", "check nearest to its bound")
+    header = ("checks", "passed", "error/bound", "check closest to its bound")
     return ReportTable(header, rows, frozenset(("passed", "error/bound")))
 
 
@@ -226,7 +226,7 @@ def _accounted(outcome: Verification) -> list[str]:
 def _worst(outcome: Verification) -> list[str]:
     worst = outcome.worst
     if worst.state is None:
-        return ["no check was compared"]
+        return ["no check was possible"]
     share = worst.share
     used = f"{share:.1%} of its bound" if isfinite(share) else "above its bound"
     lines = [

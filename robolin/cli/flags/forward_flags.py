@@ -28,7 +28,8 @@ PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM, CLOSE_FLAG = flags(
         f"Formats: {extensions(trajectory_formats())}. Columns are time and JOINT/acceleration. "
         "Accelerations are interpolated linearly. The prescribed joints start at the positions "
         "and velocities in the file, unless --q, --qd or --initial is set.",
-        "--close JOINTS|least": "Project the state onto the loop constraints first\n"
+        "--close JOINTS|least": "Project the state onto the loop constraints before the "
+        "computation\n"
         "The named joints keep their values; 'least' changes all joints as little as "
         "possible.",
     },
@@ -100,7 +101,8 @@ LINEAR_MODEL_FLAGS = [
         METHOD,
         LINEAR_MODEL_OPTIONS,
         {
-            "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the file, else all)",
+            "--actuated JOINTS": "Actuated joints, or 'all' (default: as in the robot "
+            "file, else all)",
             "--passive JOINTS": "Passive joints; all other joints are actuated",
             "--outputs NAMES": "Outputs y of the model (default q,qd)\n"
             "Separate outputs by commas. Outputs of joints are q, qd, qdd, tau, and JOINT/position "
@@ -129,7 +131,8 @@ START = [
         STATE,
         _SIMULATE,
         {
-            "--offset VALUES": "Initial offset of q from the start of --feedback or --follow",
+            "--offset VALUES": "Initial offset of q from the start of the --feedback or "
+            "--follow file",
             "--initial FILE": "Run one simulation from the state in each row of a file\n"
             f"Formats: {extensions(trajectory_formats())}. Returns the final state of each "
             "simulation. To return all output rows, set --every or --rows, or set --dt for an "
@@ -191,9 +194,9 @@ DRIVE = flags(
         "[N m s/rad] or [N s/m] for pd, [1/s] for computed-torque.",
         "--feedback FILE": "Apply gains K of `robolin lqr` or `robolin optimize`: tau - K x\n"
         "x is the deviation of the state from the operating point or trajectory of the gains. The "
-        "simulation starts there unless --q is set. With gains of a discrete-time model, the "
-        "torque is constant between samples. The model assumptions of the result include the "
-        "cost of the motion.",
+        "simulation starts at the operating point or at the start of the trajectory, unless --q "
+        "is set. With gains of a discrete-time model, the torque is constant between samples. The "
+        "model assumptions of the result include the cost of the motion.",
         "--allow-model-mismatch": "Accept gains computed for different model parameters\n"
         "Use this option, for example, to test a different payload.",
         "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
@@ -204,6 +207,6 @@ DRIVE = flags(
         "The pose is X, Y, Z [m] and roll, pitch, yaw [rad] in the frame of the root link.",
         "--position-gain K|X,Y,Z": "Position stiffness for --control pose [N/m] (default 100)",
         "--orientation-gain K|X,Y,Z": "Orientation stiffness for --control pose [N m] (default 10)",
-        "--ignore-limits": "Do not limit torques to the effort limits in the file",
+        "--ignore-limits": "Do not limit torques to the effort limits in the robot file",
     },
 )

@@ -288,8 +288,8 @@ _FLAGS = [
         "-o --output FILE",
         OUTPUT,
         "Write to a file\n"
-        f"The extension sets the format: {extensions(FORMATS)}. For several recordings, FOLDER/ "
-        "receives one file per recording.",
+        f"The extension sets the format: {extensions(FORMATS)}. For several recordings, "
+        "-o FOLDER/ writes one file per recording.",
         into="path",
     ),
     flag(

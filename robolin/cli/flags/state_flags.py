@@ -62,7 +62,8 @@ _FLAGS = [
         MODEL,
         MODEL_OPTIONS,
         {
-            "--gravity X,Y,Z|G": "Set gravity [m/s^2] (default: from the file, else 0,0,-9.81)\n"
+            "--gravity X,Y,Z|G": "Set gravity [m/s^2] (default: from the robot file, else "
+            "0,0,-9.81)\n"
             "X,Y,Z are in the axes of the root link. A single number G sets only the magnitude; "
             "the direction comes from the file, or is -z if the file does not set gravity.",
             "--base LINK": "Lock the joints between the root and this link",
@@ -77,9 +78,9 @@ _FLAGS = [
             "--wrench-frame": "Reference frame of --wrench\n"
             "follower: link axes at the origin of the link, so the wrench rotates with the link. "
             "dead: world axes at the origin of the link. world: world axes at the world origin.",
-            "--no-damping": "Ignore the damping in the file",
-            "--no-springs": "Ignore the joint springs in the file",
-            "--no-friction": "Ignore the Coulomb friction in the file",
+            "--no-damping": "Ignore the joint damping in the robot file",
+            "--no-springs": "Ignore the joint springs in the robot file",
+            "--no-friction": "Ignore the Coulomb friction in the robot file",
             "--friction-velocity V": "Apply Coulomb friction, multiplied by tanh(qd / V) "
             "(default: not applied)\n"
             "V [rad/s or m/s] is one number for all joints, or one per joint: "
@@ -183,7 +184,8 @@ READING_FLAGS = [
             "--time COLUMN": "Name of the time column (default time, else t, stamp, timestamp or "
             "__time)",
             "--time-unit": "Unit of the time column (default s)\n"
-            "Integer times require this option. Results keep the times of the file.",
+            "Integer times require this option. Results contain the times of the file in the "
+            "same unit.",
             "--sample-time S": "Time between rows [s], for a file without a time column\n"
             "Without a time column, --differentiate and the command identify require this option.",
             "--degrees": "Read angles in the file as degrees",
@@ -206,8 +208,8 @@ READING_FLAGS = [
         "Also computes missing accelerations. central: central differences. savgol: "
         "Savitzky-Golay filter (local polynomials), also for unequal time steps. savgol:0.1:4 "
         "sets the filter width to 0.1 s and the polynomial order to 4 (default 3). The default "
-        "width is 11 rows if all time steps are equal. Otherwise, it is the longer of 0.1 s and "
-        "ten median time steps.",
+        "width is 11 rows if all time steps are equal. For unequal time steps, the default width "
+        "is the longer of 0.1 s and ten median time steps.",
         type=MethodText(),
     ),
 ]
@@ -243,7 +245,7 @@ _TRAJECTORY = [
             "a.csv+b.csv reads two files as one recording. "
             "FILE may be a pattern ('logs/**/*.csv') or a folder. The result of several "
             "recordings has a column 'source'; -o FOLDER/ writes one file per recording.",
-            "--on-bad-row": "Stop with an error at an invalid row, or write NaN for it\n"
+            "--on-bad-row": "At an invalid row, stop with an error or write NaN\n"
             "A row is invalid if a number in it is not finite, or if its result does not exist.",
         },
         on_bad_row="error",

@@ -285,7 +285,7 @@ def _finding(panels: Sequence[Panel]) -> list[str]:
     if not verdicts:
         return []
     share, joint, at = max(verdicts)
-    verdict = "limit exceeded" if share > 1.0 + AT_LIMIT_WITHIN else "tightest"
+    verdict = "limit exceeded" if share > 1.0 + AT_LIMIT_WITHIN else "smallest margin"
     return [f"{verdict}: {joint}, {100.0 * share:.1f} % used{at}"]
 
 

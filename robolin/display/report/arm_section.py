@@ -99,7 +99,7 @@ def _joints(arm: Arm, of: str) -> PageTable:
         )
         for joint in arm.joints
     ]
-    title = f"Joints{of}: rad or m, N·m or N"
+    title = f"Joints{of}: positions in rad or m, efforts in N·m or N"
     header = (*_JOINT, "stiffness", "rest") if arm.has_springs else _JOINT
     return PageTable(title, header, rows, frozenset(header[2:]))
 

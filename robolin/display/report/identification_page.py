@@ -75,19 +75,25 @@ def _summary(arm: Arm, result: Identification) -> str:
     first, last = result.stages[0].score.headline, result.stages[-1].score.headline
     fallen = result.improves
     verdict = (
-        f"Error on held-out rows: {_percent(first)} with the file, {_percent(last)} identified."
+        f"Error on held-out rows: {_percent(first)} with the robot file, {_percent(last)} "
+        "with the identified parameters."
     )
     alone, sums, by_file = result.determined
     cards = [
         KeyNumber(
-            "Error with the file",
+            "Error with the robot file",
             _percent(first),
-            "relative to the torques, held-out rows in motion",
+            "relative to the measured torques, in held-out rows with motion",
         ),
-        KeyNumber("Error identified", _percent(last), "same rows", "within" if fallen else "over"),
+        KeyNumber(
+            "Error with the identified parameters",
+            _percent(last),
+            "same rows",
+            "within" if fallen else "over",
+        ),
         KeyNumber("Determined by the data", str(alone), f"of {len(result.names)} parameters"),
-        KeyNumber("Determined only in sums", str(sums), "parameters"),
-        KeyNumber("Kept from the file", str(by_file), "parameters"),
+        KeyNumber("Determined only in linear combinations", str(sums), "parameters"),
+        KeyNumber("Unchanged from the robot file", str(by_file), "parameters"),
     ]
     header = ("joint", *(stage.name for stage in result.stages), "all rows", "v0")
     rows = [
@@ -152,8 +158,8 @@ def _determined(result: Identification) -> str:
     text = (
         f"Share of at least {ALONE:g}: the recordings alone determine the parameter. "
         f"Share of at most {BY_FILE:g}: the value comes from the robot file alone. "
-        "Between these shares, the recordings determine only sums with other parameters: compare "
-        "predictions, not single values."
+        "Between these shares, the recordings determine only linear combinations with other "
+        "parameters: compare predictions, not single values."
     )
     tables = [
         _share_table(title, kinds, shares)
@@ -236,7 +242,7 @@ def _settings(result: Identification) -> Iterator[Element]:
     yield table(PageTable("Recordings and settings", ("setting", "value"), rows))
     for line in (*result.notes, *result.model_flags):
         yield paragraph(cell_text(line), "note")
-    yield paragraph(f"{pluralize(len(result.time), 'held-out row')} are drawn.", "note")
+    yield paragraph(f"The plots show {pluralize(len(result.time), 'held-out row')}.", "note")
 
 
 def _percent(value: float) -> str:

@@ -124,14 +124,14 @@ def limits_verdict(name: str, motion: ReportedMotion, several: bool = False) -> 
     if not margins:
         return f"{who}No joint has limits."
     if not exceeded:
-        return f"{who}Within all {margins} limits{_tightest(motion)}."
+        return f"{who}The motion is within all {margins} limits{_tightest(motion)}."
     return f"{who}{exceeded} of {margins} limits exceeded."
 
 
 def _tightest(motion: ReportedMotion) -> str:
     for each in utilizations(motion):
         joint = f"{shown_name(each.margin.joint)} {each.margin.quantity}"
-        return f"; tightest: {joint}, {percent_text(each.share)} used"
+        return f"; smallest margin: {joint}, {percent_text(each.share)} used"
     return ""
 
 

@@ -256,7 +256,7 @@ def closure_paragraphs(reported: ReportedArm, motion: ReportedMotion) -> Iterato
         return
     if motion.contract.get("torque") == "given":
         yield paragraph(
-            "The torques come from the recording; constraint forces carry the remaining load."
+            "The torques come from the recording; constraint forces balance the remaining load."
         )
     else:
         yield paragraph(
@@ -268,7 +268,8 @@ def closure_paragraphs(reported: ReportedArm, motion: ReportedMotion) -> Iterato
         idle = [closures.names[i] for i in np.flatnonzero(~_significant_forces(motion, closures))]
         if idle:
             yield paragraph(
-                f"Constraint forces within round-off: {', '.join(map(shown_name, idle))}."
+                "Constraint forces that are zero within round-off: "
+                f"{', '.join(map(shown_name, idle))}."
             )
     else:
         title = "Constraint forces on the first frame, in world axes"
@@ -287,7 +288,7 @@ def _violation(reported: ReportedArm, closures: ReportedClosures) -> str:
     worst = np.nan_to_num(closures.open_by)
     row = int(np.argmax(worst))
     return (
-        f"{pluralize(len(reported.arm.loops), 'closure')}: {independent} of "
+        f"{pluralize(len(reported.arm.loops), 'closed loop')}: {independent} of "
         f"{len(closures.names)} equations are independent, which leaves {free} of {reported.arm.n} "
         f"degrees of freedom; constraint violation at most {worst[row]:.2g} m or rad, "
         f"in row {row + 1}."
@@ -330,7 +331,7 @@ def model_section(arms: Sequence[ReportedArm], figures: PagePlots) -> tuple[str,
     for each in arms:
         if isinstance(each.model, RobolinError) or isinstance(each.motion, RobolinError):
             why = each.model if isinstance(each.model, RobolinError) else each.motion
-            assert isinstance(why, RobolinError), "one of them is missing"
+            assert isinstance(why, RobolinError), "the model or the motion is missing"
             parts.append(markup(paragraph(refusal(each.name, why))))
             continue
         data.append(_numbers(each.model, each.motion, figures))
@@ -398,11 +399,15 @@ def _summary(model: ReportedModel) -> str:
     least, most, rows = int(unstable.min()), int(unstable.max()), len(unstable)
     if most:
         count = f"{most}" if least == most else f"{least} to {most}"
-        some = f"; {int((unstable > 0).sum())} of {rows} rows have one" if least == 0 else ""
+        some = (
+            f"; {int((unstable > 0).sum())} of {rows} rows have unstable poles"
+            if least == 0
+            else ""
+        )
         text = (
             f"{count} of {model.poles.shape[-1]} poles are unstable"
             f"{f' in all {rows} rows' if rows > 1 and least else some}; "
-            f"the fastest has {fastest:.4g} 1/s"
+            f"the largest real part is {fastest:.4g} 1/s"
         )
     else:
         text = f"no pole is unstable at any time; the largest real part is {fastest:.4g} 1/s"

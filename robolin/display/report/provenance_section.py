@@ -74,7 +74,7 @@ def _findings(reported: ReportedArm) -> Iterator[Element]:
     title = f"{pluralize(len(reported.findings), 'finding')} in {name}"
     yield table(PageTable(title, ("finding", "level", "where", "what", "hint"), rows))
     if more:
-        yield paragraph(f"{more} more: `robolin validate` lists them all.")
+        yield paragraph(f"{more} more: `robolin validate` lists all findings.")
 
 
 def _finding(finding: Finding) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def _verified(reported: ReportedArm) -> Iterator[Element]:
     yield from (paragraph(cell_text(defect), "bad") for defect in verification.defects)
     header = ("check", "verdict", "error", "bound")
     rows = list(_checks(verification))
-    title = f"Checks of {name}, sorted by how close they are to their bounds"
+    title = f"Checks of {name}, sorted by error relative to the bound"
     shown = table(PageTable(title, header, rows, frozenset(header[2:])))
     yield element("details", element("summary", pluralize(len(rows), "check")), shown)
 
@@ -135,10 +135,12 @@ def changes_section(first: ReportedArm, second: ReportedArm) -> str:
     if not rows:
         parts.append(paragraph("The robot descriptions have the same parameters.", "good"))
     if len(changes) > len(rows):
-        parts.append(paragraph(f"{len(changes) - len(rows)} more: `robolin diff` lists them all."))
+        parts.append(
+            paragraph(f"{len(changes) - len(rows)} more: `robolin diff` lists all differences.")
+        )
     torques = list(_torques(first, second))
     if torques:
-        title = "Torques, at the row where each joint differs most"
+        title = "Torques of each joint at the row with the largest difference"
         numbers = frozenset(_TORQUES) - {"joint", "unit"}
         parts.append(table(PageTable(title, _TORQUES, torques, numbers, "margins")))
     return markup(*parts)

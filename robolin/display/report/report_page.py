@@ -143,7 +143,7 @@ def _stability(reported: ReportedArm) -> KeyNumber:
     unstable = int((model.stability == UNSTABLE).sum(axis=-1).max())
     fastest = float(model.poles.real.max())
     if unstable:
-        detail = f"of {model.poles.shape[-1]} poles, fastest {fastest:.3g} 1/s"
+        detail = f"of {model.poles.shape[-1]} poles, largest real part {fastest:.3g} 1/s"
         return KeyNumber(label, f"{unstable} unstable", detail, "near")
     value = "stable" if (model.stability == STABLE).all() else "no unstable pole"
     return KeyNumber(label, value, f"largest real part {fastest:.3g} 1/s", "within")

@@ -122,7 +122,7 @@ def _expanded(robot: RobotText, options: Any) -> bytes:
         return robot.text
     from robolin.description.xacro.xacro_text import expanded_xacro
 
-    assert robot.path is not None, "xacro is read from files"
+    assert robot.path is not None, "the xacro file has a path"
     return expanded_xacro(robot.path, options.xacro_args, options.packages).text
 
 
@@ -364,7 +364,7 @@ def _add_geoms(
     """Visible geoms of an MJCF file, as MuJoCo compiles it."""
     from robolin.description.mjcf.mjcf_files import model_files
 
-    assert robot.path is not None, "MJCF is read from files"
+    assert robot.path is not None, "the MJCF file has a path"
     files = model_files(robot.path, robot.text, robot.shown, packages.values())
     if files.digest != arm.digest:
         return

@@ -269,11 +269,11 @@ def _of_poles(result: Result, rows: RowSummary) -> str:
     unstable, marginal = int((stability < 0).sum()), int((stability == 0).sum())
     count = len(stability)
     if not unstable and not marginal:
-        return f"stable, {count} poles, slowest decays at {decay.min():.4g} 1/s"
+        return f"stable, {count} poles, slowest mode decays at {decay.min():.4g} 1/s"
     parts = []
     if unstable:
         parts.append(
-            f"{unstable} of {count} poles unstable, fastest grows at {-decay.min():.4g} 1/s"
+            f"{unstable} of {count} poles unstable, fastest mode grows at {-decay.min():.4g} 1/s"
         )
     if marginal:
         parts.append(f"{marginal} marginal" if parts else f"{marginal} of {count} poles marginal")
@@ -287,12 +287,12 @@ def _of_pole_rows(rows: RowSummary) -> str:
     least = float(np.min(ends[0])) if ends is not None else 0.0
     if unstable:
         return (
-            f"unstable in {unstable} of {rows.total} rows, fastest pole grows at {-least:.4g} 1/s"
+            f"unstable in {unstable} of {rows.total} rows, fastest mode grows at {-least:.4g} 1/s"
         )
     if marginal:
         others = ", stable in the others" if marginal < rows.total else ""
         return f"marginal in {marginal} of {rows.total} rows{others}"
-    return f"stable in all rows, slowest pole decays at {least:.4g} 1/s"
+    return f"stable in all rows, slowest mode decays at {least:.4g} 1/s"
 
 
 def _of_gains(result: Result, rows: RowSummary) -> str:
@@ -318,7 +318,7 @@ def _of_motion(result: Result, rows: RowSummary) -> str:
 def _of_excitation(result: Result, rows: RowSummary) -> str:
     known, condition = (result.contract.get(key, "") for key in ("identifiable", "condition"))
     determined = str(known).partition(";")[0]
-    return f"exciting motion, {determined}, condition {condition}" if determined else ""
+    return f"exciting motion, {determined}, condition number {condition}" if determined else ""
 
 
 def _of_simulation(result: Result, rows: RowSummary) -> str:

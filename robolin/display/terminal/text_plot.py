@@ -192,5 +192,7 @@ def _plane(panel: PlanePanel, width: int) -> list[str]:
         i = round((point.real / reach_x + 1.0) / 2.0 * (columns - 1))
         j = round((1.0 - point.imag / reach_y) / 2.0 * (rows - 1))
         cells[j][i] = "×"
-    title = _title(panel.title, f"[{panel.unit}], ±{reach_x:.4g} across, ±{reach_y:.4g}j up")
+    title = _title(
+        panel.title, f"[{panel.unit}], real axis ±{reach_x:.4g}, imaginary axis ±{reach_y:.4g}j"
+    )
     return [title, *("".join(row) for row in cells)]

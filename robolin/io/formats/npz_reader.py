@@ -208,9 +208,9 @@ def _shape_problem(member: NpzMember, width: int) -> str:
     shape = member.shape
     is_datetime = member.name == "time" and member.unit is not None
     if member.dtype.kind not in "iuf" and not is_datetime:
-        return f"must hold real numbers, got {member.dtype}"
+        return f"must contain real numbers, got {member.dtype}"
     if member.name == "time" and member.dtype.itemsize > 8:
-        return f"must hold at most 64-bit numbers, got {member.dtype}"
+        return f"must contain at most 64-bit numbers, got {member.dtype}"
     if member.name == "time":
         return "" if len(shape) == 1 else f"must have shape (rows,), got {shape}"
     if len(shape) != 2 or shape[1] != width:

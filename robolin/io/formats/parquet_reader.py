@@ -280,7 +280,7 @@ def footer_errors(file: str) -> Iterator[None]:
 def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
     raise_first(
         (
-            RobolinError(f"column '{name}' must hold numbers, got {schema[name]}", where=file)
+            RobolinError(f"column '{name}' must contain numbers, got {schema[name]}", where=file)
             for name in chosen
             if not schema[name].is_numeric()
         ),

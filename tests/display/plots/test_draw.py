@@ -145,7 +145,7 @@ def test_poles_have_a_verdict_and_short_names() -> None:
     """The line under the title is the verdict of the terminal with the legend of the joints."""
     poles = robolin.answer(robolin.load("panda"), "poles", robolin.States(q="home"))
     figure = figure_of(poles)
-    assert "4 of 14 poles unstable, fastest grows at 5.849 1/s" in figure.get_suptitle()
+    assert "4 of 14 poles unstable, fastest mode grows at 5.849 1/s" in figure.get_suptitle()
     assert "j1..j7 = panda_joint1..panda_joint7" in figure.get_suptitle()
     assert any(text.get_text() == "j6" for text in figure.axes[0].texts)
 
@@ -185,7 +185,7 @@ def test_panels_of_one_unit_share_a_scale() -> None:
         "tau, panda_joint2",
     ]
     assert len({axes.get_ylim() for axes in figure.axes[:7]}) == 1
-    assert "tightest: panda_joint5 effort, 91.7 % used at 2" in figure.get_suptitle()
+    assert "smallest margin: panda_joint5 effort, 91.7 % used at 2" in figure.get_suptitle()
     assert figure.get_suptitle().startswith("panda: joint torques")
     own = drawn_panels(panels_of(moved), "", own_scales=True)
     assert len({axes.get_ylim() for axes in own.axes[:7]}) > 1

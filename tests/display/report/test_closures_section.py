@@ -46,7 +46,7 @@ def test_given_torques_and_constraint_forces(arm: Arm, driven: dict[str, np.ndar
         shown = numbers(data, figure["series"][0]["y"])
         assert np.array_equal(shown, true.astype(np.float32))
     assert "The torques come from the recording" in page
-    assert "Constraint forces within round-off: pin/fz." in page
+    assert "Constraint forces that are zero within round-off: pin/fz." in page
     assert "2 of 3 equations are independent, which leaves 1 of 3 degrees of freedom" in page
 
 
@@ -62,7 +62,7 @@ def test_torques_of_accelerations_leave_closures_idle(
     for i, figure in enumerate(data["figures"][1:]):
         shown = numbers(data, figure["series"][0]["y"])
         assert np.array_equal(shown, tree[:, i].astype(np.float32))
-    assert "Constraint forces within round-off: pin/fx, pin/fy, pin/fz." in page
+    assert "Constraint forces that are zero within round-off: pin/fx, pin/fy, pin/fz." in page
 
 
 def test_poles_are_those_of_the_closed_arm(arm: Arm, driven: dict[str, np.ndarray]) -> None:

@@ -51,7 +51,11 @@ def test_the_page_has_errors_parameters_and_shares() -> None:
         assert f"{100.0 * stage.score.moving[0]:.3g} %" in page
     # torques and residuals of both joints
     assert page.count('class="plot"') == 4
-    labels = ("Determined by the data", "Determined only in sums", "Kept from the file")
+    labels = (
+        "Determined by the data",
+        "Determined only in linear combinations",
+        "Unchanged from the robot file",
+    )
     for label, count in zip(labels, result.determined, strict=True):
         assert f'<dt>{label}</dt><dd class="value">{count}</dd>' in page
 

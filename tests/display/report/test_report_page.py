@@ -169,7 +169,7 @@ def test_two_arms_side_by_side() -> None:
     for arm, each in zip((first, second), series, strict=True):
         tau = robolin.inverse(arm, **motion(first, 50)).astype(np.float32)
         assert np.array_equal(numbers(data, each["y"]), tau[:, -1])
-    assert "Torques, at the row where each joint differs most" in page
+    assert "Torques of each joint at the row with the largest difference" in page
 
 
 class _Tags(HTMLParser):

@@ -446,7 +446,7 @@ def pole_rows(growing: int) -> Result:
 def test_the_verdict_about_a_trajectory_counts_rows():
     """Poles of many rows begin with their stability; each row has its least stable pole."""
     text = render_table(pole_rows(2), 80, False, height=24)
-    assert text.startswith("two: unstable in 2 of 3 rows of m.csv, fastest pole grows at 5 1/s\n")
+    assert text.startswith("two: unstable in 2 of 3 rows of m.csv, fastest mode grows at 5 1/s\n")
     rows = [line.split()[1:6] for line in text.splitlines()[3:6]]
     assert rows == [
         ["1", "of", "4", "unstable", "5.000"],
@@ -454,7 +454,7 @@ def test_the_verdict_about_a_trajectory_counts_rows():
         ["0", "of", "4", "stable", "-1.000"],
     ]
     stable = render_table(pole_rows(0), 80, False, height=24)
-    assert stable.startswith("two: stable in all rows of m.csv, slowest pole decays at 1 1/s\n")
+    assert stable.startswith("two: stable in all rows of m.csv, slowest mode decays at 1 1/s\n")
 
 
 def test_responses_are_tables_over_time_and_frequency():
@@ -515,7 +515,9 @@ def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
     assert (result["stability"][slow] < 0).any()
 
     text = render_table(result, 80, False, height=24)
-    assert text.startswith("ur5: 1 of 12 poles unstable, fastest grows at 5.201 1/s; 10 marginal")
+    assert text.startswith(
+        "ur5: 1 of 12 poles unstable, fastest mode grows at 5.201 1/s; 10 marginal"
+    )
     assert "~0 1/s: below 0.0001 1/s, where the sign is round-off" in text
     assert "~0: round-off" not in text
     # the note of a pipe has the same numbers and the rule

@@ -168,7 +168,7 @@ def test_zones_other_than_utc_are_refused(tmp_path: Path) -> None:
     table = polars.DataFrame({"time": STAMPS[:1], **columns})
     zoned = table.with_columns(polars.col("time").dt.replace_time_zone("Europe/Berlin"))
     zoned.write_parquet(path)
-    with pytest.raises(RobolinError, match=r"'time' must hold numbers, got Datetime.*Berlin"):
+    with pytest.raises(RobolinError, match=r"'time' must contain numbers, got Datetime.*Berlin"):
         read_trajectory(path, JOINTS, ("q",))
 
 

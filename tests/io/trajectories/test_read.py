@@ -259,8 +259,8 @@ BAD_NPZ = [
         {"q": [[1.0, 2.0]], "time": [[1.0]]},
         "'time' must have shape (rows,), got (1, 1)",
     ),
-    ("text", {"q": [["a", "b"]]}, "'q' must hold real numbers, got <U1"),
-    ("complex", {"q": [[1j, 2j]]}, "'q' must hold real numbers, got complex128"),
+    ("text", {"q": [["a", "b"]]}, "'q' must contain real numbers, got <U1"),
+    ("complex", {"q": [[1j, 2j]]}, "'q' must contain real numbers, got complex128"),
     ("NaN", {"q": [[1.0, 2.0], [np.nan, 1.0]]}, "'nan' in column 'q[0]' is not a finite number"),
     (
         "joints as numbers",
@@ -314,7 +314,7 @@ def test_files_of_another_kind_are_refused(tmp_path, content, extension):
 BAD_PARQUET = [
     ("empty cell", [1.0, None], "row 2", "column 'q2' has an empty cell"),
     ("NaN", [float("nan"), 1.0], "row 1", "'nan' in column 'q2' is not a finite number"),
-    ("text", ["a", "b"], "", "column 'q2' must hold numbers, got String"),
+    ("text", ["a", "b"], "", "column 'q2' must contain numbers, got String"),
 ]
 
 
