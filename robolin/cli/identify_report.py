@@ -65,7 +65,7 @@ def identification_screen(
     alone, sums, by_file = result.determined
     counts = (
         f"the data determine {alone} parameters individually and {sums} only in linear "
-        f"combinations; {by_file} parameters keep the values of the robot file"
+        f"combinations; {by_file} parameters keep the values in the robot file"
     )
     short = replace(
         errors,
@@ -94,7 +94,7 @@ def _verdict(result: Identification) -> Iterator[str]:
     yield (
         f"the inertias of all bodies are physically possible; the data determine {alone} "
         f"parameters individually and {sums} only in linear combinations; {by_file} parameters "
-        "keep the values of the robot file"
+        "keep the values in the robot file"
     )
 
 

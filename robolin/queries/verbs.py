@@ -173,7 +173,7 @@ _DYNAMICS = (
     Verb(
         "diagonalize",
         "Dynamics",
-        "Transform to diagonalizing quasi-velocities.",
+        "Transform states to diagonalizing quasi-velocities.",
         states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
         states_from={**TRAJECTORY, **samples_with("curvature")},
         own_options={**DIAGONALIZE_OPTIONS, "dtype": DTYPE_OPTION},
@@ -418,7 +418,7 @@ _FILES = (
     Verb("new", "", "Create a template of a YAML robot file.", path="models new"),
     Verb("inspect", _ROBOT_FILES, "Show the kinematic tree, masses and model assumptions."),
     Verb("validate", _ROBOT_FILES, "Report errors and suspicious values in robot files."),
-    Verb("verify", _ROBOT_FILES, "Check robolin's results for a robot."),
+    Verb("verify", _ROBOT_FILES, "Verify robolin's results for a robot."),
     Verb("diff", _ROBOT_FILES, "Compare two robot models."),
     Verb("identify", _ROBOT_FILES, "Correct a robot file to match recordings."),
 )
@@ -440,7 +440,7 @@ _OTHERS = (
     Verb("status", "", "Show which parts of a batch are complete.", path="batch status"),
     Verb("merge", "", "Merge the parts of a batch into one result.", path="batch merge"),
     Verb("generate", _RESULTS, "Generate C or WebAssembly code for a robot."),
-    Verb("bench", _RESULTS, "Measure states per second; count operations."),
+    Verb("bench", _RESULTS, "Measure the speed of commands; count operations."),
     Verb("count", "", "Count the operations of an algorithm.", path="bench counts"),
     Verb("completion", "", "Print a script for shell completion."),
     Verb("help", "", "Show the help page of a topic or a command."),

@@ -50,7 +50,7 @@ ROWS = flag(
 @model_option_flags
 @report_options
 def bench_command(model: ArmSource, report: Report, rows: int | None) -> None:
-    """Measure states per second; count operations.
+    """Measure the speed of commands; count operations.
 
     Runs each command from Python on random states of ARM, on one core and on all cores, and shows
     the median of several runs. Compilation is not included. Also shows whether Python calls with a

@@ -79,7 +79,7 @@ _PARAMS = [
     flag(
         "--against FILE",
         METHOD,
-        "Compare STORED with FILE; recompute nothing",
+        "Compare STORED with FILE without recomputing results",
         excludes={
             "update model root": "remove this option: --against only compares two stored files"
         },
@@ -88,15 +88,15 @@ _PARAMS = [
         "--rtol R",
         METHOD,
         "Relative tolerance (default: the stored tolerance, else 0)\n"
-        "Numbers are equal if |recomputed - stored| is at most A + R |stored|, with A of --atol.",
+        "Numbers are equal if abs(recomputed - stored) <= A + R * abs(stored). --atol sets A.",
         type=float,
     ),
     flag(
         "--atol A",
         METHOD,
         "Absolute tolerance (default: the stored tolerance, else 0)\n"
-        "A is in the unit of the array. Numbers are equal if |recomputed - stored| is at most "
-        "A + R |stored|, with R of --rtol.",
+        "A is in the unit of the array. Numbers are equal if abs(recomputed - stored) <= "
+        "A + R * abs(stored). --rtol sets R.",
         type=float,
     ),
     flag("--update", METHOD, "Replace stored results that differ; exit code 1 if any was replaced"),

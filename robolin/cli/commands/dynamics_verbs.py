@@ -174,7 +174,7 @@ _FORWARD_HELP = {"qdd": "Accelerations of the prescribed joints (default 0)"}
     short="q qd tau prescribe trajectory method links tip-acceleration payload only output format",
 )
 def forward_command(inquiry: Request, out: Output) -> None:
-    """Compute the accelerations from torques (ABA).
+    """Compute the accelerations from the torques (ABA).
 
     \b
     qdd = M(q)^-1 (tau - C(q, qd) qd - g(q) - damping - springs + wrenches)

@@ -65,7 +65,8 @@ _OWN = [
         "--holdout FILE",
         STATE,
         "Hold out these recordings, or a part of each recording (default spread)\n"
-        "Held-out rows test the fit but are not part of it. spread holds out 30% of each "
+        "The fit uses only the other rows; held-out rows test the fit. spread holds out "
+        "30% of each "
         "recording, in up to four blocks. 30% or 0.3 holds out the last 30% of each recording. "
         "Repeat the option for several files.",
         **_TEXTS,
@@ -95,7 +96,8 @@ _OWN = [
         "--clock CLOCK",
         METHOD,
         "Times of the rows: auto, stamps, or the sample period [s]\n"
-        "stamps: as in the file. auto: as in the file, or estimated times if these fit better.",
+        "stamps: the times in the file. auto: the times in the file, or estimated times if the "
+        "estimated times fit better.",
         default="auto",
     ),
     flag(

@@ -144,8 +144,8 @@ _LQR_FLAGS = flags(
         "--effort WEIGHT": "Torque weights R, such as 0.1 (default 1)\n"
         "elbow=0.5 sets the weight of one joint. Repeatable.",
         "--bryson": "Set the weights to 1/limit^2 (Bryson's rule)\n"
-        "Bryson's rule uses the limits in the robot file. --weight and --effort override its "
-        "weights.",
+        "Bryson's rule uses the limits in the robot file. --weight and --effort override "
+        "these weights.",
         "--integral NAMES": "Add integral action for these joints or outputs",
         "--time-varying": "Return time-varying gains along the trajectory (TVLQR)\n"
         "Requires --trajectory and --dt. Without this option, each row has its own constant gains.",

@@ -67,7 +67,7 @@ _DIAGONALIZE_FLAGS = flags(
         "--unnormalized": "Use the unnormalized quasi-velocities xi and quasi-torques kappa\n"
         "This transformation has no square roots. Returns xi, kappa, coriolis, factor and D.",
         "--inverse-transform": "Compute qd and tau from --nu and --epsilon\n"
-        "With --unnormalized: from --xi and --kappa.",
+        "With --unnormalized, this option uses --xi and --kappa instead.",
         "--curvature": "Return the curvature of the mass matrix\n"
         "The curvature is zero in all states if and only if some coordinates make the mass matrix "
         "constant.",
@@ -87,7 +87,7 @@ _DIAGONALIZE_SHORT = (
     short=_DIAGONALIZE_SHORT,
 )
 def diagonalize_command(inquiry: Request, out: Output) -> None:
-    """Transform to diagonalizing quasi-velocities.
+    """Transform states to diagonalizing quasi-velocities.
 
     \b
     nu = m' qd with M = m m' gives d(nu)/dt + coriolis = epsilon

@@ -239,7 +239,7 @@ def _record_suite(path: str | None) -> None:
 
 @click.command("plan", cls=NestedCommand, params=[NESTED_WORDS], options_metavar="")
 def plan_command(words: tuple[str, ...]) -> None:
-    """Plan a command over many recordings.
+    """Plan how to run a command on many recordings.
 
     Scans the recordings and writes the plan to the folder. All processes that compute parts
     of this batch read the plan.

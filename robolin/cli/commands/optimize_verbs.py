@@ -43,7 +43,8 @@ _FLAGS = [
         _OPTIONS,
         {
             "--ignore-limits": "Ignore the joint limits in the robot file",
-            "--limit-scale S": "Scale factor for the velocity and effort limits (default 1)",
+            "--limit-scale S": "Factor for the velocity and effort limits in the robot file "
+            "(default 1)",
             "--max-effort VALUES": "Effort limits [N m or N] (default: from the robot file)",
             "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
         },
@@ -132,7 +133,7 @@ _RETIME_FLAGS = [
             "--max-velocity VALUES": "Velocity limits (default: from the robot file)",
             "--max-acceleration VALUES": "Acceleration limits (default: none)",
             "--max-effort VALUES": "Effort limits [N m or N] (default: from the robot file)",
-            "--limit-scale S": "Scale factor for the velocity and effort limits of the robot file",
+            "--limit-scale S": "Factor for the velocity and effort limits in the robot file",
         },
         limit_scale="1",
     ),

@@ -16,7 +16,8 @@ _REGRESSOR_FLAGS = flags(
     {
         "--rank": "Return the number of identifiable parameters\n"
         "Also returns the identifiability of each parameter: 1 if the parameter is "
-        "individually identifiable, 0 if it has no effect. Between 0 and 1, only combinations "
+        "individually identifiable, 0 if the parameter has no effect. Between 0 and 1, only "
+        "combinations "
         "with other parameters are identifiable.",
         "--offsets": "Add a column JOINT/offset (constant torque) for each joint",
         "--parameters": "Return the parameter values, one per column",

@@ -56,14 +56,15 @@ _FLAGS = [
     flag(
         "--verify-states N",
         METHOD,
-        "Number of random states for `robolin verify`; 0 skips `robolin verify`",
+        "Number of random states for `robolin verify`; 0 skips the verification",
         type=click.IntRange(0),
         default=2,
     ),
     flag(
         "-o --output FILE",
         OUTPUT,
-        "Write the report to this .html file\nAn existing file is replaced only if -o names it.",
+        "Write the report to this .html file\nAn existing file is replaced only if -o names "
+        "this file.",
         into="path",
         default="report.html",
     ),

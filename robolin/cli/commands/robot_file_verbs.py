@@ -222,7 +222,7 @@ _SPRING = ("stiffness", "rest")
 @model_option_flags
 @long_report_options
 def inspect_command(model: ArmSource, report: Report) -> None:
-    """Show the tree, joints, masses and model assumptions.
+    """Show the kinematic tree, masses and model assumptions.
 
     Shows the model that other commands use if they have the same options. Also lists the parts of
     the file that robolin ignores.

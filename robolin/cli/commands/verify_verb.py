@@ -47,7 +47,7 @@ def command(
     against: str | None,
     verbose: bool,
 ) -> None:
-    """Check robolin's results for a robot.
+    """Verify robolin's results for a robot.
 
     Uses random states within the joint limits. Compares derivatives with complex steps,
     results with identities of mechanics, algorithms with each other, kernels with plain

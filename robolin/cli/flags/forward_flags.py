@@ -20,7 +20,7 @@ PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM, CLOSE_FLAG = flags(
     STATE,
     _SIMULATE,
     {
-        "--prescribe JOINTS": "Prescribe the motion of these joints by --qd and --qdd\n"
+        "--prescribe JOINTS": "Prescribe the motion of these joints with --qd and --qdd\n"
         "The result includes the torques of the prescribed joints; --tau applies to the other "
         "joints. For example, use 'base' with --floating-base.",
         "--qdd VALUES": "Accelerations of the prescribed joints (default 0)",
@@ -63,9 +63,9 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
     METHOD,
     VERBS["linearize-forward"].own_options,
     {
-        "--method": f"{_TEXT}auto selects conventional for robots with mimic joints or up to "
-        f"{CONVENTIONAL_UP_TO['linearize-forward']} joints (up to "
-        f"{CONVENTIONAL_UP_TO['perturb-forward']} with --perturb), because it is faster there.",
+        "--method": f"{_TEXT}auto selects conventional, which is faster, for robots with mimic "
+        f"joints or up to {CONVENTIONAL_UP_TO['linearize-forward']} joints (up to "
+        f"{CONVENTIONAL_UP_TO['perturb-forward']} with --perturb).",
     },
     method="auto",
 )
@@ -199,7 +199,8 @@ DRIVE = flags(
         "model assumptions of the result include the cost of the motion.",
         "--allow-model-mismatch": "Accept gains computed for different model parameters\n"
         "Use this option, for example, to test a different payload.",
-        "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from FROM to TO [s]\n"
+        "--disturb VALUES[@FROM:TO]": "Disturbance torques, constant or from time FROM to "
+        "time TO [s]\n"
         "Disturbances are not subject to effort limits and are not included in the efforts.",
         "--gain C|VALUES": "Gain c for rate and pose control [1/s] (default 1)\n"
         "Write one number for all joints, or one per joint.",

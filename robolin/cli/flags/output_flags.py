@@ -278,7 +278,7 @@ BLOCK_FLAGS = [
     flag(
         "--chunk-rows N",
         OUTPUT,
-        "Rows computed per block (default: rows for 4 MB of results, 64 to 16384)",
+        "Rows computed per block (default: 4 MB of results, but 64 to 16384 rows)",
         minimum=1,
     ),
 ]
@@ -332,7 +332,9 @@ _FLAGS = [
     ),
     *BLOCK_FLAGS,
     flag("-q --quiet", OUTPUT, "Hide warnings and notes"),
-    flag("-v --verbose", OUTPUT, "Show more notes, such as the condition of the mass matrix"),
+    flag(
+        "-v --verbose", OUTPUT, "Show more notes, such as the condition number of the mass matrix"
+    ),
 ]
 
 

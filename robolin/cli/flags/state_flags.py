@@ -65,7 +65,7 @@ _FLAGS = [
             "--gravity X,Y,Z|G": "Set gravity [m/s^2] (default: from the robot file, else "
             "0,0,-9.81)\n"
             "X,Y,Z are in the axes of the root link. A single number G sets only the magnitude; "
-            "the direction comes from the file, or is -z if the file does not set gravity.",
+            "the robot file sets the direction (default -z).",
             "--base LINK": "Lock the joints between the root and this link",
             "--tip LINK": "Lock the joints that do not move this link",
             "--lock JOINT=VALUE": "Lock a joint at a position; repeatable\n"
@@ -89,11 +89,12 @@ _FLAGS = [
             "repeatable",
             "--joints A,B,C": "Set the order of the joints in inputs and results",
             "--floating-base": "Add a joint 'base' with six degrees of freedom\n"
-            "The joint connects the root link to the world. With --base, it connects the link of "
-            "--base to the world.",
+            "The joint connects the root link to the world. With --base, the joint connects "
+            "the link of --base to the world.",
             "--base-joint": "Add a joint 'base' of this type\n"
-            "The joint connects the root link to the world. With --base, it connects the link of "
-            "--base to the world. A planar joint moves in the xy plane and rotates about z.",
+            "The joint connects the root link to the world. With --base, the joint connects "
+            "the link of --base to the world. A planar joint moves in the xy plane and "
+            "rotates about z.",
             "--open-loops": "Ignore the loop-closure constraints",
             "--strict": "Treat warnings as errors",
         },
@@ -257,7 +258,7 @@ _TRAJECTORY = [
         {
             "--carry COLUMN": "Copy a numeric column into the result; repeatable",
             "--rows FIRST:STOP": "Use only these rows of the file\n"
-            "For example 1000:2000, 1000: or :2000. The first row is row 0; row STOP is excluded.",
+            "Examples: 1000:2000, 1000: and :2000. The first row is row 0; row STOP is excluded.",
             "--stride N": "Use only every Nth row",
         },
     ),
@@ -280,8 +281,8 @@ _PART_ROWS = flag(
     "--part-rows N",
     OUTPUT,
     "Maximum number of rows per part\n"
-    "Requires -o FOLDER/. Files are part-00000.parquet, part-00001.parquet, ...; a "
-    "part never spans two recordings.",
+    "Requires -o FOLDER/. Files are part-00000.parquet, part-00001.parquet, ...; each "
+    "part contains rows of only one recording.",
     minimum=1,
     modifies=_OF_RECORDINGS,
 )
