@@ -26,6 +26,7 @@ from robolin.batch.survey import SurveyedRecording, require_unchanged, with_frac
 from robolin.core.arm import Arm
 from robolin.core.records import dataclass
 from robolin.core.result import Footer, Result, stream_of_one_part
+from robolin.core.text import pluralize
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 from robolin.io.format_table import FORMATS, format_named
 from robolin.io.locations import FileLocation, local_target, parse_location, size_of
@@ -322,4 +323,4 @@ class MessageDeduplicator:
         """Report the number of repetitions of each message."""
         for (kind, text), more in self._more.items():
             if more:
-                self._notify(kind, f"{text} (also in {more} more)")
+                self._notify(kind, f"{text} (repeated {pluralize(more, 'time')})")

@@ -184,7 +184,7 @@ def answer_retime(context: QueryContext) -> Result:
     arm, question = context.arm, context.question
     context.emit_arm_notes()
     files: dict[str, str] = {}
-    assert context.states.trajectory is not None, "validated: --trajectory is set"
+    assert context.states.trajectory is not None, "--trajectory is set"
     read, _ = read_with_notes(context, context.states.trajectory, ("q",), (), files)
     points = cast(Floats, read.q)
     limits = {

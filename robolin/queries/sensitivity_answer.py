@@ -44,7 +44,7 @@ def answer_sensitivity(context: QueryContext) -> Result | ResultStream:
     """Compute the sensitivity of a trajectory to perturbations."""
     context.emit_arm_notes()
     path = context.states.trajectory
-    assert path is not None, "validated: --trajectory is set"
+    assert path is not None, "--trajectory is set"
     motion = _motion(context, path)
     _report_state_warnings(context, motion, display_name(path))
     inputs = {display_name(path): motion.digest}

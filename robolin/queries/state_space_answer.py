@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from robolin.core.arrays import Floats
 from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.result import Array, Result, ResultStream
-from robolin.core.text import did_you_mean
+from robolin.core.text import did_you_mean, pluralize
 from robolin.core.text_parsing import FREQUENCIES, FlagText, parse_frequencies, parse_names
 from robolin.errors import UsageError
 from robolin.queries.linear_model_answer import (
@@ -164,8 +164,8 @@ def stability_note(poles: Poles, slow: ArrayLike = False) -> str:
         text = f"{marginal} of {len(words)} poles {_are(marginal)} marginal"
     moved = int((np.asarray(slow) & (poles.stability != "edge")).sum())
     if moved:
-        rule = f"slower than {UNDECIDED_RATE:g} 1/s, where rounded angles determine the sign"
-        text += f", {moved} of them {rule}"
+        rule = f"slower than {UNDECIDED_RATE:g} 1/s, so round-off determines the sign"
+        text += f"; {pluralize(moved, 'marginal pole')} {_are(moved)} {rule}"
     return text
 
 
@@ -252,7 +252,7 @@ def _by_frequency(question: Question, model: StateSpace) -> ModelArrays:
 def _over_time(question: Question, model: StateSpace) -> tuple[Floats, Array]:
     """Return time stamps and the time response, one row per time stamp."""
     duration = seconds(question, "duration")
-    assert duration is not None, "validated: one of the two options is set"
+    assert duration is not None, "--frequencies or --duration is set"
     impulse = question.flag("impulse")
     compute = model.impulse_response if impulse else model.step_response
     response = compute(duration, question.count("rows") or DEFAULT_TIME_SAMPLES)

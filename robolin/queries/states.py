@@ -208,7 +208,7 @@ class States:
             raise UsageError(
                 f"{mixed[0]} has one state, but other quantities have several rows", hint=hint
             )
-        assert self.row_slice, "raises for invalid rows"
+        assert self.row_slice, "invalid rows cause an error"
         if self.differentiate is not None:
             parse_differentiation(self.differentiate)
         if self.sample_time is not None:

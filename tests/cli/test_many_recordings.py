@@ -128,7 +128,7 @@ def test_messages_of_many_recordings_appear_once(logs: Path) -> None:
     """A common warning of recordings appears once, with the number of others."""
     ran = run_ok(*ASK[:-1])
     assert ran.err.count("no acceleration columns") == 2
-    assert "(also in 3 more)" in ran.err
+    assert "(repeated 3 times)" in ran.err
 
 
 def test_messages_of_the_arm_appear_once(logs: Path) -> None:
@@ -138,7 +138,7 @@ def test_messages_of_the_arm_appear_once(logs: Path) -> None:
     for where in ((), ("-o", "out/")):
         ran = run_ok("inverse", "arm.yaml", *ASK[2:-1], *where)
         assert ran.err.count("by `robolin validate`") == 1
-        assert "are set to 0 (--differentiate savgol computes them) (also in 3 more)" in ran.err
+        assert "are set to 0 (--differentiate savgol computes them) (repeated 3 times)" in ran.err
 
 
 def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:

@@ -147,7 +147,14 @@ MEANT: dict[Any, str] = {
     ("excite", "period"): "the duration",
     ("excite", "max_velocity"): "from the robot file",
     ("excite", "max_acceleration"): "none",
-    **dict.fromkeys((("retime", "max_velocity"), ("retime", "max_effort")), "from the robot file"),
+    **dict.fromkeys(
+        (
+            (verb, name)
+            for verb in ("retime", "optimize")
+            for name in ("max_velocity", "max_effort")
+        ),
+        "from the robot file",
+    ),
     ("retime", "max_acceleration"): "none",
     ("retime", "dt"): "one row per path point",
     ("optimize", "dt"): "a hundredth of --duration",

@@ -160,7 +160,10 @@ def test_against_other_programs(against: str) -> None:
     arm = replace(CHAIN, wrenches=())
     verification = robolin.verify(arm, samples=3, against=against)
     assert verification.passed, verification.failed
-    words = {"mujoco": "set in the other model", "pinocchio": "added to the other torques"}
+    words = {
+        "mujoco": "set in the model of the other program",
+        "pinocchio": "added to the torques of the other program",
+    }
     assert verification.comparison.accounted["springs"] == words[against]
 
 

@@ -175,20 +175,26 @@ def _columns(stepped: Any) -> Floats:
 
 def _accounted(arm: Arm, peer: Peer) -> dict[str, str]:
     """Model assumptions, and how the other program accounts for each."""
-    accounted = {"gravity": "set in the other model"}
+    accounted = {"gravity": "set in the model of the other program"}
     if any(link.joint.damping for link in arm.links):
-        accounted["damping"] = "added to the other torques" if arm.damping else OMITTED
+        accounted["damping"] = (
+            "added to the torques of the other program" if arm.damping else OMITTED
+        )
     if any(link.joint.stiffness for link in arm.links):
         accounted["springs"] = peer.springs if arm.springs else OMITTED
     if any(any(link.joint.friction_sides) for link in arm.links):
         applied = arm.friction_velocity is not None
-        accounted["friction"] = "added to the other torques, smoothed" if applied else OMITTED
+        accounted["friction"] = (
+            "added to the torques of the other program, smoothed" if applied else OMITTED
+        )
     if any(link.joint.armature for link in arm.links):
-        accounted["armature"] = "set in the other model"
+        accounted["armature"] = "set in the model of the other program"
     if arm.has_mimic:
-        accounted["mimic"] = "independent joints, coupled afterwards"
+        accounted["mimic"] = (
+            "the joints are independent in the other program, and coupled afterwards"
+        )
     if arm.wrenches:
-        accounted["wrench"] = "added to the other torques, by virtual work"
+        accounted["wrench"] = "added to the torques of the other program, by virtual work"
     return accounted
 
 

@@ -20,7 +20,7 @@ class PinocchioPeer:
     read: str
 
     exact = True
-    springs = "added to the other torques"
+    springs = "added to the torques of the other program"
 
     def __init__(self, arm: Arm) -> None:
         import pinocchio
@@ -128,7 +128,7 @@ class MuJoCoPeer:
     title: str
 
     exact = False
-    springs = "set in the other model"
+    springs = "set in the model of the other program"
 
     def __init__(self, arm: Arm) -> None:
         import mujoco

@@ -79,7 +79,7 @@ _PARAMS = [
     flag(
         "--against FILE",
         METHOD,
-        "Compare STORED with FILE without recomputing results",
+        "Compare STORED with FILE, without recomputation",
         excludes={
             "update model root": "remove this option: --against only compares two stored files"
         },

@@ -44,7 +44,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--real",
         METHOD,
-        "Floating-point type; with double, results are bit-identical to robolin",
+        "Floating-point type; double gives exactly the results of robolin",
         choices=REALS,
         default="double",
     ),

@@ -60,7 +60,7 @@ def _with_ignored(sentence: str, ignored: Sequence[str]) -> str:
 
     Shapes and colours are named last, because they have no effect on dynamics.
     """
-    counted = f"{sentence}; {pluralize(len(ignored), 'kind')} of elements ignored."
+    counted = f"{sentence}; ignored: {pluralize(len(ignored), 'kind')} of elements."
     lines = max(_MOST_LINES, len(wrap(counted, 80)))
     # names without counts, as in 'collision (17)', and without attributes
     kinds = [re.sub(r" \(\d+\).*", "", each) for each in ignored]

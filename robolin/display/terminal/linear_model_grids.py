@@ -24,8 +24,10 @@ _DOMINANT = 0.5
 # columns of an 80-column terminal that the numbers of a pole leave
 _NAMES_WIDTH = 16
 _FREQUENCY = "omega"
-_SLOW = f"{ROUNDED_ZERO} 1/s: below {UNDECIDED_RATE:g} 1/s, where the sign is round-off"
-_SLOW_DISCRETE = f"marginal: also below {UNDECIDED_RATE:g} rad/s, where the sign is round-off"
+_SLOW = f"{ROUNDED_ZERO} 1/s: below {UNDECIDED_RATE:g} 1/s; round-off determines the sign"
+_SLOW_DISCRETE = (
+    f"poles below {UNDECIDED_RATE:g} rad/s are also marginal: round-off determines the sign"
+)
 # outputs and inputs in a table of responses if no joint has both
 _FEW_PAIRS = 7
 

@@ -21,8 +21,8 @@ OF_THE_TABLE = 1e-14
 OF_THE_MATRIX = 1e-11
 OF_ROW_AND_COLUMN = 1e-10
 NEGLIGIBLE_NOTE = (
-    f"{ROUNDED_ZERO}: round-off, or below {OF_THE_MATRIX:g} of the largest entry "
-    f"({OF_ROW_AND_COLUMN:g} in row and column)"
+    f"{ROUNDED_ZERO}: round-off, or below {OF_THE_MATRIX:g} times the largest entry "
+    f"(in the row and column: {OF_ROW_AND_COLUMN:g} times)"
 )
 # relative to the largest of some numbers
 _ROUND_OFF = 1e-15

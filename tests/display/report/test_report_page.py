@@ -336,9 +336,9 @@ def test_poles_are_those_of_the_open_loop() -> None:
     page = report_page([report_arm(arm, States(q=motion.q, qd=motion.qd, qdd=motion.qdd))])
     assert "Open loop, with the torques of the motion held constant" in page
     # upright, each of the two joints falls one way and swings back the other
-    assert "constant: 2 of 4 poles are unstable in all 11 rows; the fastest" in page
+    assert "constant: 2 of 4 poles are unstable in all 11 rows; the largest real part" in page
     assert "<code>robolin lqr</code> lists" in page
     one = report_page([report_arm(arm, States(q=[[np.pi, 0.0]]))])
-    assert "constant: 2 of 4 poles are unstable; the fastest" in one
+    assert "constant: 2 of 4 poles are unstable; the largest real part" in one
     assert "Feedback is not included" in page
     assert "open-loop poles at" in page

@@ -169,7 +169,7 @@ IGNORED = [
         "; ignored elements: limit attribute command_effort.",
     ),
     (["a" * 45, "b" * 90], f"; ignored elements: {'a' * 45} and 1 more kind."),
-    (["a" * 190, "b" * 190], "; 2 kinds of elements ignored."),
+    (["a" * 190, "b" * 190], "; ignored: 2 kinds of elements."),
 ]
 
 
@@ -518,14 +518,14 @@ def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
     assert text.startswith(
         "ur5: 1 of 12 poles unstable, fastest mode grows at 5.201 1/s; 10 marginal"
     )
-    assert "~0 1/s: below 0.0001 1/s, where the sign is round-off" in text
+    assert "~0 1/s: below 0.0001 1/s; round-off determines the sign" in text
     assert "~0: round-off" not in text
     # the note of a pipe has the same numbers and the rule
     note = next(text for text in notes if "poles" in text)
     assert note.startswith("1 of 12 poles is unstable; 10 marginal, ")
     moved = int((slow & (result["stability"] != 0)).sum())
     assert note.endswith(
-        f", {moved} of them slower than 0.0001 1/s, where rounded angles determine the sign"
+        f"; {moved} marginal poles are slower than 0.0001 1/s, so round-off determines the sign"
     )
 
 
