@@ -210,7 +210,9 @@ def test_arms_and_inputs_that_are_rejected() -> None:
     arm = robolin.load("two-link")
     with pytest.raises(UsageError, match="function: must be one of 'inverse', 'forward', 'mass-"):
         rt.function(arm, "momentum")
-    with pytest.raises(RobolinError, match="link 'upper': no body with volume can have this inertia"):
+    with pytest.raises(
+        RobolinError, match="link 'upper': no body with volume can have this inertia"
+    ):
         rt.InverseDynamics(arm)
     with pytest.raises(RobolinError, match="supports kinematic trees only"):
         rt.function(robolin.load("four-bar"), "forward")
