@@ -201,7 +201,7 @@ WRONG = [
     (lambda: States(q=[None, 1]), "must be an array of real numbers, got type"),
     (lambda: Question("response", step=1), "choose one of actuated, passive, outputs"),
     (lambda: Question("inverse", links=True), "inverse has no keyword 'links'"),
-    (lambda: answer_with("sensitivity", q=[0, 0]), "remove it"),
+    (lambda: answer_with("sensitivity", q=[0, 0]), "remove this option"),
     (lambda: States(q=np.zeros((2, 2, 2))), "at most one batch axis"),
     (lambda: States(q=np.zeros((2, 2)), qd=[0, 0]), "qd has one state"),
     (lambda: States(q=[0, 0], trajectory="a.csv"), "cannot be used with --q"),

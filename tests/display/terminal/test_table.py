@@ -522,7 +522,7 @@ def test_poles_that_rounded_angles_decide_are_not_counted_as_unstable():
     assert "~0: round-off" not in text
     # the note of a pipe has the same numbers and the rule
     note = next(text for text in notes if "poles" in text)
-    assert note.startswith("1 of 12 poles is unstable; 10 marginal, ")
+    assert note.startswith("1 of 12 poles is unstable; 10 marginal; ")
     moved = int((slow & (result["stability"] != 0)).sum())
     assert note.endswith(
         f"; {moved} marginal poles are slower than 0.0001 1/s, so round-off determines the sign"
