@@ -23,22 +23,26 @@ INTERVAL = 0.003
 WAITING = {"threading.py", "queue.py", "_base.py", "thread.py", "selectors.py"}
 
 # functions that pass work between threads, which count as waiting
-HANDING_ON = ("core/threads.py", "core/threads.py")
+HANDING_ON = ("core/threads.py",)
+
+READING = "reading: text to numbers"
 
 # prefix of a location -> stage; the first match counts
 STEPS = (
-    ("trajectory/", "reading: digits into numbers"),
+    ("io/trajectories/", READING),
+    ("engine/csv_scanner.py", READING),
     ("engine/", "computing"),
     ("evaluation/", "computing"),
     ("api/", "computing"),
     ("io/provenance.py:Digests", "SHA-256 of every array"),
     ("io/formats/npz_writer.py:crc", "CRC-32 of every member"),
     ("io/formats/npz_writer.py", "copying bytes to the file system"),
-    ("io/formats/csv_writer.py", "writing: numbers into digits"),
+    ("io/formats/csv_writer.py", "writing: numbers to text"),
     ("io/formats/parquet_writer.py", "writing: compressing columns"),
-    ("files/csv/", "reading: digits into numbers"),
-    ("files/parquet/", "reading: columns"),
-    ("files/npz/", "reading: arrays"),
+    ("io/formats/csv_", READING),
+    ("io/formats/line_reader.py", READING),
+    ("io/formats/parquet_", "reading: columns"),
+    ("io/formats/npz_reader.py", "reading: arrays"),
     ("io/atomic.py", "waiting for the disk"),
     ("cli/", "start-up, imports, distribution of rows"),
 )

@@ -13,6 +13,12 @@ Lines = Iterable[str]
 
 PEERS = (*LOOPS.values(), BATCH, NUMPY)
 
+# stages of stored runs that have other names now
+FORMER_STAGES = {
+    "reading: digits into numbers": "reading: text to numbers",
+    "writing: numbers into digits": "writing: numbers to text",
+}
+
 
 def rows_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """A table whose first column is text and whose other columns are numbers."""
@@ -347,7 +353,7 @@ def motions(figures: Figures) -> Lines:
     ]
     parts = [(f"{name}, 100 knots", number(us)) for name, us in part["iteration"].items()]
     limited = (
-        "factor on the effort limits",
+        "scale of the effort limits",
         "ms per call",
         "iterations",
         "largest excess over a limit",
@@ -418,7 +424,10 @@ def steps(figures: Figures) -> Lines:
     formats = figures["end-to-end"]["formats"]
     names = list(dict.fromkeys(step for entry in formats.values() for step in entry["steps"]))
     cells = (
-        (step, *(f"{entry['steps'].get(step, 0.0):.0%}" for entry in formats.values()))
+        (
+            FORMER_STAGES.get(step, step),
+            *(f"{entry['steps'].get(step, 0.0):.0%}" for entry in formats.values()),
+        )
         for step in names
     )
     return rows_of(("step", *(f"→ {form}" for form in formats)), cells)
