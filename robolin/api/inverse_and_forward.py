@@ -19,7 +19,7 @@ from robolin.evaluation.constant_inputs import (
 )
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
-from robolin.evaluation.quick_calls import no_fast_call
+from robolin.evaluation.quick_calls import no_fast_call, quick_call_of_arrays
 
 
 def inverse(
@@ -73,6 +73,8 @@ def inverse(
         except (AttributeError, KeyError):
             quick = no_fast_call
         tau: Floats | None = quick(q, qd, qdd)
+        if tau is None:
+            tau = quick_call_of_arrays(quick, arm, q, qd, qdd)
         if tau is not None:
             return tau
     options = run_options(method, engine, jobs, dtype=dtype)
@@ -143,6 +145,9 @@ def forward(
         except (AttributeError, KeyError):
             quick = no_fast_call
         fast: Floats | None = quick(q, qd, tau)
+        if fast is None and quick is not no_fast_call:
+            tau = resolve_torque(arm, q, qd, tau, {})
+            fast = quick_call_of_arrays(quick, arm, q, qd, tau)
         if fast is not None:
             return fast
     options = run_options(method, engine, jobs, loop_method, dtype)
@@ -200,8 +205,9 @@ def resolve_torque(
             f"tau: must be torques or 'hold', got {tau!r}",
             hint="pass torques, or 'hold' for the torques that give q̈ = 0",
         )
-    run: RunOptions = {"engine": options.get("engine", "auto"), "jobs": options.get("jobs")}
-    if "dtype" in options:
-        run["dtype"] = options["dtype"]
-    verb = "hold" if arm.loops else "inverse"
-    return evaluate_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]
+    engine, jobs = options.get("engine", "auto"), options.get("jobs")
+    dtype = options.get("dtype", "float64")
+    if not arm.loops:
+        return inverse(arm, q, qd, qdd, engine=engine, jobs=jobs, dtype=dtype)
+    run = run_options("auto", engine, jobs, dtype=dtype)
+    return evaluate_arm(arm, "hold", {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import math
 import pickle
 import re
 import weakref
@@ -548,6 +549,38 @@ def test_a_batch_of_one_state_is_that_state(name: str) -> None:
     bad[0, 0, 0] = np.nan
     with pytest.raises(robolin.RobolinError, match="q: must be finite"):
         function(arm, *bad)
+
+
+@native
+@pytest.mark.parametrize("name", ["inverse", "forward", "linearize_inverse", "linearize_forward"])
+def test_numbers_and_lists_have_the_bits_of_arrays(name: str) -> None:
+    """Omitted arguments, numbers, lists and "hold" take the fast path to the same results."""
+    arm, function = robolin.load("two-link"), getattr(robolin, name)
+    q, zero = np.array([0.3, -0.7]), np.zeros(2)
+    last = robolin.inverse(arm, q) if name == "linearize_forward" else zero
+    robolin.compile(arm, name.replace("_", "-"))
+    robolin.compile(arm, "inverse")
+    cases = [
+        (function(arm, q), (q, zero, last)),
+        (function(arm, [0.3, -0.7], (0.5, -1.0), 0.2), (q, np.array([0.5, -1.0]), zero + 0.2)),
+        (function(arm, 0.3, -0.0), (zero + 0.3, -zero, last)),
+        (function(arm, q[None], 0.5), (q[None], zero[None] + 0.5, last[None])),
+    ]
+    if name == "linearize_forward":
+        hold = [robolin.inverse(arm, *state) for state in ((zero + 0.3, -zero), (q[None], 0.5))]
+        cases[2:] = [(m, (*s[:2], tau)) for (m, s), tau in zip(cases[2:], hold, strict=True)]
+    for computed, state in cases:
+        for one, other in zip(
+            _arrays(computed), _arrays(function(arm, *state, engine="python")), strict=True
+        ):
+            assert one.shape == other.shape
+            assert one.tobytes() == other.tobytes()
+    for wrong in ([0.3], [0.3, "a"], math.nan, [math.inf, 0.0], [True, False, True]):
+        with pytest.raises(RobolinError):
+            function(arm, q, wrong)
+    if name.endswith("forward"):
+        with pytest.raises(RobolinError, match="'hold'"):
+            function(arm, q, tau="holds")
 
 
 @native
