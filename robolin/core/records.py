@@ -2,8 +2,8 @@
 
 `dataclasses.dataclass` compiles up to six functions for each class when a module is imported.
 These functions took 40 % of the start of a command, and most of them were never called.
-Here `__init__` is compiled when the class is first instantiated, and all classes share the
-other methods.  The decorator of the standard library makes the fields when they are first read,
+Here `__init__` is compiled for a class with several instances, and all classes share the other
+methods.  The decorator of the standard library makes the fields when they are first read,
 for example by `dataclasses.replace`.
 """
 
@@ -22,6 +22,8 @@ else:
     from threading import RLock
 
     _FIELDS, _completion = "__dataclass_fields__", RLock()
+    # instances of a class for which compiling its `__init__` takes longer than it saves
+    _NOT_WORTH_COMPILING = 8
 
     def dataclass(kind=None, /, **options):
         """Like `dataclasses.dataclass`; options are `init`, `repr`, `eq` and `frozen`."""
@@ -29,7 +31,7 @@ else:
             return partial(dataclass, **options)
         frozen, methods = options.get("frozen", False), {}
         if options.get("init", True):
-            methods["__init__"] = OnUse(_compiled_init, kind, frozen)
+            methods["__init__"] = InitOnUse(_compiled_init, kind, frozen)
         if options.get("repr", True):
             methods["__repr__"] = _representation
         if options.get("eq", True):
@@ -53,6 +55,44 @@ else:
         def __get__(self, instance, owner):
             made = self.make(*self.arguments)
             return made.__get__(instance, owner) if hasattr(made, "__get__") else made
+
+    class InitOnUse(OnUse):
+        """An `__init__` that sets the fields of the first instances one by one."""
+
+        def __init__(self, make, *arguments):
+            super().__init__(make, *arguments)
+            self.left, self.fields = _NOT_WORTH_COMPILING, ()
+
+        def __get__(self, instance, owner):
+            if instance is None or not self.left:
+                return super().__get__(instance, owner)
+            self.left -= 1
+            self.fields = self.fields or _init_fields(self.arguments[0])
+            return partial(self.set_fields, instance)
+
+        def set_fields(self, record, *arguments, **named):
+            """Do what the compiled `__init__` does; leave wrong arguments to it."""
+            ordinary = [name for name, field in self.fields if field.init and not _is_named(field)]
+            values = dict(zip(ordinary, arguments, strict=False))
+            sound = len(arguments) <= len(ordinary) and not values.keys() & named.keys()
+            values |= named
+            set_value = object.__setattr__ if self.arguments[1] else setattr
+            for name, field in self.fields:
+                if field.init and name in values:
+                    set_value(record, name, values.pop(name))
+                elif field.default_factory is not MISSING:
+                    set_value(record, name, field.default_factory())
+                elif field.default is not MISSING:
+                    set_value(record, name, field.default)
+                else:
+                    sound = sound and not field.init
+            if not sound or values:
+                self.make(*self.arguments)(record, *arguments, **named)
+            elif hasattr(record, "__post_init__"):
+                record.__post_init__()
+
+    def _is_named(field):
+        return field.kw_only is True
 
     def _completed(kind, frozen, name):
         """Make the fields with the standard library; return an attribute of the class."""
@@ -93,7 +133,7 @@ else:
             elif field.default is not MISSING:
                 values[f"_default_{name}"], default = field.default, f"=_default_{name}"
             if field.init:
-                (named if field.kw_only is True else ordinary).append(f"{name}{default}")
+                (named if _is_named(field) else ordinary).append(f"{name}{default}")
             elif not default:
                 continue
             elif field.default is not MISSING:

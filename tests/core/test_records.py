@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from robolin.core.records import dataclass
+from robolin.core.records import OnUse, dataclass
 from tests.cli.command import ROOT, python
 
 STANDARD = re.compile(r"^ *from dataclasses import .*\bdataclass\b", re.MULTILINE)
@@ -78,6 +78,15 @@ ARGUMENTS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 }
 
 
+@pytest.fixture(params=[0, 8], ids=["compiled", "not compiled"])
+def not_compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Number of instances of a new class before its `__init__` is compiled."""
+    monkeypatch.setattr("robolin.core.records._NOT_WORTH_COMPILING", request.param)
+    count: int = request.param
+    return count
+
+
+@pytest.mark.usefixtures("not_compiled")
 @pytest.mark.parametrize("name", ARGUMENTS)
 @pytest.mark.parametrize("inspected", [False, True], ids=["used", "inspected"])
 def test_equals_the_standard_library(name: str, inspected: bool) -> None:
@@ -100,9 +109,33 @@ def test_equals_the_standard_library(name: str, inspected: bool) -> None:
     ]
     assert details[0] == details[1]
     assert dataclasses.asdict(one) == dataclasses.asdict(other)
-    for wrong in ({"unknown": 1}, {**keywords, "x": 1, "value": 1, "count": 1}):
-        with pytest.raises(TypeError):
-            ours(*arguments, **wrong)
+
+
+@pytest.mark.usefixtures("not_compiled")
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_wrong_arguments_have_the_standard_errors(name: str) -> None:
+    """Unknown, repeated, missing and too many arguments."""
+    ours, theirs = classes(dataclass)[name], classes(dataclasses.dataclass)[name]
+    arguments, keywords = ARGUMENTS[name]
+    repeated = dict.fromkeys(("x", "value", "count"), 1)
+    wrong = [(arguments, {"unknown": 1}), (arguments, keywords | repeated), ((), {"hidden": 1})]
+    for some, named in [*wrong, ((0,) * 9, {}), (arguments, keywords | {"total": 1.0})]:
+        with pytest.raises(TypeError) as expected:
+            theirs(*some, **named)
+        with pytest.raises(TypeError) as raised:
+            ours(*some, **named)
+        assert str(raised.value) == str(expected.value)
+
+
+def test_the_constructor_of_many_instances_is_compiled(not_compiled: int) -> None:
+    """Instances before and after that are equal."""
+    kind = classes(dataclass)["Counter"]
+    records = []
+    for i in range(12):
+        assert isinstance(vars(kind)["__init__"], OnUse) == (i <= not_compiled)
+        records.append(kind(3))
+    assert len({repr(record) for record in records}) == 1
+    assert all(record == records[0] for record in records)
 
 
 def test_a_frozen_record_does_not_change() -> None:
@@ -156,6 +189,6 @@ def test_an_import_compiles_no_method() -> None:
 import robolin.core.arm, robolin.queries.request, robolin.description.model
 from robolin.core.arm_parts import Joint
 from robolin.core.records import OnUse
-print(type(vars(Joint)["__init__"]) is OnUse, type(vars(Joint)["__dataclass_fields__"]) is OnUse)
+print(isinstance(vars(Joint)["__init__"], OnUse), type(vars(Joint)["__dataclass_fields__"]) is OnUse)
 """
     assert python(program).out == "True True\n"
