@@ -19,7 +19,7 @@ from robolin.evaluation.constant_inputs import (
 )
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
-from robolin.evaluation.quick_calls import no_fast_call, quick_call_of_arrays
+from robolin.evaluation.quick_calls import call_with_arrays, no_fast_call
 
 
 def inverse(
@@ -74,7 +74,7 @@ def inverse(
             quick = no_fast_call
         tau: Floats | None = quick(q, qd, qdd)
         if tau is None:
-            tau = quick_call_of_arrays(quick, arm, q, qd, qdd)
+            tau = call_with_arrays(quick, arm, q, qd, qdd)
         if tau is not None:
             return tau
     options = run_options(method, engine, jobs, dtype=dtype)
@@ -147,7 +147,7 @@ def forward(
         fast: Floats | None = quick(q, qd, tau)
         if fast is None and quick is not no_fast_call:
             tau = resolve_torque(arm, q, qd, tau, {})
-            fast = quick_call_of_arrays(quick, arm, q, qd, tau)
+            fast = call_with_arrays(quick, arm, q, qd, tau)
         if fast is not None:
             return fast
     options = run_options(method, engine, jobs, loop_method, dtype)

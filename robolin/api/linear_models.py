@@ -20,7 +20,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.constant_inputs import JointsNamed
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
-from robolin.evaluation.quick_calls import no_fast_call, quick_call_of_arrays
+from robolin.evaluation.quick_calls import call_with_arrays, no_fast_call
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +154,7 @@ def linearize_inverse(
             quick = no_fast_call
         fast = quick(q, qd, qdd)
         if fast is None:
-            fast = quick_call_of_arrays(quick, arm, q, qd, qdd)
+            fast = call_with_arrays(quick, arm, q, qd, qdd)
         if fast is not None:
             # the constructor of a frozen dataclass takes three times as long
             model = LinearizedInverse.__new__(LinearizedInverse)
@@ -246,7 +246,7 @@ def linearize_forward(
         fast = quick(q, qd, tau)
         if fast is None and quick is not no_fast_call:
             tau = resolve_torque(arm, q, qd, tau, {})
-            fast = quick_call_of_arrays(quick, arm, q, qd, tau)
+            fast = call_with_arrays(quick, arm, q, qd, tau)
         if fast is not None:
             # the constructor of a frozen dataclass takes three times as long
             model = LinearizedForward.__new__(LinearizedForward)

@@ -13,7 +13,7 @@ from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
-from robolin.evaluation.quick_calls import no_fast_call, quick_call_of_arrays
+from robolin.evaluation.quick_calls import call_with_arrays, no_fast_call
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +84,7 @@ def mass_matrix(
             quick = no_fast_call
         M: Floats | None = quick(q)
         if M is None:
-            M = quick_call_of_arrays(quick, arm, q)
+            M = call_with_arrays(quick, arm, q)
         if M is not None:
             return M
     options = run_options(method, engine, jobs, dtype=dtype)

@@ -74,35 +74,29 @@ def fast_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:
     return call
 
 
-def quick_call_of_arrays(quick: QuickCall, arm: Arm, *state: JointValues | str) -> Any:
+def call_with_arrays(quick: QuickCall, arm: Arm, *state: Any) -> Any:
     """Call again with an array for each number or list of numbers, or return None.
 
     Checks and broadcasting in `evaluate` would take ten times as long.
     """
-    arrays: list[AnyArray] = []
-    shape: tuple[int, ...] = (arm.n,)
     if quick is no_fast_call:
         return None
+    arrays: list[AnyArray] = []
+    shape: tuple[int, ...] = (arm.n,)
     for value in state:
-        if type(value) is np.ndarray:
-            if value.dtype != float or value.shape not in (shape, (1, *shape)):
-                return None
-            # the first argument has the positions, and its shape is that of the result
-            shape = shape if arrays else value.shape
+        if type(value) is np.ndarray and value.shape in (shape, (1, *shape)):
             array = value
         elif type(value) is float:
             array = np.empty(shape)
             array.fill(value)
-        elif _is_list_of_floats(value, arm.n):
+        elif type(value) in (list, tuple) and {*map(type, value)} == {float}:
             array = np.array(value)
         else:
             return None
+        # the first argument has the positions, and its shape is that of the result
+        shape = array.shape if not arrays else shape
         arrays.append(array)
     return quick(*arrays)
-
-
-def _is_list_of_floats(value: JointValues | str, n: int) -> bool:
-    return type(value) in (list, tuple) and len(value) == n and {*map(type, value)} <= {float}
 
 
 def _count_few_rows(n: int, state: Sequence[JointValues], row_work: int) -> int:
