@@ -67,9 +67,10 @@ _FUNCTIONS: Mapping[str, _Function] = {
 def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
     """A function of the dynamics on JAX arrays, on the CPU.
 
-    Values are bit-identical to those of the NumPy functions, and so are Jacobians.  The function
-    works inside `jit`, `vmap`, `grad`, `jvp`, `jacfwd`, `jacrev` and `lax.scan`.  Inverse and
-    forward dynamics have two derivatives, so `hessian` works too; matrices have one.
+    Values and Jacobians are bit-identical to those of the NumPy functions.  The function works
+    inside `jit`, `vmap`, `grad`, `jvp`, `jacfwd`, `jacrev` and `lax.scan`.  Inverse and forward
+    dynamics can be differentiated twice, so `hessian` also works; matrices can be differentiated
+    once.
 
     Args:
         arm: the arm, from `robolin.load`; without closed loops and multi-DoF joints
@@ -77,10 +78,10 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
             "linearize-inverse" or "linearize-forward" for a tuple of matrices with names
 
     Returns:
-        a function of arrays (..., n), which broadcast; a state without a result gives NaN
+        a function of arrays (..., n), which broadcast; it returns NaN for a state without a result
 
     Raises:
-        UsageError: `arm` is not an `Arm`, another verb, or JAX without 64-bit numbers
+        UsageError: `arm` is not an `Arm`, an unsupported verb, or JAX without 64-bit numbers
         RobolinError: closed loops, or joints with several degrees of freedom
 
     Example:

@@ -1,4 +1,4 @@
-"""Compare results with stored ones in your tests; a pytest plugin updates them.
+"""Compare results with stored results in your tests; a pytest plugin updates stored results.
 
 # conftest.py at the top, for `pytest --robolin-update`
 pytest_plugins = ["robolin.testing"]
@@ -67,26 +67,28 @@ def assert_matches(
     arm: Arm | None = None,
     update: bool | None = None,
 ) -> None:
-    """Assert that a result equals the stored one.
+    """Assert that a result equals the stored result.
 
     Args:
         result: the return value of a robolin function, or arrays by name; a `Result` of
-            `robolin.answer` is stored with its question, so that `robolin check` can repeat it
+            `robolin.answer` is stored with its command and options, so that `robolin check` can
+            recompute the result
         path: the stored result: .npz, .csv, .json, .parquet or .mat
-        rtol: relative tolerance; if neither rtol nor atol is given, the stored tolerance applies,
-            or exact equality without one
+        rtol: relative tolerance; if neither rtol nor atol is set, the stored tolerances apply;
+            without stored tolerances, results must be equal
         atol: absolute tolerance, in the unit of the array
-        arm: used for joint names in messages, and to report changes of the model
-        update: store the result if it differs or is new, and fail nevertheless
-            (default: the flag `pytest --robolin-update`)
+        arm: the arm, for joint names in messages and to report changes of the model
+        update: store a new or different result, and raise AssertionError (default: the flag `pytest
+            --robolin-update`)
 
     Returns:
         None
 
     Raises:
-        AssertionError: the result differs, with array, joints, row and size; or none is stored
+        AssertionError: the result differs (with array, joints, row and size), or no result is
+            stored
         RobolinError: the stored file cannot be read, the result cannot be stored, or it would
-            overwrite the result of another question
+            overwrite the result of another command
 
     Example:
         >>> import robolin, robolin.testing

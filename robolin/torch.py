@@ -73,9 +73,9 @@ _new_keys = count()
 def function(arm: Arm, verb: str) -> Callable[..., Any]:
     """A function of the dynamics on tensors.
 
-    Torques and accelerations are bit-identical to those of the NumPy functions; matrices agree to
-    rounding.  The function works with `torch.autograd`, `torch.func` (`vmap`, `jacrev`) and
-    `torch.compile`.  Torques and accelerations have two derivatives, matrices one.
+    Torques and accelerations are bit-identical to those of the NumPy functions; matrices agree up
+    to round-off.  The function works with `torch.autograd`, `torch.func` (`vmap`, `jacrev`) and
+    `torch.compile`.  Torques and accelerations can be differentiated twice, and matrices once.
 
     Args:
         arm: the arm, from `robolin.load`; without closed loops and multi-DoF joints
@@ -87,7 +87,7 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
         single-precision kernels, as `dtype="float32"` of the NumPy functions does
 
     Raises:
-        UsageError: `arm` is not an `Arm`, or another verb
+        UsageError: `arm` is not an `Arm`, or an unsupported verb
         RobolinError: closed loops, or joints with several degrees of freedom
 
     Example:
@@ -330,16 +330,16 @@ class InverseDynamics(torch.nn.Module):
     """Inverse dynamics with learnable parameters, always physically consistent.
 
     Torques are linear in the parameters: τ = Y(q, q̇, q̈) π.  The ten inertial parameters of each
-    link are a log-Cholesky vector, so that every step of an optimizer gives a body with positive
-    mass and a possible inertia (Rucker and Wensing 2022).  Damping, armature and friction are
-    plain numbers.
+        link are a log-Cholesky vector, so that each link has a positive mass and a physically
+        possible inertia after every optimizer step (Rucker and Wensing 2022).  Damping, armature
+        and friction have no constraints.
 
     Args:
         arm: the arm with the initial parameters, from `robolin.load`; without closed loops
 
     Raises:
         UsageError: `arm` is not an `Arm`
-        RobolinError: closed loops, or a link whose inertia is not that of a body with volume
+        RobolinError: closed loops, or a link with an inertia that no body with volume can have
 
     Example:
         >>> import torch, robolin.torch

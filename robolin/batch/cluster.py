@@ -73,12 +73,12 @@ def compute(
     the same paths.  Parts are bit-identical to those of `-o FOLDER/ --part-rows`.
 
     Args:
-        arm: a robot file, the name of a bundled robot, or one that `robolin.load` returned
+        arm: a robot file, the name of a bundled robot, or a robot that `robolin.load` returned
         question: a `Question`, or the name of a command with default options
         trajectories: files, patterns or folders
         folder: output folder of the parts
         client: a `distributed.Client`
-        part_rows: rows per part; None for one part per recording, named after it
+        part_rows: rows per part; None for one part per recording, with the name of the recording
         form: 'parquet', 'npz', 'csv', …; None for Parquet, or without `part_rows` the input format
         on_bad_row: for a row without a result: 'error', or 'nan' to write NaN
         columns, time, time_unit, degrees, radians, carry, rows, stride: options for reading
@@ -93,9 +93,9 @@ def compute(
         a summary with `.written`, `.skipped`, `.rows` and `.finished`
 
     Raises:
-        UsageError: request and recordings that cannot be combined, an arm that workers cannot
-            load, not a client
-        RobolinError: a part that failed, or an unsuitable worker, by name
+        UsageError: a command and recordings that cannot be combined, an arm that workers cannot
+            load, or a wrong type of client
+        RobolinError: a part that failed, or an unsuitable worker; the error contains the name
 
     Example:
         >>> import distributed, robolin                                         # doctest: +SKIP

@@ -67,7 +67,7 @@ def answer(
         of an array
 
     Raises:
-        UsageError: question, states and arm are incompatible
+        UsageError: a command, states and arm that cannot be combined
         RobolinError: a state without a result, or an invalid file
         FileError: a file that cannot be read
 
@@ -111,7 +111,7 @@ def answer_stream(
         a `ResultStream`; each of its `.parts` is a `Result` for some rows, arrays (rows, …)
 
     Raises:
-        UsageError: question, states and arm are incompatible
+        UsageError: a command, states and arm that cannot be combined
         RobolinError: a state without a result, or an invalid file
         FileError: a file that cannot be read
 

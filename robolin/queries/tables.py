@@ -43,16 +43,16 @@ def compute(
     jobs: int | None = None,
     notify: MessageCallback = emit_warning,
 ) -> Any:
-    """Evaluate a question for every row of a table; return a table of the same type.
+    """Run a command for every row of a table; return a table of the same type.
 
-    Columns are named as in trajectory files.  Rows keep their order, a pandas table keeps its
-    index, and an empty table gives an empty result.  Results are bit-identical however another
-    library splits the table, so the function can be mapped over its pieces.
+    Columns are named as in trajectory files.  The result has the same row order, and the same index
+    as a pandas table; the result for an empty table is empty.  If another library splits the table
+    and calls this function for each piece, the results are bit-identical.
 
     Args:
         arm: the robot, from `robolin.load`
         question: a `Question`, or a command name for a question without options
-        frame: pass a polars or pandas DataFrame, or an Arrow Table or RecordBatch
+        frame: a Polars or pandas DataFrame, or an Arrow Table or RecordBatch
         on_bad_row: for rows without a result: 'error' raises an error, 'nan' writes NaN
         columns: column names, such as 'position=/states/{joint}/position'
         time: name of the time column, if it is not 'time'
@@ -64,7 +64,7 @@ def compute(
         a table of the same type: time, if present, and one column per number of the result
 
     Raises:
-        UsageError: question, table and arm are incompatible
+        UsageError: a command, table and arm that cannot be combined
         RobolinError: a state without a result
 
     Example:
