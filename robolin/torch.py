@@ -330,9 +330,9 @@ class InverseDynamics(torch.nn.Module):
     """Inverse dynamics with learnable parameters, always physically consistent.
 
     Torques are linear in the parameters: τ = Y(q, q̇, q̈) π.  The ten inertial parameters of each
-        link are a log-Cholesky vector, so that each link has a positive mass and a physically
-        possible inertia after every optimizer step (Rucker and Wensing 2022).  Damping, armature
-        and friction have no constraints.
+    link are a log-Cholesky vector, so that each link has a positive mass and a physically
+    possible inertia after every optimizer step (Rucker and Wensing 2022).  Damping, armature
+    and friction have no constraints.
 
     Args:
         arm: the arm with the initial parameters, from `robolin.load`; without closed loops

@@ -45,9 +45,9 @@ def compute(
 ) -> Any:
     """Run a command for every row of a table; return a table of the same type.
 
-    Columns are named as in trajectory files.  The result has the same row order, and the same index
-    as a pandas table; the result for an empty table is empty.  If another library splits the table
-    and calls this function for each piece, the results are bit-identical.
+    Columns are named as in trajectory files.  Rows of the result have the order of the table, and a
+    pandas result has the same index; the result for an empty table is empty.  If another library
+    splits the table and calls this function for each piece, the results are bit-identical.
 
     Args:
         arm: the robot, from `robolin.load`
