@@ -10,7 +10,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "A joint has an armature and also a rotor inertia with a gear ratio.",
     ),
     "bad-text": ("error", "A name or text is blank or contains unprintable characters."),
-    "comment-hyphens": ("warning", "A comment contains two hyphens, which XML does not allow."),
+    "comment-hyphens": ("warning", "A comment contains `--` (two hyphens), which XML forbids."),
     "cycle": (
         "error",
         "Joints form a closed loop, but the joints of a robot file must form a tree.",
