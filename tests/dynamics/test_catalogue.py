@@ -72,7 +72,7 @@ def test_help_describes_auto() -> None:
     help_text = " ".join(run_ok("linearize-forward", "--help-all").out.split())
     full, single = (CONVENTIONAL_UP_TO[f"{verb}-forward"] for verb in ("linearize", "perturb"))
     limits = f"up to {full} joints (up to {single} with --perturb)"
-    assert f"auto selects conventional for robots with mimic joints or {limits}" in help_text
+    assert f"for robots with mimic joints or {limits}" in help_text
     help_text = " ".join(run_ok("forward", "--help-all").out.split())
     assert "auto selects the recursions unless the robot has mimic joints." in help_text
     assert "forward" not in CONVENTIONAL_UP_TO
