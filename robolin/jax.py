@@ -101,7 +101,8 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
         _require_64_bits()
         if len(arguments) != len(names):
             raise UsageError(
-                f"{evaluate.__name__}: takes {len(names)} arrays, got {len(arguments)}",
+                f"{evaluate.__name__}: must be called with {len(names)} arrays, got "
+                f"{len(arguments)}",
                 hint=f"pass {', '.join(names)}",
             )
         values = [_checked(arm, name, value) for name, value in zip(names, arguments, strict=True)]

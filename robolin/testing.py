@@ -49,7 +49,7 @@ _session = {"update": False}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the pytest flag that updates stored results."""
-    text = "replace stored results that differ in assert_matches; the tests fail in this run"
+    text = "replace the stored results that differ; their tests fail in this run"
     parser.getgroup("robolin").addoption(_FLAG, action="store_true", help=text)
 
 
@@ -178,7 +178,7 @@ def _arrays(result: Any, known: Mapping[str, ArrayMeta]) -> dict[str, Numbers]:
         names = [name for name in known if name != "time"]
         if len(names) != 1:
             hint = 'pass {"tau": array}'
-            raise UsageError("an array needs a name to be stored", hint=hint)
+            raise UsageError("every stored array must have a name", hint=hint)
         arrays = {names[0]: result}
     if not set(arrays) - {"time"}:
         raise UsageError(

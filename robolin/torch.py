@@ -106,7 +106,8 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
     def evaluate(*arguments: Tensor) -> Any:
         if len(arguments) != len(names):
             raise UsageError(
-                f"{evaluate.__name__}: takes {len(names)} tensors, got {len(arguments)}",
+                f"{evaluate.__name__}: must be called with {len(names)} tensors, got "
+                f"{len(arguments)}",
                 hint=f"pass {', '.join(names)}",
             )
         values = dict(zip(names, arguments, strict=True))
@@ -147,8 +148,8 @@ def _arm_of(key: int) -> Arm:
         return _ARMS[key]
     except KeyError:
         raise RobolinError(
-            "robolin.torch: the robot of this graph was deleted",
-            hint="keep the function of robolin.torch.function until the last backward pass",
+            "robolin.torch: the backward pass needs a robot that was deleted",
+            hint="do not delete the function from robolin.torch.function before the backward pass",
         ) from None
 
 

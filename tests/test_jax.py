@@ -252,7 +252,7 @@ def test_broadcasting_and_wrong_shapes() -> None:
         forward(np.ones(3), 0.0, 0.0)
     with pytest.raises(RobolinError, match=r"shapes do not match: q \(3, 2\), qd \(4, 2\)"):
         forward(np.ones((3, 2)), np.ones((4, 2)), 0.0)
-    with pytest.raises(UsageError, match="takes 3 arrays, got 1"):
+    with pytest.raises(UsageError, match="must be called with 3 arrays, got 1"):
         forward(np.ones(2))
 
 

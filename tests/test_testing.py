@@ -112,7 +112,7 @@ def test_a_missing_reference_is_a_failure(tmp_path: Path) -> None:
     """The failure names the command that stores the reference."""
     with pytest.raises(AssertionError, match="--robolin-update"):
         assert_matches({"tau": np.zeros(2)}, tmp_path / "none.npz")
-    with pytest.raises(UsageError, match="an array needs a name to be stored"):
+    with pytest.raises(UsageError, match="every stored array must have a name"):
         assert_matches(np.zeros(2), tmp_path / "none.npz", update=True)
     with pytest.raises(UsageError, match="unknown file extension"):
         assert_matches({"tau": np.zeros(2)}, tmp_path / "none.txt", update=True)

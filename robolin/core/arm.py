@@ -203,7 +203,7 @@ class Arm:
             'lower'
         """
         if not 0 < k < self.base:
-            hint = f"use 1 (tip) to {len(self.links)} (base)"
+            hint = f"use a number from 1 (tip) to {len(self.links)} (base)"
             raise UsageError(f"'{self.name}' has no moving link {k}", hint=hint)
         return self.links_tip_to_base[k - 1]
 

@@ -203,7 +203,7 @@ def _named_values(
     if isinstance(values, Mapping):
         for label in values:
             if label not in before:
-                hint = did_you_mean(label, before, f"names are like '{next(iter(before))}'")
+                hint = did_you_mean(label, before, f"write names like '{next(iter(before))}'")
                 raise UsageError("parameter not found", where=str(label), hint=hint)
         names, numbers = list(values), [*values.values()]
     else:
@@ -214,7 +214,9 @@ def _named_values(
         raise UsageError("parameters: must be numbers") from None
     if array.shape != (len(names),):
         message = f"parameters: must have shape ({len(names)},), got {array.shape}"
-        raise UsageError(message, hint="use the order of robolin.regressor(arm, q).names")
+        raise UsageError(
+            message, hint="pass the values in the order of robolin.regressor(arm, q).names"
+        )
     if (bad := np.flatnonzero(~np.isfinite(array))).size:
         raise UsageError(f"must be finite, got {array[bad[0]]}", where=names[int(bad[0])])
     return dict(zip(names, array.tolist(), strict=True))
@@ -249,7 +251,7 @@ def _joint(
     if stiffness not in changed and rest_torque not in changed:
         return new
     if after[stiffness] == 0.0 and after[rest_torque]:
-        message = "a joint with stiffness 0 must have the rest torque 0"
+        message = "the rest torque must be 0 if the stiffness is 0"
         raise UsageError(message, where=joint.name)
     rest = after[rest_torque] / after[stiffness] if after[stiffness] else 0.0
     return replace(new, stiffness=after[stiffness], rest=rest)

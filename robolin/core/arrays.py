@@ -374,7 +374,8 @@ def require_finite_results(results: Mapping[str, AnyArray]) -> None:
     for name, values in results.items():
         if not np.isfinite(values).all():
             raise RobolinError(
-                f"{name}: too large for double precision", hint="check the size of the values"
+                f"{name}: too large for double precision",
+                hint="check the units and the magnitudes of the values",
             )
 
 

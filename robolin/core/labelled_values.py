@@ -17,7 +17,7 @@ _ROWS_BY_LABEL = (
     "put the rows in the same order, for example with qd.loc[q.index], or remove the labels with "
     ".to_numpy() if the rows already correspond"
 )
-_ONE_LABEL = "keep only one label per joint"
+_ONE_LABEL = "remove the repeated labels: each joint needs one value"
 _BARE = "remove the labels with .to_numpy() if the values are in joint order"
 
 

@@ -354,12 +354,12 @@ def difference_of(one: Result, other: Any) -> Result:
     for name in shared:
         left, right = mine[name], others[name]
         if left.labels != right.labels or left.values.shape != right.values.shape:
-            where, hint = f"array '{name}'", "compare results of the same joints and rows"
+            where, hint = f"array '{name}'", "compare results with the same joints and rows"
             raise UsageError("labels or shapes differ", where=where, hint=hint)
         arrays.append(replace(left, values=left.values - right.values))
         largest[name] = max(_largest(left.values), _largest(right.values))
     if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):
-        raise UsageError("the times differ", hint="compare results of the same rows")
+        raise UsageError("the times differ", hint="compare results with the same rows")
     return replace(one, arrays=tuple(arrays), compared=largest)
 
 
@@ -380,7 +380,7 @@ def validate_result(result: Result) -> None:
     arrays: Iterable[object] = result.arrays
     for each in arrays:
         if not isinstance(each, Array):
-            hint = "give robolin.Array(name, values, labels, unit)"
+            hint = "pass robolin.Array(name, values, labels, unit)"
             raise UsageError(f"{each!r} is not a robolin.Array", hint=hint)
     _require_times(result)
     names = [name for name, _ in result.stored()]
@@ -398,7 +398,7 @@ def validate_result(result: Result) -> None:
     if result.time is not None:
         counts["time"] = len(result.time)
     if 0 in counts.values():
-        raise UsageError("the result has no rows", hint="give at least one row")
+        raise UsageError("the result has no rows", hint="pass at least one row")
     if len(set(counts.values())) > 1:
         rows_by_name = ", ".join(f"{name}: {rows}" for name, rows in counts.items())
         hint = "use one row per state in every array, or no row axis for a single state"
@@ -427,7 +427,7 @@ def _require_sound_array(array: Array) -> None:
     labelled = tuple(map(len, array.labels))
     rows = values.ndim - len(labelled)
     if rows not in (0, 1) or values.shape[rows:] != labelled:
-        message = f"the shape is {values.shape}, but the labels are for {labelled}"
+        message = f"the values have shape {values.shape}, but the labels require {labelled}"
         hint = "only one axis of rows may precede the labelled axes"
         raise UsageError(message, where=where, hint=hint)
 
@@ -444,7 +444,7 @@ def require_finite(result: Result) -> None:
             index = index[1:]
         where += [names[i] for i, names in zip(index, array.labels, strict=True)]
         raise RobolinError(
-            f"{result.verb}: the result is not finite: numbers overflow",
+            f"{result.verb}: the result is not finite because numbers overflow",
             where=", ".join(where),
             hint="check for a state or parameter that is many orders of magnitude too large",
         )

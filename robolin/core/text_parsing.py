@@ -197,7 +197,7 @@ def parse_per_joint(
         parsed = [parse_number(typed, item) for item in items]
         if len(parsed) != arm.n:
             raise typed.wrong(
-                f"{pluralize(len(parsed), 'value')}, but '{arm.name}' has "
+                f"got {pluralize(len(parsed), 'value')}, but '{arm.name}' has "
                 f"{pluralize(arm.n, 'joint')}",
                 f"joint order: {', '.join(arm.joint_names)}{_repeated(items, arm.n)}",
             )
@@ -229,7 +229,7 @@ def named_pose(typed: FlagText, arm: Arm) -> tuple[float, ...] | None:
         return poses.get(name)
     words = name.split()
     if len(words) > 1 and all(map(is_number, words)):
-        raise typed.wrong("values must be separated by commas", f"write {','.join(words)}")
+        raise typed.wrong("the values must be separated by commas", f"write {','.join(words)}")
     if not poses:
         adds = "the key 'poses:'" if arm.source.endswith((".yaml", ".yml")) else "--srdf FILE"
         hint = f"write 0.5, 30deg or pi/2; '{arm.name}' has no named poses ({adds} adds poses)"
@@ -366,7 +366,7 @@ def parse_time_window(typed: FlagText) -> tuple[str, float, float] | None:
     if len(times) != 2:
         raise typed.wrong("the time must have the form FROM:TO", example)
     if not 0.0 <= times[0] < times[1]:
-        raise typed.wrong("the end time must be after the start time, both ≥ 0", example)
+        raise typed.wrong("the times must satisfy 0 ≤ FROM < TO", example)
     return values, times[0], times[1]
 
 
@@ -382,7 +382,9 @@ def parse_frequencies(typed: FlagText) -> tuple[list[float], int | None]:
         return numbers(typed, FREQUENCIES), None
     *ends, count = numbers(typed, FREQUENCIES, separator=":")
     if len(ends) != 2 or count != int(count) or count < 2 or not min(ends) > 0.0:
-        raise typed.wrong("FIRST and LAST must be > 0, COUNT an integer ≥ 2", FREQUENCIES)
+        raise typed.wrong(
+            "FIRST and LAST must be > 0, and COUNT must be an integer ≥ 2", FREQUENCIES
+        )
     return ends, int(count)
 
 
@@ -394,7 +396,7 @@ def parse_rows(typed: FlagText) -> tuple[int, int | None]:
         raise typed.wrong("must have the form FIRST:STOP", hint)
     first, stop = int(match[1] or 0), int(match[2]) if match[2] else None
     if stop is not None and stop <= first:
-        raise typed.wrong("no rows between FIRST and STOP", "choose STOP > FIRST")
+        raise typed.wrong("STOP must be greater than FIRST", "choose a larger STOP")
     return first, stop
 
 

@@ -294,7 +294,7 @@ def run_in_threads(
         if error is not None:
             raise error
     if all_done is False:
-        raise RuntimeError("all workers returned, but rows remain")
+        raise RuntimeError("all workers returned, but some rows were not computed")
     return result
 
 

@@ -88,7 +88,10 @@ class CorrectedFile:
         sizable = {name: value for name, value in self.armature.items() if abs(value) > 1e-9}
         if sizable:
             values = ",".join(f"{name}={value:.6g}" for name, value in sizable.items())
-            yield f"to apply the armature, add --armature {values} (all digits: end of the file)"
+            yield (
+                f"to apply the armature, add --armature {values} (the end of the file lists all "
+                "digits)"
+            )
 
 
 def corrected_file(
@@ -190,7 +193,7 @@ def _editor(text: bytes, kind: str, shown: str, name: str) -> RobotFileEditor:
 def _expanded(robot: RobotText, options: ModelOptions) -> tuple[bytes, str]:
     from robolin.description.xacro.xacro_text import expanded_xacro
 
-    assert robot.path is not None, "xacro files are read from a path"
+    assert robot.path is not None, "a xacro file has a path"
     text = expanded_xacro(robot.path, options.xacro_args, options.packages).text
     return text, "sdf" if format_of_text(text) == "sdf" else "urdf"
 

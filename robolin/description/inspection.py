@@ -77,7 +77,7 @@ _REPEATED: dict[str, tuple[str, ...]] = {
 def partial_findings(reading: Reading) -> list[Finding]:
     """The findings of a file with errors: physical checks of everything that the errors spare."""
     partial = reading.partial
-    assert partial is not None, "a file whose links and joints could be read"
+    assert partial is not None, "the links and joints of the file are known"
     if reading.description is not None:
         return validate(reading)
     wrong = [finding for finding in reading.findings if finding.level == "error"]

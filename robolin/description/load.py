@@ -244,7 +244,7 @@ def arm_of(
 
 def _warnings(reading: Reading, plain: Arm | None) -> list[Finding]:
     """The warnings of `validate`, by line."""
-    assert reading.description is not None, "a sound reading has a description"
+    assert reading.description is not None, "a reading without errors has a description"
     findings = [*reading.findings, *physical_findings(reading.description, plain)]
     warnings = [finding for finding in findings if finding.level == "warning"]
     return sorted(warnings, key=lambda finding: (finding.location.line, finding.location.column))

@@ -129,5 +129,6 @@ def floating_problems(description: Description) -> Iterator[RobolinError]:
             yield UsageError(
                 f"floating base: the robot file has a joint '{joint.name}'",
                 where=str(joint.location),
-                hint="rename this joint in the robot file: the floating base uses the same name",
+                hint="rename this joint in the robot file: the name is reserved for the floating "
+                "base",
             )

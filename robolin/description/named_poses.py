@@ -63,7 +63,7 @@ def usable_poses(
             continue
         what = "pose-name" if level == "error" else "pose-ignored"
         message = f"pose '{pose.name}' cannot be selected by --q: {problem}"
-        findings.append(Finding(what, level, pose.location, message, "give the pose another name"))
+        findings.append(Finding(what, level, pose.location, message, "rename the pose"))
     return tuple(usable.values())
 
 
@@ -116,7 +116,7 @@ def pose_findings(description: Description) -> Iterator[Finding]:
         ]
         if outside:
             message = f"pose '{pose.name}' is outside the joint limits: {'; '.join(outside)}"
-            hint = "correct the pose or the limits; --q accepts the pose in any case"
+            hint = "correct the pose or the limits; --q also accepts a pose outside the limits"
             yield finding("pose-outside-limits", pose.location, message, hint)
 
 
@@ -262,8 +262,8 @@ def read_srdf(
         return (), notes.findings
     if macros := [part for part in robot.children if part.tag.startswith("xacro:")]:
         message, hint = (
-            f"the file has unexpanded xacro: <{macros[0].tag}>",
-            "name the file .srdf.xacro, or expand it first: xacro FILE > arm.srdf",
+            f"the file contains unexpanded xacro: <{macros[0].tag}>",
+            "use the extension .srdf.xacro, or expand the file first: xacro FILE > arm.srdf",
         )
         notes.error("xacro-unexpanded", macros[0], message, hint)
     joints = {joint.name: joint for joint in description.joints}
@@ -290,7 +290,7 @@ def _merged(
             if positions.setdefault(name, value) != value:
                 message = f"pose {quote_value(pose.name)} contains joint '{name}' twice"
                 message += f": {positions[name]:.6g} and {value:.6g}"
-                hint = "the first position is used; give one of the group states another name"
+                hint = "robolin uses the first position; rename one of the group states"
                 notes.add(IGNORED, "warning", element, message, hint)
     return positions
 
@@ -316,7 +316,7 @@ def _state_positions(
     positions = _by_coordinate(joint, values)
     if not positions:
         message = f"{owner}: {len(values)} values do not fit joint '{name}', which is {joint.kind}"
-        hint = "write one number; x y theta for a planar, x y z qx qy qz qw for a floating joint"
+        hint = "write 'x y theta' (planar), 'x y z qx qy qz qw' (floating), or one number"
         notes.add(IGNORED, "warning", element, message, hint)
     yield from positions.items()
 
@@ -342,12 +342,12 @@ def unit_findings(joint: JointEntry) -> Iterator[Finding]:
     turns = joint.kind == "revolute"
     if turns and lower < upper and _resemble_degrees(lower, upper):
         message = f"joint '{joint.name}': the limits {lower:g} and {upper:g} rad look like degrees"
-        hint = f"write {radians(lower):.4g} and {radians(upper):.4g} if they are in degrees"
+        hint = f"if the limits are in degrees, write {radians(lower):.4g} and {radians(upper):.4g}"
         yield finding("limits-in-degrees", joint.at("limit"), message, hint)
     if joint.stiffness and rest and joint.limits.far_outside(rest, rest, turns=turns):
-        spring = f"the spring's rest {rest:.6g} {joint_unit('position', turns)}"
-        outside = f"is far outside the limits of {lower:.6g} to {upper:.6g}"
-        hint = f"write {radians(rest):.4g} if {rest:.6g} is in degrees"
+        spring = f"the rest position {rest:.6g} {joint_unit('position', turns)} of the spring"
+        outside = f"is far outside the limits from {lower:.6g} to {upper:.6g}"
+        hint = f"if the position is in degrees, write {radians(rest):.4g}"
         hint = hint if turns else "check the unit: positions are in m"
         message = f"joint '{joint.name}': {spring} {outside}"
         yield finding("rest-outside-limits", joint.at("rest"), message, hint)

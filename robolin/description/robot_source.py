@@ -108,7 +108,7 @@ def _committed(name: str, revision: str, path: str) -> RobotText:
     if ended.returncode:
         reason = ended.stderr.decode(errors="replace").strip().partition("\n")[0]
         hint = "write REVISION:PATH with the path relative to the working directory"
-        raise FileError(f"git cannot read it: {printable(reason)}", where=name, hint=hint)
+        raise FileError(f"git cannot read the file: {printable(reason)}", where=name, hint=hint)
     text = _bounded(ended.stdout, name)
     kind = _format(Path(path), text)
     if kind in ("xacro", "mjcf"):
@@ -153,7 +153,7 @@ def name_of(source: object) -> str:
     if isinstance(name, str):
         return name
     hint = (
-        "give the path of a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name such as 'panda'"
+        "use the path of a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name such as 'panda'"
     )
     raise UsageError(f"{source!r} is neither a path nor the name of a bundled robot", hint=hint)
 
@@ -162,8 +162,8 @@ def _path_of(name: str) -> Path:
     """The file of a name: an existing path, or else a bundled arm."""
     if not name:
         raise UsageError(
-            "no robot is named",
-            hint="give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
+            "the name of the robot is empty",
+            hint="use a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
         )
     if "\0" in name:
         raise UsageError(f"{name!r} is not a valid file name", hint="remove the null byte")
@@ -176,7 +176,7 @@ def _path_of(name: str) -> Path:
     if bare and (folder or not exists) and (bundled := bundled_path(name)):
         return bundled
     if folder:
-        hint = "give the path of a robot file in this folder"
+        hint = "use the path of a robot file in this folder"
         raise FileError("is a folder, not a robot file", where=name, hint=hint)
     if not exists:
         raise _missing(path, bare)
@@ -188,13 +188,13 @@ def _missing(path: Path, bare: bool) -> FileError:
     names = bundled_names()
     if bare:
         meant = did_you_mean(path.name.lower(), names, f"bundled robots: {quote_list(names)}")
-        hint = f"{meant} (`robolin models` lists all)"
+        hint = f"{meant} (`robolin models` lists all robots)"
         return FileError(
             "file not found, and no bundled robot has this name", where=str(path), hint=hint
         )
     stems = _stems_beside(path)
     if path.stem.lower() in names and path.name == str(path):
-        hint = f"use the bundled robot by its bare name: '{path.stem.lower()}'"
+        hint = f"to use the bundled robot, write '{path.stem.lower()}'"
     elif near := closest_match(path.stem, stems):
         hint = f"did you mean '{path.parent / stems[near]}'?"
     else:
@@ -275,10 +275,10 @@ def _format(path: Path, text: bytes) -> str:
     if not suffix:
         return format_of_text(text)
     if suffix == ".srdf":
-        hint = f"give the URDF of the robot, and --srdf {path} for its poses"
+        hint = f"use the URDF file of the robot, and add --srdf {path} for the poses"
         message = "is an SRDF file: it has groups and poses, but no links and joints"
         raise RobolinError(message, where=str(path), hint=hint)
-    hint = f"robot files end in {', '.join(ROBOT_FORMATS)}; '-' reads standard input"
+    hint = f"use a file with the extension {', '.join(ROBOT_FORMATS)}; '-' reads standard input"
     raise RobolinError(f"'{suffix}' is not an extension of robot files", where=str(path), hint=hint)
 
 
@@ -367,13 +367,15 @@ def fetched_description(name: str) -> FoundDescription:
     if find_spec("robot_descriptions") is None:
         hint = "pip install robot_descriptions"
         raise RobolinError(
-            "needs the package robot_descriptions, which is not installed", where=name, hint=hint
+            "requires the package robot_descriptions, which is not installed", where=name, hint=hint
         )
     known = list(_known())
     module = next((each for each in (robot, robot + _ENDING) if each in known), None)
     if module is None:
         names = [each.removesuffix(_ENDING) for each in known]
-        hint = did_you_mean(robot, names, "see its README for the list of robots")
+        hint = did_you_mean(
+            robot, names, "see the README of robot_descriptions for the list of robots"
+        )
         raise FileError("robot_descriptions has no robot of this name", where=name, hint=hint)
     description = _fetched(name, module)
     for each in _PATHS:

@@ -77,7 +77,7 @@ def _duplicates(
                 "error",
                 entry.location,
                 f"{what} '{entry.name}' is defined twice; the first is at {first[entry.name]}",
-                "rename or remove one of them",
+                "rename or remove one of the two",
             )
         first.setdefault(entry.name, entry.location)
 
@@ -93,7 +93,7 @@ def _coordinate_names(joints: Sequence[JointEntry]) -> Iterator[Finding]:
                 "error",
                 joint.location,
                 f"joint '{joint.name}' has the same name as a degree of freedom of joint '{owner}'",
-                "rename one of them",
+                "rename one of the two",
             )
 
 
@@ -118,7 +118,7 @@ def _misplaced_joints(
                 "error",
                 joint.at("child"),
                 f"joint '{joint.name}': parent and child are the same link, '{joint.child}'",
-                "give two different links",
+                "connect two different links",
             )
 
 
@@ -330,7 +330,7 @@ def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
             a, b = unit(joint.axis), unit(joint.axis2)
             if 1.0 - _dot(a, b) ** 2 <= PARALLEL:
                 message = f"joint '{joint.name}': axis2 is parallel to axis"
-                hint = f"give a {joint.kind} joint two perpendicular axes"
+                hint = f"write two perpendicular axes for a {joint.kind} joint"
                 if "axis2" not in joint.locations:
                     hint += "; axis2 is 0 1 0 by default"
                 yield Finding("zero-axis", "error", joint.at("axis2"), message, hint)

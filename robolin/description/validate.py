@@ -106,13 +106,15 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
             yield finding("limits-inverted", location, message + repr_number(upper), hint)
         elif lower == upper:
             message = f"joint '{joint.name}': both limits are {repr_number(lower)}"
-            hint = "give its range, or change its type to fixed; the dynamics do not use limits"
+            hint = (
+                "write the range, or change the joint type to fixed; the dynamics do not use limits"
+            )
             yield finding("limits-zero-range", location, message, hint)
     yield from _effort_findings(joint)
     no_effort = joint.limits.effort_range == (0.0, 0.0)
     for part, zero in (("effort", no_effort), ("velocity", joint.limits.velocity == 0.0)):
         if zero:
-            hint = "omit an unknown limit, or give the motor's value"
+            hint = "write the limit of the motor, or omit the limit if it is unknown"
             message = f"joint '{joint.name}': the {part} limit is 0"
             yield finding(f"limits-zero-{part}", location, message, hint)
 
@@ -206,9 +208,10 @@ def _no_inertia(joint: JointEntry, body: Inertia) -> Finding:
     if joint.kind == "prismatic":
         why = "its child links have no mass"
     message = (
-        f"joint '{joint.name}' moves no inertia: {why}; commands that invert the mass matrix fail"
+        f"joint '{joint.name}' moves no inertia: {why}, so commands that invert the mass "
+        "matrix fail"
     )
-    hint = f"give link '{joint.child}' a mass and inertia, add --armature {joint.name}=VALUE, "
+    hint = f"add mass and inertia to link '{joint.child}', use --armature {joint.name}=VALUE, "
     return finding("no-inertia-at-joint", joint.location, message, hint + "or lock the joint")
 
 
@@ -280,11 +283,17 @@ def _mass_findings(name: str, body: Inertia, location: SourceLocation) -> Iterat
         yield finding("negative-mass", location, message, hint)
     elif body.mass == 0.0 and any(body.rotary):
         message = f"link '{name}' has a moment of inertia but no mass"
-        hint = "give its mass, or set the inertia to zero if the link is only a frame"
+        hint = "write the mass, or set the inertia to zero if the link is only a frame"
         yield finding("inertia-without-mass", location, message, hint)
     elif body.mass and not any(body.rotary):
-        message = f"link '{name}': {repr_number(body.mass)} kg without a moment of inertia"
-        hint = "for a point mass, ignore this; otherwise give the inertia about the centre of mass"
+        message = (
+            f"link '{name}': the mass is {repr_number(body.mass)} kg, but the moment of "
+            "inertia is 0"
+        )
+        hint = (
+            "if the link is a point mass, no action is needed; otherwise write the inertia "
+            "about the centre of mass"
+        )
         yield finding("mass-without-inertia", location, message, hint)
 
 
@@ -351,8 +360,8 @@ def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
                 [link.name for link in group]
             )
             hint = (
-                "if the links are identical parts, ignore this; otherwise give each link its "
-                "own values"
+                "if the links are identical parts, no action is needed; otherwise write the "
+                "values of each link"
             )
             yield finding("repeated-inertial", location, message, hint)
 

@@ -84,7 +84,7 @@ class SdfEditor(XmlEditor):
 
     missing_hint = (
         "if an included file contains the robot, use that file as ARM; "
-        "or save all as one file: gz sdf --print FILE > arm.sdf"
+        "or save everything in one file: gz sdf --print FILE > arm.sdf"
     )
     mismatch_hint = "check the file with robolin validate"
 
@@ -213,7 +213,7 @@ class MjcfEditor(XmlEditor):
         if any("fusestatic" in node.attributes for node in nodes):
             return self.mismatch_hint
         made = [f"<{tag}>" for tag in _CREATING if any(node.tag == tag for node in nodes)]
-        return f"{' and '.join(made)} creates it: {_SAVED}" if made else _SAVED
+        return f"{' and '.join(made)} creates the element: {_SAVED}" if made else _SAVED
 
     @property
     def mismatch_hint(self) -> str:

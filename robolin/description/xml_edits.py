@@ -37,7 +37,10 @@ def without_dashes(text: bytes) -> bytes:
 
 def hyphens_in_comment(source: str, line: int) -> Finding:
     """The warning about a comment that `without_dashes` changes."""
-    message, hint = "a comment contains --", "remove it: other programs may reject the file"
+    message, hint = (
+        "a comment contains --",
+        "remove the hyphens: other programs may reject the file",
+    )
     return Finding("comment-hyphens", "warning", SourceLocation(source, line), message, hint)
 
 
@@ -160,7 +163,7 @@ class XmlEdits:
 
     def __init__(self, text: bytes, shown: str) -> None:
         if text.startswith(_TWO_BYTES):
-            message = "cannot be edited in place: it is not UTF-8"
+            message = "cannot be edited, because the file is not UTF-8"
             raise RobolinError(message, where=shown, hint="save the file as UTF-8")
         self.source, self.shown = text, shown
         self.root: XmlNode = _tree(text, shown)

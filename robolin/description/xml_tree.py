@@ -59,20 +59,20 @@ _LEAVES = (
 )
 # elements and attributes that affect the dynamics but are not read, and their effect
 _CHANGES_DYNAMICS = {
-    "loop_joint": "it closes a loop",
-    "force_element": "it applies forces",
-    "drake:joint": "it adds a joint",
-    "drake:mimic": "it couples joints",
-    "drake:linear_bushing_rpy": "it adds a spring with a damper",
-    "drake:linear_spring_damper": "it adds a spring with a damper",
-    "drake:ball_constraint": "it closes a loop",
-    "drake:tendon_constraint": "it couples joints",
-    "drake:rotor_inertia": "it adds armature",
+    "loop_joint": "the element closes a loop",
+    "force_element": "the element applies forces",
+    "drake:joint": "the element adds a joint",
+    "drake:mimic": "the element couples joints",
+    "drake:linear_bushing_rpy": "the element adds a spring with a damper",
+    "drake:linear_spring_damper": "the element adds a spring with a damper",
+    "drake:ball_constraint": "the element closes a loop",
+    "drake:tendon_constraint": "the element couples joints",
+    "drake:rotor_inertia": "the element adds armature",
     "quat_xyzw": "it defines a rotation",
     **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it adds a spring"),
 }
-_KEEP_ONE = "keep only one of them"
-_LEFT_OUT_HINT = "model this effect in YAML or MJCF, or add it to the result yourself"
+_KEEP_ONE = "keep only one of the two"
+_LEFT_OUT_HINT = "model this effect in YAML or MJCF; the result does not include the effect"
 MOST_NUMBERS_IN_FIELD = 100
 XACRO_HINT = "expand the file first: xacro file.xacro > file.urdf"
 
@@ -127,7 +127,7 @@ class _Builder:
         self.count += 1
         if len(self.open) > DEEPEST_ELEMENT:
             message = f"elements are nested deeper than the limit of {DEEPEST_ELEMENT} levels"
-            self.refuse("xml-too-deep", message, "look for a tag that is not closed")
+            self.refuse("xml-too-deep", message, "check that every tag is closed")
         if self.count > MOST_ELEMENTS:
             message = f"the file has more than the limit of {MOST_ELEMENTS} elements"
             self.refuse("file-too-large", message)
@@ -184,7 +184,7 @@ def _from_declaration(data: bytes, source: str) -> tuple[bytes, list[Finding]]:
     if body == text or not text.startswith(b"<?xml"):
         return data, []
     message = "white space precedes <?xml …?>"
-    hint = "remove it: other programs may reject the file"
+    hint = "remove the white space: other programs may reject the file"
     return text, [Finding("space-before-xml", "note", SourceLocation(source, 1), message, hint)]
 
 
@@ -280,7 +280,7 @@ def children(
             if same:
                 notes.add("repeated-element", "note", child, message, _KEEP_ONE)
             elif child.tag == "inertial":
-                message += " and is used, as in ROS and Pinocchio"
+                message += ", and robolin uses the first, as ROS and Pinocchio do"
                 notes.add("second-inertial", "warning", child, message, _KEEP_ONE)
             else:
                 notes.error("duplicate-element", child, message, _KEEP_ONE)

@@ -65,7 +65,7 @@ class Format:
 
     def write_to(self, result: ResultStream, stream: BinaryIO) -> None:
         """Write a result into an open stream."""
-        assert self.stream_writer is not None, "the format can be streamed"
+        assert self.stream_writer is not None, "the format supports streams"
         _function(self.stream_writer)(result, stream)
 
     def companion_path(self, path: str | Path) -> Path:
@@ -79,13 +79,15 @@ class Format:
 
     def read_provenance(self, stream: BinaryIO, where: str) -> Meta:
         """Read the provenance from an open file without its numbers."""
-        assert self.provenance_reader is not None, "the format can return the provenance alone"
+        assert self.provenance_reader is not None, (
+            "the format supports reading the provenance without the arrays"
+        )
         meta: Meta = _function(self.provenance_reader)(stream, where)
         return meta
 
     def open_table(self, source: TableSource) -> TableFile:
         """Open a trajectory and read its column names."""
-        assert self.table_opener is not None, "the format has trajectories"
+        assert self.table_opener is not None, "the format supports trajectories"
         table: TableFile = _function(self.table_opener)(source)
         return table
 
@@ -396,7 +398,7 @@ def _overwritten(written: str, read: str) -> UsageError:
     where = "standard output" if written == "-" else written
     source = "standard input" if read == "-" else f"'{read}'"
     message = f"the output must not be the input {source}"
-    return UsageError(message, where=where, hint="write to another file")
+    return UsageError(message, where=where, hint="use another file name")
 
 
 def _written(output: str | Path | None) -> list[str]:

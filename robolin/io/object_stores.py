@@ -53,7 +53,9 @@ def require_exists(url: str) -> ObjectVersion:
     """The current version of the object; an error if it does not exist."""
     version = stat(url)
     if version is None:
-        raise FileError("no such object", where=url, hint="check bucket and key")
+        raise FileError(
+            "no such object", where=url, hint="check the names of the bucket and the object"
+        )
     return version
 
 
@@ -243,14 +245,14 @@ _KNOWN = (
     (("401 Unauth", "403 Forbidden", "AccessDenied"), "access is denied", "{variables}"),
     (
         ("Missing", "must be specified", "not found in"),
-        "a setting of the store is missing",
+        "a required setting of the object store is missing",
         "{variables}",
     ),
     (("301 Moved", "PermanentRedirect"), "the bucket is in another region", "set AWS_REGION"),
     (
         ("error sending request", "timed out", "dns error", "onnection"),
-        "the store does not respond",
-        "check the network; set AWS_ENDPOINT_URL for a private store",
+        "the object store does not respond",
+        "check the network; for a private store, set AWS_ENDPOINT_URL",
     ),
 )
 _LONGEST = 300
@@ -284,7 +286,9 @@ def is_about_bucket(error: FileNotFoundError) -> bool:
 def store_error(url: str, text: str) -> FileError:
     """Convert the error text of a library to a FileError."""
     first = text.partition("\n\nDebug source")[0]
-    unknown = FileError(f"the store reports: {' '.join(first.split())[:_LONGEST]}", where=url)
+    unknown = FileError(
+        f"the object store reports: {' '.join(first.split())[:_LONGEST]}", where=url
+    )
     return known_problem(url, text) or unknown
 
 

@@ -234,7 +234,7 @@ def open_bytes(path: str | Path) -> BinaryIO:
 
 def corrupt_file_error(where: str, message: str) -> RobolinError:
     """The error for a stored result that was changed or damaged."""
-    return RobolinError(message, where=where, hint="compute the file again from its inputs")
+    return RobolinError(message, where=where, hint="run the command that wrote the file again")
 
 
 def provenance(text: str | bytes, where: str, what: str = "'meta'") -> dict[str, Any]:
@@ -252,7 +252,7 @@ def require_intact(meta: Any, where: str, what: str = "'meta'") -> dict[str, Any
         raise corrupt_file_error(where, f"{what} does not describe the arrays")
     if meta.get("format") not in (FORMAT, EXTENDED_FORMAT):
         version, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
-        message = f"format {version!r} is not supported; this robolin reads {known}"
+        message = f"format {version!r} is not supported; this version of robolin reads {known}"
         raise RobolinError(
             message, where=where, hint="compute the file again with this version of robolin"
         )

@@ -237,7 +237,7 @@ def raise_first(
     rest = iter(problems)
     shown = list(islice(rest, _REPORTED_AT_MOST))
     if more := sum(1 for _ in rest):
-        shown.append(RobolinError(f"and {more} more such problems", where=file))
+        shown.append(RobolinError(f"and {more} more problems of this kind", where=file))
     if shown and last_checked:
         unseen = f"rows after {last_checked}" + (f", up to row {stop}," if stop else "")
         shown.append(RobolinError(f"{unseen} were not checked", where=file))

@@ -253,7 +253,7 @@ WRONG = [
     (lambda: Path("set/data/chunk-000/file-000.parquet").unlink(), "no file data/*/*.parquet"),
     (
         lambda: Path("set/data/chunk-000/file-000.parquet").write_bytes(b"PAR1"),
-        "not a Parquet file, or damaged",
+        "not a valid Parquet file",
     ),
     (lambda: Path("set/meta/info.json").write_text("{"), "meta/info.json is invalid"),
 ]

@@ -296,7 +296,7 @@ links: [{name: a}]
     [
         ("nowhere.urdf", 4, "nowhere.urdf: file not found"),
         ("pnda", 4, "did you mean 'panda'?"),
-        ("", 2, "no robot is named"),
+        ("", 2, "the name of the robot is empty"),
         ("arm.xacro", 4, "file not found"),
     ],
 )

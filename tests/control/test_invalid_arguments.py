@@ -187,7 +187,7 @@ WRONG = [
     (
         "simulate two-link --duration 1 --disturb 1,2@3:1",
         USAGE,
-        "--disturb=1,2@3:1: the end time must be after the start time, both ≥ 0",
+        "--disturb=1,2@3:1: the times must satisfy 0 ≤ FROM < TO",
         "@0.5:0.7",
     ),
     (

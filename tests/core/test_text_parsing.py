@@ -109,13 +109,13 @@ INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
     (parse_pose, "0,0,0,0,0,0", "must have the form FRAME=X,Y,Z,ROLL,PITCH,YAW"),
     (parse_pose, "tip=1deg,0,0,0,0,0", "X, Y and Z are in m, so they cannot be in degrees"),
     (parse_time_window, "1,2@3", "the time must have the form FROM:TO"),
-    (parse_time_window, "1,2@3:1", "the end time must be after the start time, both ≥ 0"),
+    (parse_time_window, "1,2@3:1", "the times must satisfy 0 ≤ FROM < TO"),
     (parse_rows, "5", "must have the form FIRST:STOP"),
     (parse_rows, "5:5", "no rows between FIRST and STOP"),
     (parse_shard, "0/3", "NUMBER must be from 1 to 3, got 0"),
     (parse_shard, "1/0", "COUNT must be ≥ 1"),
     (parse_shard, "three", "must have the form NUMBER/COUNT"),
-    (parse_frequencies, "1:2:3.5", "FIRST and LAST must be > 0, COUNT an integer ≥ 2"),
+    (parse_frequencies, "1:2:3.5", "FIRST and LAST must be > 0, and COUNT must be an integer ≥ 2"),
     (lambda typed: numbers(typed, "two", 2), "1,2,3", "must have 2 numbers, got 3"),
 ]
 

@@ -117,7 +117,7 @@ NOT_XML = [
 
 NOT_URDF = [
     BadFile(
-        "name this SDF file .sdf",
+        "use the extension .sdf for this SDF file",
         '<sdf version="1.9">\n</sdf>',
         "not-a-robot",
         1,

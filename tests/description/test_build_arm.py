@@ -396,13 +396,13 @@ BAD_OPTIONS = [
     (
         "tip inboard",
         {"base": "lower", "tip": "upper"},
-        "is not on the child side of the base",
+        "is not a descendant of the base",
         "choose a base between",
     ),
     (
         "tip aside",
         {"base": "lower", "tip": "lens"},
-        "is not on the child side of the base",
+        "is not a descendant of the base",
         "'camera', 'upper'",
     ),
     (
@@ -415,7 +415,7 @@ BAD_OPTIONS = [
         "leader inboard",
         {"base": "camera"},
         "no movable joint: joint 'twin' mimics 'side', which is not on the chain, so it is locked",
-        "omit base or tip, or choose them so that 'side' moves too",
+        "omit base or tip, or choose a chain in which 'side' also moves",
     ),
     (
         "all locked",
@@ -489,8 +489,8 @@ BAD_OPTIONS = [
     (
         "order twice",
         {"joints": ("elbow", "side", "shoulder", "side")},
-        "arm.urdf: joints: 'side' named more than once",
-        "arm.urdf: joints: 'side' named more than once",
+        "arm.urdf: joints: the list contains 'side' more than once",
+        "arm.urdf: joints: the list contains 'side' more than once",
     ),
     (
         "order follower",

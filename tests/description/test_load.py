@@ -179,10 +179,15 @@ def test_an_installed_package_has_its_models_inside(tmp_path, monkeypatch):
 MISSING = [
     ("pand", FileError, "no bundled robot", "did you mean 'panda'"),
     ("PANDA", FileError, "no bundled robot", "did you mean 'panda'"),
-    ("Ur5", FileError, "no bundled robot", "did you mean 'ur5'? (`robolin models` lists all)"),
+    (
+        "Ur5",
+        FileError,
+        "no bundled robot",
+        "did you mean 'ur5'? (`robolin models` lists all robots)",
+    ),
     ("Panda.urdf", FileError, "file not found", "bare name: 'panda'"),
     ("panda.urdf", FileError, "file not found", "bare name: 'panda'"),
-    ("qwzx", FileError, "no bundled robot", "(`robolin models` lists all)"),
+    ("qwzx", FileError, "no bundled robot", "(`robolin models` lists all robots)"),
     (
         "nowhere/arm.urdf",
         FileError,
@@ -194,7 +199,7 @@ MISSING = [
         ".",
         FileError,
         ".: is a folder, not a robot file",
-        "give the path of a robot file in this folder",
+        "use the path of a robot file in this folder",
     ),
     ("notes.txt", RobolinError, "notes.txt: '.txt' is not an extension of robot files", ".urdf"),
     ("xml.yaml", RobolinError, "xml.yaml:1: this is XML, not YAML", ".urdf"),
@@ -216,7 +221,7 @@ MISSING = [
     (
         "",
         UsageError,
-        "no robot is named",
+        "the name of the robot is empty",
         "give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
     ),
     ("a\0b", UsageError, "is not a valid file name", "remove the null byte"),

@@ -141,14 +141,15 @@ FINDINGS = [
         one_link(replace(BOX, mass=0.0)),
         11,
         "link 'arm' has a moment of inertia but no mass",
-        "give its mass, or set the inertia to zero if the link is only a frame",
+        "write the mass, or set the inertia to zero if the link is only a frame",
     ),
     (
         "mass-without-inertia",
         one_link(Inertia(2.0, (1.0, 1.0, 1.0))),
         11,
-        "link 'arm': 2 kg without a moment of inertia",
-        "for a point mass, ignore this; otherwise give the inertia about the centre of mass",
+        "link 'arm': the mass is 2 kg, but the moment of inertia is 0",
+        "if the link is a point mass, no action is needed; otherwise write the inertia about "
+        "the centre of mass",
     ),
     ("placeholder-inertia", one_link(replace(BOX, rotary=rotary(1, 1, 1))), 11, "1, 1, 1", "CAD"),
     (
@@ -197,7 +198,7 @@ FINDINGS = [
         one_link(limits=Limits(-2.0, 2.0), stiffness=5.0, rest=30.0),
         101,
         "rest 30 rad is far outside the limits of -2 to 2",
-        "write 0.5236 if 30 is in degrees",
+        "if the position is in degrees, write 0.5236",
     ),
     (
         "rest-outside-limits",

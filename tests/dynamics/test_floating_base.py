@@ -197,7 +197,7 @@ BAD = {
     "unknown base": ({"base": "nowhere"}, "panda.urdf: base: link 'nowhere' not found", ""),
     "order": (
         {"joints": ["base", "base:x"]},
-        "panda.urdf: joints: 'base:x' named more than once",
+        "panda.urdf: joints: the list contains 'base:x' more than once",
         "",
     ),
 }

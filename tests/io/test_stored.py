@@ -137,7 +137,8 @@ def test_another_format_version_is_named(tmp_path: Path, monkeypatch: pytest.Mon
         later.setattr("robolin.io.provenance.FORMAT", 99)
         path = written("json", tmp_path, None, 1)
     with pytest.raises(
-        RobolinError, match="format 99 is not supported; this robolin reads formats 2 and 3"
+        RobolinError,
+        match="format 99 is not supported; this version of robolin reads formats 2 and 3",
     ):
         read_result(path)
 
@@ -184,7 +185,7 @@ def test_a_foreign_parquet_file_is_rejected(tmp_path: Path) -> None:
     import polars
 
     polars.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(RobolinError, match="not a Parquet file written by robolin, or damaged"):
+    with pytest.raises(RobolinError, match="not a valid Parquet file written by robolin"):
         read_result(tmp_path / "a.parquet")
 
 

@@ -134,7 +134,9 @@ def test_overflowed_numbers_are_never_written(tmp_path, bad):
     values = np.ones((4, 2, 2))
     values[2, 1, 0] = bad
     array = Array("dqdd_dq", values, (("a", "b"), ("a", "b")), "1/s²")
-    with pytest.raises(RobolinError, match="the result is not finite: numbers overflow") as caught:
+    with pytest.raises(
+        RobolinError, match="the result is not finite because numbers overflow"
+    ) as caught:
         written(Result("v", (array,), ("a", "b"), {}, {}, {}), path=tmp_path / "r.npz")
     assert caught.value.where == "dqdd_dq, row 3, b, a"
     assert list(tmp_path.iterdir()) == []

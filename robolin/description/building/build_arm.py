@@ -398,7 +398,7 @@ def loop_problems(
     for entry in tree.description.loops:
         if through := [name for name in _loop_frames_joints(tree, entry) if name in cut]:
             yield UsageError(
-                f"loop '{entry.name}' contains {quote_list(through)}, locked by base or tip",
+                f"loop '{entry.name}' contains {quote_list(through)}, which the base or tip locks",
                 where=str(entry.location),
                 hint=f"{OPEN_LOOPS}, or use --lock (lock=) to fix a joint and keep the loops",
             )

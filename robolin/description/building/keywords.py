@@ -165,7 +165,7 @@ class ModelOptions:
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
 
 _PAYLOAD_HINT = "use ('tool0', 1.5) or ('tool0', 1.5, (0, 0, 0.1))"
-_NAME_HINT = "give the name from the robot file as a string"
+_NAME_HINT = "pass the name from the robot file as a string"
 
 
 class Keywords(TypedDict, total=False):
@@ -259,10 +259,10 @@ def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | float | None:
     if _is_row(gravity):
         return _vector("gravity", gravity)
     down = _number(
-        "gravity", gravity, hint="give three components, or the magnitude as one number ≥ 0"
+        "gravity", gravity, hint="pass three components, or the magnitude as one number ≥ 0"
     )
     if down < 0.0:
-        hint = f"write {-down}, or the components (0, 0, {down})"
+        hint = f"pass {-down}, or the components (0, 0, {down})"
         raise UsageError(
             f"gravity: a single number is a magnitude and must be ≥ 0, got {down}", hint=hint
         )
@@ -296,7 +296,7 @@ def _wrenches(
     if not isinstance(model, str) or model not in WRENCH_MODELS:
         message = f"wrench_frame: must be one of {quote_list(WRENCH_MODELS)}, got {model!r}"
         raise UsageError(message, hint=did_you_mean(str(model), WRENCH_MODELS))
-    hint = "give fx, fy, fz in N, then tx, ty, tz in N·m"
+    hint = "pass fx, fy, fz in N, then tx, ty, tz in N·m"
     wrenches = []
     for frame, load in _items("wrench", wrench):
         numbers = [_number("wrench", value) for value in _row("wrench", load, hint)]
@@ -318,7 +318,7 @@ def _friction_velocity(value: Any) -> float | dict[str, float] | None:
 def _joints(joints: Sequence[str] | None) -> tuple[str, ...] | None:
     if joints is None:
         return None
-    hint = "give a list of joint names"
+    hint = "pass a list of joint names"
     if isinstance(joints, str):
         raise UsageError(f"joints: must be a list of names, got the string {joints!r}", hint=hint)
     return tuple(_text("joints", name) for name in _row("joints", joints, hint))
@@ -338,7 +338,7 @@ def _items(option: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str,
     if not isinstance(values, Mapping):
         raise UsageError(
             f"{option}: must be a dictionary, got {values!r}",
-            hint="give a dictionary: {'name': value, …}",
+            hint="pass a dictionary: {'name': value, …}",
         )
     for name, value in values.items():
         yield _text(option, name), value
@@ -353,7 +353,7 @@ def _text(option: str, value: Any) -> str:
 def _switch(option: str, value: Any) -> bool:
     if _is_truth(value):
         return bool(value)
-    raise UsageError(f"{option}: must be True or False, got {value!r}", hint="write True or False")
+    raise UsageError(f"{option}: must be True or False, got {value!r}", hint="pass True or False")
 
 
 def _is_truth(value: Any) -> bool:
@@ -386,7 +386,7 @@ def _vector(option: str, values: Any) -> Vector3:
 
 
 def _number(
-    option: str, value: Any, hint: str = "give a number in SI units, without a unit name"
+    option: str, value: Any, hint: str = "pass a number in SI units, without a unit name"
 ) -> float:
     try:
         if not (isinstance(value, str | bytes) or _is_truth(value)):

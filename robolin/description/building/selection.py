@@ -49,7 +49,7 @@ def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinErr
         ancestors = [joint.parent for joint in tree.inboard(options.tip)]
         if options.base not in ancestors:
             yield RobolinError(
-                f"tip: link '{options.tip}' is not on the child side of the base '{options.base}'",
+                f"tip: link '{options.tip}' is not a descendant of the base '{options.base}'",
                 where=tree.description.source,
                 hint=f"choose a base between '{options.tip}' and the root: {quote_list(ancestors)}",
             )
@@ -89,7 +89,7 @@ def nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> Ro
     elif selection.stranded:
         why = why_locked(tree, selection.stranded[0])
         leader = tree.mimic[selection.stranded[0]].leader
-        hint = f"omit base or tip, or choose them so that '{leader}' moves too"
+        hint = f"omit base or tip, or choose a chain in which '{leader}' also moves"
     elif options.lock:
         why = "all joints are locked"
         hint = f"unlock one of {quote_list(list(options.lock))}"
@@ -107,7 +107,7 @@ def _start_at(joint: JointEntry, floating: bool) -> str:
         return "omit --floating-base, or choose another link with --base"
     return (
         f"use --base {joint.child} to start the chain after this joint, or --tip {joint.parent} "
-        "to end the chain before it; both fix the joint at zero"
+        "to end the chain before it; both options fix the joint at 0"
     )
 
 
@@ -123,7 +123,7 @@ def order_problems(
     ]
     if twice := [name for name in dict.fromkeys(order) if list(order).count(name) > 1]:
         hint = "name each joint once"
-        message = f"joints: {quote_list(twice)} named more than once"
+        message = f"joints: the list contains {quote_list(twice)} more than once"
         problems.append(UsageError(message, where=source, hint=hint))
     if missing := [name for name in independent if name not in order]:
         message = f"joints: {quote_list(missing)} missing"
@@ -150,7 +150,7 @@ def unknown_joint(
     message, hint = f"{option}: joint '{name}' not found", ""
     if parts := [each for each in tree.by_name if each.startswith(f"{name}:")]:
         message = f"{option}: joint '{name}' has several degrees of freedom"
-        hint = f"name them separately: {quote_list(parts)}"
+        hint = f"name the degrees of freedom: {quote_list(parts)}"
     elif owner and name in coordinate_names(owner):
         hint = f"omit it: '{name}' is only one degree of freedom of joint '{owner.name}'"
     elif name in tree.links:

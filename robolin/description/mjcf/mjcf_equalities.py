@@ -97,7 +97,7 @@ def _add_closure(
     location = files.at(_TAGS[equality["type"]], equality["name"])
     if equality["objtype"] not in (_BODY, _SITE):
         name = equality["name"]
-        return f"equality '{name}' connects neither bodies nor sites", "use bodies or sites"
+        return f"equality '{name}' must connect two bodies or two sites", "use bodies or sites"
     ends = [
         LoopEnd(model["body"][body]["name"], location, pose)
         for body, pose in _ends(model, equality)

@@ -119,7 +119,7 @@ def _read_model(files: ModelFiles, text: bytes, origin: _Origin, key: str, depth
         return
     if root.tag.lower() != "mujoco":
         message = f"the root element is <{root.tag}>, not <mujoco>"
-        hint = "name URDF files .urdf; MJCF can attach only MJCF files"
+        hint = "use the extension .urdf for URDF files; MJCF can attach only MJCF files"
         location = SourceLocation(origin.shown, root.line)
         files.findings.append(Finding("not-a-robot", "error", location, message, hint))
         return
@@ -247,7 +247,7 @@ def _existing(
     for folder, path in paths:
         if _SCHEME.match(os.path.splitdrive(path)[1]):
             raise RobolinError(
-                f"'{path}' is not a valid path", where=where, hint="give the path of a file"
+                f"'{path}' is not a valid path", where=where, hint="write the path of a file"
             )
         # MuJoCo accepts backslashes as separators, and resolves .. textually
         plain = os.path.join(folder, path.replace("\\", "/"))
@@ -312,7 +312,7 @@ def _count(files: ModelFiles, path: str, name: str, part: Element, origin: _Orig
         message = f"the model includes more than the limit of {_MOST_FILES} files"
         raise RobolinError(message, where=f"{origin.shown}:{part.line}")
     if not os.path.isfile(path):
-        raise _unreadable(name, "it is not a regular file", part, origin)
+        raise _unreadable(name, "the path is not a regular file", part, origin)
 
 
 def _unreadable(name: str, reason: str | None, part: Element, origin: _Origin) -> FileError:
@@ -330,11 +330,11 @@ _REMEDIES = {
         "correct the inertia: no principal moment may exceed the sum of the other two"
     ),
     r"size .* must be positive|invalid size|incomplete size|size too small": (
-        "give every size that this type of geom needs, in m"
+        "write every size that this type of geom needs, in m"
     ),
-    r"axis too small": 'give a non-zero axis, such as axis="0 0 1"',
+    r"axis too small": 'write a non-zero axis, such as axis="0 0 1"',
     r"mass and inertia .* too small|must be larger than mjMINVAL|moving bodies": (
-        "give the body an <inertial>, or a geom with a mass"
+        "add an <inertial>, or a geom with a mass, to the body"
     ),
     r"mass must be|density must be|must be positive|cannot be negative|must be nonnegative": (
         "write a positive number"
@@ -353,7 +353,7 @@ _REMEDIES = {
         "correct the path, or allow its folder with --package NAME=FOLDER"
     ),
     r"XML|syntax|Unexpected|parse": "correct the XML at this line",
-    r"quat": "give four numbers that are not all zero",
+    r"quat": "write four numbers that are not all zero",
 }
 
 

@@ -100,7 +100,7 @@ def read_mjcf(robot: RobotText, folders: Iterable[str], open_loops: bool = False
     open_loops: whether equality constraints without a mimic rule are left out
     """
     if robot.path is None:
-        hint = "give the path of the file: it may include other files"
+        hint = "pass the path of the file, because an MJCF file may include other files"
         raise UsageError("MJCF cannot be read from standard input", where="-", hint=hint)
     files = model_files(robot.path, robot.text, robot.shown, folders)
     if any(finding.level == "error" for finding in files.findings):
@@ -235,7 +235,7 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
         message = f"{what}: this effect is not supported and is ignored"
         yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), message)
     for what in model["from_outside"]:
-        message = f"{what}: robolin ignores these; pass torques and external forces as input"
+        message = f"{what}: robolin ignores this part; pass torques and external forces as input"
         yield Finding("mjcf-from-outside", "note", files.at("mujoco", ""), message)
     yield from actuator_findings(model, files)
     for joint in model["joint"]:

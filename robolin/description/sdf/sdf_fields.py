@@ -24,17 +24,17 @@ UNLIMITED_FROM = 1e16
 # length error of a quaternion with six digits
 _QUATERNION_TOLERANCE = 1e-5
 _NO_LIMIT = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
-_LEFT_OUT_HINT = "model this effect in YAML or MJCF, or add it to the result yourself"
+_LEFT_OUT_HINT = "model this effect in YAML or MJCF; the result does not include the effect"
 # elements that change the dynamics but are not read, and their effect
 _CHANGES_DYNAMICS = {
-    "drake:linear_bushing_rpy": "it adds a spring with a damper",
-    "drake:linear_spring_damper": "it adds a spring with a damper",
-    "drake:ball_constraint": "it closes a loop",
-    "drake:distance_constraint": "it closes a loop",
-    "drake:fixed_constraint": "it closes a loop",
-    "drake:tendon_constraint": "it couples joints",
+    "drake:linear_bushing_rpy": "the element adds a spring with a damper",
+    "drake:linear_spring_damper": "the element adds a spring with a damper",
+    "drake:ball_constraint": "the element closes a loop",
+    "drake:distance_constraint": "the element closes a loop",
+    "drake:fixed_constraint": "the element closes a loop",
+    "drake:tendon_constraint": "the element couples joints",
     "drake:deformable_properties": "the link is deformable",
-    "fluid_added_mass": "it adds inertia",
+    "fluid_added_mass": "the element adds inertia",
 }
 
 
@@ -82,10 +82,10 @@ def parts(
         elif not _same(child, elements[tag]):
             message = f"{owner} has a second, different <{tag}>; the first is on line "
             message += str(elements[tag].line)
-            notes.error("duplicate-element", child, message, "keep only one of them")
+            notes.error("duplicate-element", child, message, "keep only one of the two")
         else:
             message = f"{owner} has two equal <{tag}>; the first is on line {elements[tag].line}"
-            notes.add("repeated-element", "note", child, message, "keep only one of them")
+            notes.add("repeated-element", "note", child, message, "keep only one of the two")
     return elements
 
 

@@ -41,7 +41,7 @@ _DEEPEST_MODEL = 16
 _VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})", re.ASCII)
 # folders of models for Gazebo, libsdformat and Gazebo classic
 _SEARCH_PATHS = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "GAZEBO_MODEL_PATH")
-_INCLUDE_HINT = "give the folder of the model: --package NAME=FOLDER"
+_INCLUDE_HINT = "name the folder of the model: --package NAME=FOLDER"
 
 
 @dataclass(eq=False)

@@ -160,7 +160,7 @@ def _add(scope: Scope, node: FrameNode) -> None:
             scope.names[node.name] = node
         return
     message = f"{node.label} has the same name as a {other.kind}, on line {other.element.line}"
-    node.notes.error("sdf-frame", node.element, message, "rename one of them")
+    node.notes.error("sdf-frame", node.element, message, "rename one of the two")
 
 
 def _connect(scope: Scope, inside: list[Model | Element]) -> None:
@@ -204,7 +204,7 @@ def relative_to(pose: Element, owner: str, notes: FileNotes) -> str:
 def _place(scope: Scope) -> None:
     """Connect the frame of a model to the model or world around it, and to its canonical link."""
     model, node, around = scope.content, scope.model, scope.around
-    assert around is not None, "the world itself has no surrounding frame"
+    assert around is not None, "only the world has no surrounding frame"
     node.base = around.model
     node.offset = pose_value(model.pose, node.label, model.pose_notes)
     if model.pose is not None and (name := relative_to(model.pose, node.label, model.pose_notes)):

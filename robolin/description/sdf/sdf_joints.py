@@ -421,7 +421,10 @@ def _armature(
     if not isfinite(reflected):
         message = f"{owner}: gear_ratio² · rotor_inertia is too large"
         notes.error(
-            "number-not-finite", elements[_ROTOR], message, "check that both are in SI units"
+            "number-not-finite",
+            elements[_ROTOR],
+            message,
+            "check that gear_ratio and rotor_inertia are in SI units",
         )
         return 0.0
     return reflected

@@ -113,7 +113,7 @@ def _chosen(world: World, robot: RobotText, notes: FileNotes) -> Model | None:
                 not_needed(notes, other.findings)
         return chosen[0]
     if not models:
-        hint = "give a file with a <model>"
+        hint = "use a file with a <model>"
         notes.error("sdf-model", world.element, "the file has no model that can be read", hint)
     elif robot.part:
         message = f"the file has no model {quote_value(robot.part)}"
@@ -200,9 +200,12 @@ def _fix_loose_links(
     if any(not error.message.startswith("link ") for error in errors):
         # an invalid joint also disconnects links
         return
-    message = f"{pluralize(len(loose), 'link')} without a parent joint: {quote_list(loose)}; "
+    message = (
+        f"the model has {pluralize(len(loose), 'link')} without a parent joint: "
+        f"{quote_list(loose)}; "
+    )
     message += "robolin fixes these links to the world, but in a simulator they move freely"
-    hint = "add a <joint> for each of them, with the parent 'world' if it does not move"
+    hint = "add a <joint> for each link, with the parent 'world' if the link does not move"
     node = nodes[loose[-1]]
     node.notes.add("sdf-loose-link", "warning", node.element, message, hint)
 
@@ -225,7 +228,7 @@ def _of_world(part: Element, world: World) -> None:
 def _world_joints(scope: Scope, nodes: Mapping[str, FrameNode], robot: SdfParts) -> None:
     """Add the joints of the world with both ends on the robot, or one on the world itself."""
     outside = scope.around
-    assert outside is not None, "a model is inside a world, or in a file without a world"
+    assert outside is not None, "a model always has a surrounding scope"
     for node in outside.joints:
         names = {part.tag: element_text(part) for part in node.element.children}
         ends = [link_of(outside.find(names.get(end, ""))) for end in ("parent", "child")]
@@ -234,7 +237,7 @@ def _world_joints(scope: Scope, nodes: Mapping[str, FrameNode], robot: SdfParts)
             read_joint(node, outside, robot)
         elif any(inside):
             message = f"{node.label} of the world connects the robot with another model"
-            left_out(node.element, f"{message}: it is ignored", node.notes)
+            left_out(node.element, f"{message}, and robolin ignores this joint", node.notes)
         else:
             node.notes.ignore("joint")
 
@@ -280,7 +283,7 @@ def _link(node: FrameNode) -> LinkEntry:
             element_text(rate) != "0" for rate in part.children
         ):
             message = f"<velocity_decay> in {owner} is ignored, although it changes the dynamics"
-            left_out(part, f"{message}: it damps the motion of the link", notes)
+            left_out(part, f"{message}: the element damps the motion of the link", notes)
     inertial = elements.get("inertial")
     body = _inertia(inertial if inertial is not None else element, owner, notes)
     tags = {"pose": "com", "mass": "mass", "inertia": "inertia"}
@@ -303,7 +306,10 @@ def _inertia(inertial: Element, owner: str, notes: FileNotes) -> Inertia:
         check_attributes(inertial, owner, ("auto",), notes)
         if boolean_attribute(inertial, "auto", owner, notes):
             message = f"{owner} has an automatic inertia, which is not supported"
-            hint = "write its values: gz sdf --print FILE --expand-auto-inertials"
+            hint = (
+                "write the values that this command prints: gz sdf --print FILE "
+                "--expand-auto-inertials"
+            )
             notes.error("sdf-unsupported", inertial, message, hint)
     values = parts(elements["inertia"], owner, PRODUCTS, notes) if "inertia" in elements else {}
     missing = [] if "mass" in elements else ["mass"]

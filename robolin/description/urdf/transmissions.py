@@ -106,7 +106,10 @@ def _read_rotor(
     name = motor.joint.name
     if name in rotors.armature:
         message = f"joint {quote_value(name)} has several rotors; their inertias are added"
-        hint = "write their sum into one transmission (Drake uses only the last transmission)"
+        hint = (
+            "write the sum of the inertias in one transmission (Drake uses only the last "
+            "transmission)"
+        )
         notes.add("several-rotors", "warning", motor.inertia, message, hint)
     reflected = _reflected(motor, notes)
     rotors.armature[name] = rotors.armature.get(name, 0.0) + reflected
@@ -166,7 +169,12 @@ def _reflected(motor: _Motor, notes: Notes) -> float:
         _left_out(motor.inertia, f"{_RATIO} is 0", notes)
     if not isfinite(reflected := ratio * ratio * inertia):
         message = f"{owner}: gear_ratio² · rotor_inertia is too large"
-        notes.error("number-not-finite", motor.inertia, message, "check that both are in SI units")
+        notes.error(
+            "number-not-finite",
+            motor.inertia,
+            message,
+            "check that gear_ratio and rotor_inertia are in SI units",
+        )
         return 0.0
     return reflected
 

@@ -97,14 +97,16 @@ def _is_urdf(robot: Element, notes: Notes) -> bool:
         _complain_about_root(robot, notes)
         return False
     if macros := [part for part in _read_parts(robot) if part.tag.startswith("xacro:")]:
-        message = f"the file has unexpanded xacro: <{macros[0].tag}>"
+        message = f"the file contains unexpanded xacro: <{macros[0].tag}>"
         message += f" and {len(macros) - 1} more elements" if len(macros) > 1 else ""
         notes.error("xacro-unexpanded", macros[0], message, XACRO_HINT)
         return False
     tags = {part.tag for part in robot.children}
     if "link" not in tags and tags & _SRDF_TAGS:
         message = "is an SRDF file: it has groups and poses, but no links and joints"
-        notes.error("not-a-robot", robot, message, "give the URDF of the robot, and --srdf FILE")
+        notes.error(
+            "not-a-robot", robot, message, "use the URDF file of the robot, and add --srdf FILE"
+        )
         return False
     return True
 
@@ -113,7 +115,7 @@ def _robot_name(robot: Element, notes: Notes) -> str:
     """The name of the robot; other programs read files with an empty one, so this does too."""
     if robot.attributes.get("name", "robot").strip():
         return name_of(robot, "the robot", notes)
-    hint = 'write <robot name="…">; without it the robot is called robot'
+    hint = 'write a name, such as <robot name="arm">'
     notes.add("robot-unnamed", "warning", robot, "the robot has an empty name", hint)
     return "robot"
 
@@ -178,8 +180,8 @@ def _implicit_world(
 
 def _complain_about_root(root: Element, notes: Notes) -> None:
     hints = {
-        "sdf": "name this SDF file .sdf",
-        "mujoco": "name this MuJoCo (MJCF) file .mjcf or .xml",
+        "sdf": "use the extension .sdf for this SDF file",
+        "mujoco": "use the extension .mjcf or .xml for this MuJoCo (MJCF) file",
     }
     hint = hints.get(root.tag, 'use <robot name="…"> as the root element')
     notes.error("not-a-robot", root, f"the root element is <{root.tag}>, not <robot>", hint)

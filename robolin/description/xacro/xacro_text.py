@@ -269,7 +269,7 @@ def _error(path: Path, answer: Mapping[str, Any]) -> RobolinError:
         value = answer["declared"].get(undefined[1]) or "VALUE"
         hints = [f"add --xacro-arg {undefined[1]}:={value}", _arguments(answer["known"])]
     elif "No such file" in message and answer["known"]:
-        hints += ["set other values with --xacro-arg NAME:=VALUE", _arguments(answer["known"])]
+        hints += ["set the values with --xacro-arg NAME:=VALUE", _arguments(answer["known"])]
     elif message.startswith("unknown macro name"):
         hints = ["add an <xacro:include> of the file that defines the macro, or remove the element"]
     hint = "; ".join([*hints, *ways[:4]])
@@ -328,7 +328,7 @@ def read_xacro(
 ) -> Reading:
     """The description of a xacro file, of URDF or SDF; findings name lines of the expansion."""
     if robot.path is None:
-        hint = "give the path of the file: it includes other files"
+        hint = "pass the path of the file, because a xacro file may include other files"
         raise UsageError("xacro cannot be read from standard input", where="-", hint=hint)
     errors: list[RobolinError] = []
     expansion = expanded_xacro(robot.path, arguments, packages, errors)

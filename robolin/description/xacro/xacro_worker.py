@@ -268,7 +268,7 @@ def _replace(module: Any, name: str, value: Any) -> None:
 
 
 def _no_eval(*_: object, **__: object) -> Never:
-    raise ForbiddenError("the package xacro evaluates an expression by itself")
+    raise ForbiddenError("the package xacro evaluates an expression outside robolin's evaluator")
 
 
 def _eval(substitution: Any, expression: str, context: dict[str, Any]) -> str:

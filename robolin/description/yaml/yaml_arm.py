@@ -243,7 +243,10 @@ def _check_version(arm: Fields) -> None:
     arm.need("robolin", hint="write 'robolin: 1' on the first line")
     version = arm.text("robolin")
     if version and version != FORMAT_VERSION:
-        message = f"format version {shown(version)} is not supported; this robolin reads version 1"
+        message = (
+            f"format version {shown(version)} is not supported; this version of robolin "
+            "reads format version 1"
+        )
         arm.error("format-version", arm.location("robolin"), message, "write 'robolin: 1'")
 
 
@@ -253,7 +256,7 @@ def _read_joints(arm: Fields, listed: Collection[str]) -> YamlJoints:
         message = "the robot has both 'joints' and 'dh'"
         arm.error("joints-and-dh", arm.location("dh"), message, "keep only one of these keys")
     elif not arm.has("dh"):
-        arm.need("joints", hint="list the joints from base to tip, or give a 'dh' table")
+        arm.need("joints", hint="list the joints from base to tip, or add a 'dh' table")
     for number, node in enumerate(arm.items("joints"), start=1):
         joint = fields_of(node, name_or_number(node, "joint", number), JOINT_KEYS, arm.findings)
         if joint is not None:

@@ -177,7 +177,7 @@ class Fields:
     def _fits(self, value: Node, name: str, kind: str, expected: str) -> bool:
         if value.empty:
             message = f"{self.what}: {name} has no value; expected {expected}"
-            self.error("missing-value", value.location, message, "give a value or remove the key")
+            self.error("missing-value", value.location, message, "write a value, or remove the key")
         elif value.kind not in (kind, "refused"):
             got = shown(value.text) if value.kind == "scalar" else _KINDS[value.kind]
             message = f"{self.what}: {name} must be {expected}, got {got}"
@@ -213,7 +213,7 @@ class Fields:
         self.findings.append(Finding(rule, level, location, message, hint))
 
 
-_NO_ROBOT = "give XML, or YAML with joints and links, instead of a plain text"
+_NO_ROBOT = "use XML, or YAML with joints and links, instead of plain text"
 
 
 def fields_of(

@@ -128,7 +128,9 @@ def _friction(fields: Fields) -> dict[str, Any]:
     sides = fields.fields("friction", FRICTION_KEYS)
     if sides is None:
         return {}
-    sides.need(*FRICTION_KEYS, hint="write both as positive numbers: {positive: 2, negative: 3}")
+    sides.need(
+        *FRICTION_KEYS, hint="write both values as positive numbers: {positive: 2, negative: 3}"
+    )
     positive, negative = (sides.number(key) for key in FRICTION_KEYS)
     same = positive == negative
     return {"friction": positive, "friction_negative": None if same else negative}
@@ -139,7 +141,7 @@ def _friction_velocity(fields: Fields) -> float | None:
     if velocity is None or velocity > 0.0:
         return velocity
     message = f"{fields.what}: friction_velocity must be > 0, got {velocity:g}"
-    hint = "give the velocity v of the smoothing μ tanh(q̇/v), for example 0.01"
+    hint = "write the velocity v of the smoothing μ tanh(q̇/v), for example 0.01"
     fields.error("friction-velocity", fields.location("friction_velocity"), message, hint)
     return None
 
@@ -152,7 +154,7 @@ def _armature(fields: Fields) -> float:
         return armature or 0.0
     if fields.has("armature"):
         message = f"{fields.what} has both 'armature' and '{present[0]}'"
-        hint = "remove one of them: armature is gear_ratio² · rotor_inertia"
+        hint = "remove one of the two keys: armature is gear_ratio² · rotor_inertia"
         fields.error("armature-twice", fields.location("armature"), message, hint)
     fields.need("rotor_inertia", "gear_ratio", hint="write gear_ratio: 1 for a direct drive")
     if ratio == 0:
@@ -162,7 +164,7 @@ def _armature(fields: Fields) -> float:
     felt = (ratio or 0.0) * (ratio or 0.0) * (inertia or 0.0)
     if not isfinite(felt):
         message = f"{fields.what}: gear_ratio² · rotor_inertia is too large"
-        hint = "check that both are in SI units"
+        hint = "check that gear_ratio and rotor_inertia are in SI units"
         fields.error("number-not-finite", fields.location("gear_ratio"), message, hint)
         return 0.0
     return felt
@@ -259,7 +261,7 @@ def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Itera
         if loop.name and loop.name in seen:
             message = f"loop '{loop.name}' is defined twice; the first is at "
             message += str(seen[loop.name].location)
-            hint = "rename or remove one of them"
+            hint = "rename or remove one of the two"
             yield Finding("duplicate-loop", "error", loop.location, message, hint)
         seen.setdefault(loop.name, loop)
         for end in (loop.first, loop.second):

@@ -104,7 +104,10 @@ def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]
         return None, (*tree.findings, _syntax_finding(error, text, source))
     except (ValueError, OverflowError) as error:
         # an escape or a directive with an invalid number
-        message, hint = f"malformed YAML after this: {error}", "check the escapes in quoted text"
+        message, hint = (
+            f"malformed YAML after this position: {error}",
+            "check the escapes in quoted text",
+        )
         return None, (*tree.findings, _finding("yaml-malformed", tree.reached, message, hint))
     if tree.root is None and not tree.findings:
         hint = "start the file with 'robolin: 1'"
@@ -208,11 +211,11 @@ class _Tree:
             if key.kind != "refused":
                 self._complain("yaml-key", key.location, "a key must be a word", "write key: value")
         elif key.text == "<<" and not key.quoted:
-            hint = "write the keys out"
+            hint = "write every key in this mapping"
             self._complain("yaml-merge", key.location, "merge key '<<' is not supported", hint)
         elif first := around.keys.get(key.text):
             message = f"key {shown(key.text)} occurs twice; the first is at {first}"
-            self._complain("duplicate-key", key.location, message, "remove one of them")
+            self._complain("duplicate-key", key.location, message, "remove one of the two keys")
         else:
             around.keys[key.text] = key.location
             return key
@@ -225,7 +228,9 @@ class _Tree:
             self._refuse_alias(location, f"anchor '&{event.anchor}' is not supported")
         if event.tag:
             message = f"tag {shown(event.tag)} is not supported"
-            self._complain("yaml-tag", location, message, "remove it: every key has a fixed type")
+            self._complain(
+                "yaml-tag", location, message, "remove the tag: every key has a fixed type"
+            )
 
     def _refuse_alias(self, location: SourceLocation, message: str) -> None:
         self._complain(

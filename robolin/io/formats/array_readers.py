@@ -42,7 +42,7 @@ def open_npy(location: str, part: str, file: str, joints: Sequence[str]) -> Iter
     with open(location, "rb") as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
             hint = (
-                "give an archive the extension .npz; write a single array with "
+                "use the extension .npz for an archive; write a single array with "
                 "numpy.save(file, array)"
             )
             raise RobolinError("not an NPY file", where=file, hint=hint)
@@ -50,7 +50,7 @@ def open_npy(location: str, part: str, file: str, joints: Sequence[str]) -> Iter
             # mapped: memory use does not depend on the number of rows
             values = np.load(location, mmap_mode="r", allow_pickle=False)
         except (*ARCHIVE_ERRORS, OverflowError, TypeError) as error:
-            raise RobolinError("not an NPY file, or damaged", where=file, hint=_HINT) from error
+            raise RobolinError("not a valid NPY file", where=file, hint=_HINT) from error
         arrays = _arrays(values, file)
         table = arrays_table(arrays, len(values), file, lambda: digest_of(stream))
         if values.dtype.names is None:
@@ -148,7 +148,7 @@ def _numbers(dataset: Any, rows: Any, file: str) -> npt.NDArray[Any]:
 
 def _damaged(file: str) -> RobolinError:
     hint = "write the file again, or use CSV, NPZ or Parquet"
-    return RobolinError("not an HDF5 file, or damaged", where=file, hint=hint)
+    return RobolinError("not a valid HDF5 file", where=file, hint=hint)
 
 
 _ARROW_MAGIC = b"ARROW1"
@@ -211,10 +211,10 @@ def _column_types(field: _FlatTable, name: str, file: str, depth: int = 0) -> It
     if kind in _NOT_READ:
         hint = "write the file without this column, or use CSV, NPZ or Parquet"
         raise RobolinError(
-            f"column '{name}' is {_NOT_READ[kind]}: not supported", where=file, hint=hint
+            f"column '{name}' is {_NOT_READ[kind]}, which is not supported", where=file, hint=hint
         )
     if depth > _DEEPEST:
-        raise ValueError("too many columns inside columns")
+        raise ValueError("columns are nested too deeply")
     if field.table(_FIELD_DICTIONARY).at:
         # the column itself has only indices
         yield 0
@@ -279,7 +279,7 @@ class _FlatTable(NamedTuple):
         """The position of a field, 0 if it is absent."""
         fields = self.at - struct.unpack_from("<i", self.data, self.at)[0]
         if fields < 0:
-            raise ValueError("a table outside the data")
+            raise ValueError("a table is outside the data")
         (size,) = struct.unpack_from("<H", self.data, fields)
         if 4 + 2 * number >= size:
             return 0
@@ -353,5 +353,8 @@ class ArrowRows(PolarsRows):
 
 def damaged_arrow(file: str) -> RobolinError:
     """The error for a file that polars cannot read."""
-    hint = "write it as an Arrow IPC file, for example polars.DataFrame.write_ipc, or use Parquet"
-    return RobolinError("not an Arrow IPC file, or damaged", where=file, hint=hint)
+    hint = (
+        "write the table as an Arrow IPC file, for example polars.DataFrame.write_ipc, or use "
+        "Parquet"
+    )
+    return RobolinError("not a valid Arrow IPC file", where=file, hint=hint)

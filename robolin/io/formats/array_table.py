@@ -88,7 +88,7 @@ def with_rows(
             arrays_with_rows.append(each.turned)
     if not arrays_with_rows or not rows:
         hint = "store arrays of shape (rows, joints) or (rows,)"
-        raise RobolinError("no array has rows", where=file, hint=hint)
+        raise RobolinError("no array has a row axis", where=file, hint=hint)
     kept = {each.name for each in arrays_with_rows}
     unused = [each.name for each in arrays if each.name not in kept]
     group = _common_group([each.name for each in arrays_with_rows])
@@ -199,6 +199,6 @@ def _int64(values: npt.NDArray[Any], name: str, file: str) -> npt.NDArray[np.int
             raise RobolinError(f"'{name}' contains NaT", where=file, hint="remove the row")
         return values.astype(values.dtype.newbyteorder("=")).view(np.int64)
     if values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max:
-        message = f"'{name}' has integers beyond 64 bits"
+        message = f"'{name}' contains integers of more than 64 bits"
         raise RobolinError(message, where=file, hint="store signed integers")
     return np.asarray(values, dtype=np.int64)

@@ -178,7 +178,7 @@ class _JointStates:
         """Notes about assumptions and ignored messages."""
         yield f"each row is a message of topic '{self._topic.name}'"
         if self._by_bag:
-            yield "messages have no time stamp; the recording time is used"
+            yield "messages have no time stamp; robolin uses the recording time"
         if self._ignored:
             names = quote_list(sorted({joint for joints in self._ignored for joint in joints}))
             yield f"messages that contain only other joints are ignored: {names}"
@@ -235,7 +235,7 @@ class _JointStates:
         missing = [name for name in self._first.joints if name not in kind.joints]
         if missing or set(kind.numbers) != set(self._first.numbers):
             what = f"lacks {quote_list(missing)}" if missing else "has different quantities"
-            message = f"message {what}, unlike the first message"
+            message = f"the message {what}, unlike the first message"
             hint = "record a topic in which all messages have the same joints"
             raise RobolinError(message, where=where, hint=hint)
         self._kinds.add((kind.joints, kind.constant))
@@ -266,7 +266,7 @@ def bag_errors(file: str) -> Iterator[None]:
         raise
     except Exception as error:
         lines = str(error).splitlines() or [type(error).__name__]
-        message = f"not a ROS bag, or damaged: {lines[0][:120]}"
+        message = f"not a valid ROS bag: {lines[0][:120]}"
         raise RobolinError(message, where=file, hint="run `ros2 bag info` on the bag") from error
 
 

@@ -223,7 +223,9 @@ class CsvText:
                     break
             else:
                 if self._ends_with_last and rows != request.stop:
-                    raise self._misplaced(f"row {request.stop} does not end at its planned byte")
+                    raise self._misplaced(
+                        f"row {request.stop} does not end at the byte in the plan"
+                    )
             if self._source.known is None:
                 # the whole file is hashed, including rows that were not requested
                 for _ in further:
@@ -279,7 +281,10 @@ class CsvText:
             raise self._misplaced(f"row {mark.row + 1} does not start at byte {mark.byte}")
 
     def _misplaced(self, message: str) -> RobolinError:
-        hint = "the file was changed after planning: remove _plan.json and run the command again"
+        hint = (
+            "the file was changed after the plan was made: remove _plan.json and run the "
+            "command again"
+        )
         return RobolinError(message, where=self._file, hint=hint)
 
     def _in_lines(self, lines: Lines, request: ReadRequest, rows: int) -> Iterator[TableBlock]:

@@ -213,7 +213,7 @@ def _cut_off(
     complete = {i for i in times if i < len(cells) - 1}
     if not request.allow_nan or not complete.issuperset(request.integers):
         message = f"the last line is incomplete: {problems[0][0]}"
-        return [(message, "remove the line, or skip it with --on-bad-row nan")]
+        return [(message, "remove the line, or skip such rows with --on-bad-row nan")]
     for position, i in enumerate(request.indices):
         if i not in complete:
             values[position] = _NO_NUMBER
@@ -407,7 +407,7 @@ def datetime_hint(text: str) -> str:
     """Hint for a text that is not a valid time stamp; '' if it does not start with a date."""
     if not _LIKE_A_DATE.match(text):
         return ""
-    return "write dates as 2026-05-01T12:30:00.125; either all or none end in Z"
+    return "write dates as 2026-05-01T12:30:00.125; end all dates with Z, or none"
 
 
 def unit_for(decimals: int) -> str:

@@ -81,14 +81,14 @@ class _Cursor:
         (count,) = struct.unpack_from("<I", self.data, self.at)
         self._pass(4)
         if count > _LONGEST:
-            raise ValueError(f"a list of {count} entries")
+            raise ValueError(f"a list has {count} entries")
         return int(count)
 
     def text(self) -> str:
         size = self.count()
         data = self.data[self.at : self.at + size]
         if len(data) != size:
-            raise ValueError("a text exceeds the message")
+            raise ValueError("a text is longer than the message")
         self._pass(size)
         return data.rstrip(b"\0").decode()
 
@@ -115,7 +115,9 @@ def layout_of(data: bytes, ros1: bool, where: str) -> MessageLayout:
     except (struct.error, ValueError, UnicodeDecodeError) as error:
         message = f"not a valid JointState message: {error}"
         raise RobolinError(
-            message, where=where, hint="the recording is damaged; record or copy it again"
+            message,
+            where=where,
+            hint="the recording is damaged; record the data or copy the file again",
         ) from error
 
 
@@ -128,7 +130,7 @@ def _layout(data: bytes, ros1: bool) -> MessageLayout:
     else:
         stamp, cursor = 4, _Cursor(data, 12, 4, aligned=True)
     if len(data) < 12:
-        raise ValueError("message is too short")
+        raise ValueError("the message is too short")
     cursor.text()
     joints = tuple(cursor.text() for _ in range(cursor.count()))
     if len(set(joints)) != len(joints):
@@ -137,7 +139,7 @@ def _layout(data: bytes, ros1: bool) -> MessageLayout:
     for quantity in JOINT_STATE_QUANTITIES:
         size, begin = cursor.numbers()
         if size not in (0, len(joints)):
-            raise ValueError(f"{size} numbers for {len(joints)} joints")
+            raise ValueError(f"an array has {size} numbers for {len(joints)} joints")
         if size:
             numbers[quantity] = begin
     return MessageLayout(data, joints, stamp, numbers, tuple(cursor.passed))

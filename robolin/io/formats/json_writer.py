@@ -177,7 +177,7 @@ def _stored_json_document(text: bytes, where: str) -> dict[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise corrupt_file_error(f"{where}{line}", "not a JSON document, or damaged") from error
+        raise corrupt_file_error(f"{where}{line}", "not a valid JSON document") from error
     if not isinstance(document, dict) or "meta" not in document:
         raise RobolinError(
             "not a robolin result: key 'meta' is missing",

@@ -127,7 +127,7 @@ def _listed(rows: Iterable[Any], file: str, page: str) -> Iterator[tuple[int, Li
         ending, needed = "", {_NUMBER: int, _LENGTH: int}
         placed = isinstance(row, dict) and _CHUNK in row and _FILE in row
         if not matches(row, needed | ({_CHUNK: int, _FILE: int} if placed else {})):
-            hint = f"each episode needs '{_NUMBER}' and '{_LENGTH}'"
+            hint = f"each episode must have the keys '{_NUMBER}' and '{_LENGTH}'"
             raise RobolinError(f"{page} is invalid", where=file, hint=hint)
         if placed:
             ending = f"chunk-{row[_CHUNK]:03d}/file-{row[_FILE]:03d}.parquet"
@@ -152,11 +152,12 @@ def _chosen(part: str, numbers: Sequence[int], file: str) -> int:
         hint = (
             "select an episode, for example "
             f"{file.removesuffix('/')}/:{numbers[0] if numbers else 0}; "
-            "--trajectory of most commands computes all episodes; "
-            "robolin.recording_paths lists them in Python"
+            "most commands compute all episodes with --trajectory; "
+            "in Python, robolin.recording_paths lists the episodes"
         )
         raise UsageError(
-            f"the dataset has {pluralize(len(numbers), 'episode')}; exactly one must be selected",
+            f"the dataset has {pluralize(len(numbers), 'episode')}, so one episode must be "
+            "selected",
             where=file,
             hint=hint,
         )

@@ -252,7 +252,7 @@ class ThousandsSeparatorCheck:
             if other in self._seen or other in number:
                 digits = number.decode("ascii")
                 doubt = f"the {_CALLED[mark]} in '{digits}' may be a thousands separator"
-                message = f"{doubt}: other numbers have a decimal {_CALLED[other]}"
+                message = f"{doubt}, because other numbers have a decimal {_CALLED[other]}"
                 hint = "write numbers without thousands separators and with one decimal mark"
                 raise RobolinError(message, where=f"{self._file}:{line}", hint=hint)
 
@@ -308,7 +308,7 @@ class DelimiterTranslator:
         if b'"' in data or (self._table is not _SEMICOLONS and b"," in data):
             what = "quotes" if b'"' in data else "commas"
             hint = "separate columns with commas; write numbers with a decimal point"
-            message = f"{what} are not supported in a table without comma separators"
+            message = f"{what} are supported only in a table with commas as separators"
             raise RobolinError(message, where=self._file, hint=hint)
         if self._table is _SPACES:
             data = self._single_spaces(data, size)

@@ -78,8 +78,8 @@ def open_mat_recording(
 
 
 def _damaged(file: str) -> RobolinError:
-    hint = "save it with -v7 (MATLAB, Octave) or scipy.io.savemat, or use CSV or NPZ"
-    return RobolinError("not a MAT-file of level 5, or damaged", where=file, hint=hint)
+    hint = "save the file with -v7 (MATLAB, Octave) or scipy.io.savemat, or use CSV or NPZ"
+    return RobolinError("not a valid MAT-file of level 5", where=file, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class _Bytes:
             kind, size = kind & 0xFFFF, kind >> 16
             begin, following = at + 4, at + _TAG
             if size > 4:
-                raise _DamagedError("an element of the small data format is too large")
+                raise _DamagedError("an element in the small data format is too large")
         if kind == _COMPRESSED:
             following = begin + size
         if begin + size > end:
@@ -119,7 +119,7 @@ class _Bytes:
     def numbers(self, element: _Element) -> npt.NDArray[Any]:
         """The numbers of an element, not copied."""
         if element.kind not in _KINDS:
-            raise _DamagedError("an element without numbers")
+            raise _DamagedError("an element contains no numbers")
         kind = np.dtype(f"{self.order}{_KINDS[element.kind]}")
         count, rest = divmod(element.end - element.begin, kind.itemsize)
         if rest:

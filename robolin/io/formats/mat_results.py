@@ -57,7 +57,8 @@ def _too_large(path: str) -> FileError:
     return FileError(
         f"a MAT-file must be at most {LARGEST_RESULT >> 20} MB",
         where=path,
-        hint="write fewer rows, fewer arrays (--only, only=), or an NPZ file of any size",
+        hint="write fewer rows, fewer arrays (--only, only=), or write an NPZ file, which has no "
+        "size limit",
     )
 
 
@@ -209,6 +210,6 @@ def _value(name: str, value: Any) -> Any:
     array = np.asarray(value)
     if array.nbytes > LARGEST_VARIABLE:
         size = f"{array.nbytes / 1e9:.1f} GB"
-        hint = "write fewer rows, or an NPZ file"
+        hint = "write fewer rows, or write an NPZ file"
         raise FileError(f"'{name}' is too large for a MAT-file: {size}", hint=hint)
     return array

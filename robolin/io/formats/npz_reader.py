@@ -313,7 +313,7 @@ def members(archive: zipfile.ZipFile, *, skip_objects: bool = False) -> dict[str
                 raise ValueError(f"array '{name}' contains Python objects instead of numbers")
             continue
         if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
-            raise ValueError("an array does not have the size in its header")
+            raise ValueError("the size of an array differs from its header")
         arrays[name] = NpzMember(archive, name, dtype, shape, fortran_order)
     return arrays
 
@@ -321,10 +321,10 @@ def members(archive: zipfile.ZipFile, *, skip_objects: bool = False) -> dict[str
 def _require_plausible(info: zipfile.ZipInfo) -> None:
     """Reject another compression than NumPy's, and impossible compression ratios."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("NumPy does not use this compression method")
+        raise ValueError("the archive uses a compression method that NumPy does not write")
     ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _LARGEST_DEFLATE_RATIO
     if info.file_size > ratio * info.compress_size + (1 << 16):
-        raise ValueError("a member declares an impossible size")
+        raise ValueError("the declared size of a member is impossible")
 
 
 @contextmanager
@@ -336,16 +336,16 @@ def archive_errors(file: str) -> Iterator[None]:
         raise
     except ARCHIVE_ERRORS as error:
         raise RobolinError(
-            "not an NPZ archive of plain arrays, or damaged",
+            "not a valid NPZ archive of plain arrays",
             where=file,
-            hint="write it with numpy.savez(file, q=…, qd=…, joints=[…])",
+            hint="write the file with numpy.savez(file, q=…, qd=…, joints=[…])",
         ) from error
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
-        raise ValueError("this format version is only for structured arrays")
+        raise ValueError("the format version is for structured arrays, which are not supported")
     shape, fortran_order, dtype = _HEADERS[version](stream)
     return shape, fortran_order, dtype
 

@@ -86,7 +86,9 @@ def column_chunks(footer: ThriftFields) -> list[ColumnChunk]:
             counts = (_count(fields, 5), start, _count(fields, 7))
             chunks.append(ColumnChunk(name, rows, *counts))
     if stop != _count(footer, 3):
-        raise FooterError("the row counts of the row groups do not add up")
+        raise FooterError(
+            "the row counts of the row groups do not sum to the row count of the file"
+        )
     return chunks
 
 
@@ -106,13 +108,13 @@ def require_pages(stream: BinaryIO, chunks: Iterable[ColumnChunk]) -> None:
             at += size + _count(header, 3)
         most = _MOST_PER_VALUE * len(chunk.rows) + _MOST_OVERHEAD
         if values != len(chunk.rows) or unpacked > most:
-            raise FooterError("the pages of a column have another size or number of values")
+            raise FooterError("the pages of a column have a wrong size or a wrong number of values")
 
 
 def _item(fields: Any, number: int, kind: type[T]) -> T:
     value = fields.get(number) if isinstance(fields, dict) else None
     if not isinstance(value, kind):
-        raise FooterError(f"field {number} is missing or has another type")
+        raise FooterError(f"field {number} is missing or has a wrong type")
     return value
 
 

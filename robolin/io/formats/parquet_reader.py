@@ -225,7 +225,7 @@ def _integers(frame: DataFrame, name: str, unit: str | None, file: str) -> Integ
             else values.view(f"M8[{held}]").astype(f"M8[{unit}]").view(np.int64)
         )
     except polars.exceptions.PolarsError as error:
-        message = f"column '{name}' has integers beyond 64 bits"
+        message = f"column '{name}' contains integers of more than 64 bits"
         raise RobolinError(message, where=file) from error
 
 
@@ -292,7 +292,7 @@ def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
     """Reject decimal types in columns that must not be rounded."""
     for name in exact:
         if schema[name].is_decimal():
-            message = f"column '{name}' holds {schema[name]}, which float64 would round"
+            message = f"column '{name}' contains {schema[name]} values, which float64 would round"
             hint = "store integers, for example nanoseconds, or Float64"
             raise RobolinError(message, where=file, hint=hint)
 
@@ -300,5 +300,5 @@ def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
 def damaged_parquet(file: str) -> RobolinError:
     """The error for a file that polars cannot read."""
     return RobolinError(
-        "not a Parquet file, or damaged", where=file, hint="write the file again, or use CSV or NPZ"
+        "not a valid Parquet file", where=file, hint="write the file again, or use CSV or NPZ"
     )

@@ -81,7 +81,7 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
             _require_room(stream)
             raise FileError(f"could not write: {error}", where=str(path)) from error
     offset = checksum_offset(stream)
-    assert offset is not None, "the offset of the checksum is known"
+    assert offset is not None, "the footer contains a checksum"
     stream.seek(offset)
     stream.write(checksum_excluding(stream, offset))
 
@@ -208,7 +208,7 @@ def _require_checksum(stream: BinaryIO, where: str) -> None:
     offset = checksum_offset(stream)
     if offset is None:
         raise RobolinError(
-            "not a Parquet file written by robolin, or damaged",
+            "not a valid Parquet file written by robolin",
             where=where,
             hint="write a result with -o FILE.parquet",
         )

@@ -62,7 +62,7 @@ class NpzArchive:
             self._require_arrays([name.removesuffix(".npy") for name in names])
 
     @contextmanager
-    def errors(self, what: str = "not an NPZ archive, or damaged") -> Iterator[None]:
+    def errors(self, what: str = "not a valid NPZ archive") -> Iterator[None]:
         """Raise errors of zipfile in an archive as an error about a damaged file."""
         try:
             yield

@@ -139,7 +139,7 @@ def _unreadable(naming: str, column: str, where: str) -> RobolinError:
         f"robot's order with --columns 'position={pattern}'"
     )
     message = (
-        f"column '{naming}' contains the name of the joint in column '{column}', and this name "
+        f"column '{naming}' contains the name of the joint in column '{column}', and the name "
         "may differ between rows"
     )
     return RobolinError(message, where=where, hint=hint)
@@ -286,12 +286,12 @@ def _problem(
         )
     if twice := [part for part, indices in written.items() if len(indices) > 1]:
         message = f"the quaternion of joint '{joint}' has several columns for {', '.join(twice)}"
-        return RobolinError(message, where=where, hint="keep only one of these columns")
+        return RobolinError(message, where=where, hint="keep only one of the repeated columns")
     if both := [part for part in EULER_ANGLES if _written(columns, f"{joint}:{part}")]:
         return RobolinError(
             f"joint '{joint}' has both a quaternion and {', '.join(both)}",
             where=where,
-            hint="keep the quaternion or the angles",
+            hint="remove the columns of the quaternion or of the angles",
         )
     return None
 

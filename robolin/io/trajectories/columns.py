@@ -188,7 +188,10 @@ def _duplicates(
     columns: Sequence[str], groups: Sequence[Sequence[int]], where: str
 ) -> list[RobolinError]:
     problems, repeated = [], []
-    hint = "keep one column, or select columns by index: --columns position=0:6 for columns 0 to 5"
+    hint = (
+        "remove one of the columns, or select columns by index: --columns position=0:6 for "
+        "columns 0 to 5"
+    )
     for group in groups:
         names = list(dict.fromkeys(columns[i] for i in group))
         if len(names) > 1:
@@ -225,7 +228,7 @@ def _missing(
         noun = "column" if len(names) == 1 else "columns"
         hint = missing_hint(quantity, names, unused)
         if quantity in ("qd", "qdd") and by_differences and positions:
-            hint = f"compute them from positions with --differentiate savgol; {hint}"
+            hint = f"compute the missing columns from positions with --differentiate savgol; {hint}"
         if quantity == "q" and len(names) < len(selected):
             hint += "; lock joints without columns with --lock JOINT=VALUE, or use --tip LINK"
         message = f"the {noun} {listed_names(names)} {'is' if len(names) == 1 else 'are'} missing"

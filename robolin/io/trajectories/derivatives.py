@@ -219,7 +219,7 @@ class LocalDerivatives:
             at = int(falls[0]) + 1
             row, message = int(numbers[at]), "time must not decrease"
             raise RobolinError(
-                f"{message}, but does from row {row} to row {row + 1}",
+                f"{message}, but decreases from row {row} to row {row + 1}",
                 where=self._file,
                 hint="sort the rows by time",
             )
@@ -304,7 +304,8 @@ class LocalDerivatives:
         message = (
             f"{pluralize(len(np.unique(ticks[low : high + 1])), 'time stamp')} over {lasts:.4g} s "
             f"are too few for a derivative: polynomials of order {plan.order} require "
-            f"{fit.fewest} over {plan.width / 2:.6g} s in every window of {plan.width:.6g} s"
+            f"{fit.fewest} time stamps over {plan.width / 2:.6g} s in every window of "
+            f"{plan.width:.6g} s"
         )
         hint = "skip such rows with --on-bad-row nan"
         if (wider := (WINDOW - 1) * self._median_step()) > plan.width:
@@ -323,7 +324,7 @@ class LocalDerivatives:
         )
         hint, width = "provide more rows", (WINDOW - 1) * self._median_step()
         if len(self._ticks) >= WINDOW and NARROWEST <= width <= WIDEST:
-            hint = f"use --differentiate savgol:{width:.3g}, or more rows"
+            hint = f"use --differentiate savgol:{width:.3g}, or provide more rows"
         return RobolinError(message, where=self._file, hint=hint)
 
     def _median_step(self) -> float:
@@ -387,7 +388,7 @@ class JumpCheck:
             row, joint = (int(i) for i in np.argwhere(jumps)[0])
             message = (
                 f"joint '{self._joints[joint]}' jumps from {rows[row, joint]:.4g} to "
-                f"{rows[row + 1, joint]:.4g} rad, by more than half a revolution"
+                f"{rows[row + 1, joint]:.4g} rad, which is more than half a revolution"
             )
             hint = "unwrap the angles at ±pi: numpy.unwrap(angles)"
             number = row + 1 - (len(rows) - len(q))

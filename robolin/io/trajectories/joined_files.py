@@ -270,9 +270,9 @@ def _require_same_length(queues: Mapping[str, RowQueue], ready: Mapping[str, int
         shorter = next(path for path, rows in ready.items() if not rows)
         rows = queues[shorter].request.first + queues[shorter].rows
         message = f"the file has {pluralize(rows, 'row')}, but '{longer}' has more rows"
-        hint = f"select the rows of all files: --rows :{rows}"
+        hint = f"select rows that all files contain: --rows :{rows}"
         if all(queue.file.time is not None for queue in queues.values()):
-            hint = "join files of different lengths by their times: --join time"
+            hint = "to join files of different lengths by their times, add --join time"
         raise RobolinError(message, where=shorter, hint=hint)
 
 
@@ -289,7 +289,7 @@ def _require_same_times(
     if different.size:
         row = int(different[0])
         message = f"the time {there[row]} differs from {here[row]} in '{one.path}'"
-        hint = "join rows by their times: --join time"
+        hint = "to join rows by their times, add --join time"
         raise RobolinError(message, where=parts[other.path].location(row), hint=hint)
 
 
@@ -347,7 +347,7 @@ def _by_time(
 
 def _require_same_clock(first: JoinedFile, other: JoinedFile) -> None:
     if first.clock != other.clock:
-        message = f"the unit or type of the times differs from '{first.path}'"
+        message = f"the times have another unit or type than the times in '{first.path}'"
         hint = "write the times of all files in the same unit, as numbers or as dates"
         raise RobolinError(message, where=other.path, hint=hint)
 

@@ -120,7 +120,9 @@ def _stored_table(
 def _require_no_folder(location: str, file: str) -> None:
     """Reject a folder that does not exist or is not a recording of another program."""
     if os.path.isdir(location):
-        hint = "use a folder with metadata.yaml (ROS bag) or meta/info.json (LeRobot dataset)"
+        hint = (
+            "use a folder that contains metadata.yaml (ROS bag) or meta/info.json (LeRobot dataset)"
+        )
         raise FileError("the folder is not a recording", where=file, hint=hint)
     if location.endswith(("/", os.sep)):
         raise FileError("no such folder", where=file, hint="check the path")
@@ -128,7 +130,7 @@ def _require_no_folder(location: str, file: str) -> None:
 
 def _require_text_without_header(form: str, header: bool, file: str) -> None:
     if not (header or FORMATS[form].text):
-        message = f"--no-header is only for text files; .{form} files contain column names"
+        message = f"--no-header applies only to text files; .{form} files contain column names"
         raise UsageError(message, where=file, hint="remove --no-header")
 
 
@@ -225,9 +227,11 @@ def _table(form: str, source: TableSource) -> TableFile:
     with read_errors(source.file):
         if not (source.regular or FORMATS[form].read_piped):
             piped = " and ".join(n.upper() for n, each in FORMATS.items() if each.read_piped)
-            hint = f"use a file; only {piped} can be piped or compressed"
+            hint = f"use an uncompressed file: only {piped} can be compressed or read from a pipe"
             raise FileError(
-                "must be a regular file, got a pipe or a device", where=source.file, hint=hint
+                "must be a regular file, not a pipe, a device or a compressed file",
+                where=source.file,
+                hint=hint,
             )
         return FORMATS[form].open_table(source)
 
@@ -261,7 +265,9 @@ def require_units(rules: ReadOptions, where: str) -> None:
     """Reject a dataset without a known angle unit, unless an option states it."""
     if not (rules.degrees or rules.radians):
         message = "the unit of the angles is unknown"
-        hint = "add --degrees or --radians; convert normalized values to angles first"
+        hint = (
+            "add --degrees or --radians; if the values are normalized, convert them to angles first"
+        )
         raise UsageError(message, where=where, hint=hint)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from robolin.core.choices import DIFFERENTIATIONS
 from robolin.core.quantity_table import COLUMN_WORDS, column_name, time_and_unit
 from robolin.core.records import dataclass
-from robolin.core.text import closest_match, did_you_mean, pluralize, quote_list
+from robolin.core.text import closest_match, did_you_mean, quote_list
 from robolin.core.text_parsing import FlagText
 from robolin.errors import RobolinError, UsageError
 
@@ -141,7 +141,7 @@ def columns_in_range(
     flag = f"--columns={text}"
     if stop - first != len(joints):
         hint = (
-            "columns are counted from 0, and a range excludes its end: "
+            "the first column is 0, and a range does not include its end: "
             f"{word}={first}:{first + len(joints)} selects {', '.join(joints)}"
         )
         message = (
@@ -150,8 +150,8 @@ def columns_in_range(
         )
         raise UsageError(message, where=flag, hint=hint)
     if stop > len(columns):
-        hint = f"the last range of the file is {max(len(columns) - len(joints), 0)}:{len(columns)}"
-        message = f"{flag} is beyond the {pluralize(len(columns), 'column')} of the file"
+        hint = f"the last possible range is {max(len(columns) - len(joints), 0)}:{len(columns)}"
+        message = f"{flag} exceeds the number of columns in the file, {len(columns)}"
         raise RobolinError(message, where=where, hint=hint)
     return {
         first + i: column_name(_WORDS[word], joint)
@@ -176,7 +176,7 @@ def columns_of_rule(
             hint = f"did you mean '{joint}{slash}{near}={pattern or 'PATTERN'}'? {hint}"
         raise UsageError("must have the form QUANTITY=PATTERN", where=flag, hint=hint)
     if not any(placeholder in pattern for placeholder in _PLACEHOLDERS):
-        hint = "for example position=/joint_states/{joint}/position, or by index position=2:8"
+        hint = "write for example position=/joint_states/{joint}/position, or by index position=2:8"
         raise UsageError(
             f"the pattern must contain one of {', '.join(_PLACEHOLDERS)}", where=flag, hint=hint
         )
@@ -263,7 +263,7 @@ def no_row(choice: RowSlice, file: str) -> RobolinError:
     """The error for a recording without any of the selected rows."""
     if choice == ALL_ROWS:
         return RobolinError("the file has no rows after the header", where=file)
-    hint = "choose other rows with --rows and --stride; the first row is 0"
+    hint = "select other rows with --rows and --stride; the first row is 0"
     return RobolinError("the file has none of the selected rows", where=file, hint=hint)
 
 
@@ -276,7 +276,7 @@ def parse_sample_time(text: str) -> float:
         seconds = 0.0
     if not NARROWEST <= seconds <= WIDEST:
         message = f"must be a time from {NARROWEST:g} to {WIDEST:g} s"
-        raise typed.wrong(message, "for example --sample-time 0.001 for 1000 rows per second")
+        raise typed.wrong(message, "write for example --sample-time 0.001 for 1000 rows per second")
     return seconds
 
 

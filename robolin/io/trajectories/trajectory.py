@@ -145,7 +145,7 @@ def increasing_seconds(time: Numbers | None, unit: str | None, file: str) -> Flo
     seconds = seconds_since(time, unit, time[:1])
     if (falls := np.flatnonzero(~(np.diff(seconds) > 0.0))).size:
         row = int(falls[0])
-        message = f"time must increase, but does not from row {row + 1} to row {row + 2}"
+        message = f"time must increase, but does not increase from row {row + 1} to row {row + 2}"
         hint = "sort the rows by time; --differentiate savgol accepts equal time stamps"
         raise RobolinError(message, where=file, hint=hint)
     return seconds

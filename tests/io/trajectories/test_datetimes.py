@@ -137,7 +137,7 @@ def test_datetimes_in_utc_are_those_without_a_zone(zone: str, tmp_path: Path) ->
     path.write_text(path.read_text().replace(zone, "+02:00"))
     with pytest.raises(RobolinError) as caught:
         read_trajectory(path, JOINTS, ("q",))
-    assert ("write dates as 2026-05-01T12:30:00.125; either all or none end in Z") in str(
+    assert ("write dates as 2026-05-01T12:30:00.125; end all dates with Z, or none") in str(
         caught.value
     )
 

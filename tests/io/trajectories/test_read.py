@@ -168,7 +168,7 @@ def test_all_bad_cells_are_reported_but_not_thousands(tmp_path):
     with pytest.raises(RobolinError) as caught:
         read_trajectory(tmp_path / "m.csv", ARM, ["q"])
     assert len(caught.value.parts) == 21
-    assert caught.value.parts[-1].message == "and 180 more such problems"
+    assert caught.value.parts[-1].message == "and 180 more problems of this kind"
 
 
 def test_large_files_give_the_same_numbers(tmp_path, monkeypatch):
