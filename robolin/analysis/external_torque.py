@@ -159,7 +159,7 @@ class ObserverRows:
         if (steps < 0.0).any():
             row = int(np.argmax(steps < 0.0))
             raise RobolinError(
-                f"time must not decrease, but falls by {-steps[row]:g} s to {seconds[row]:g} s",
+                f"time must not decrease, but decreases by {-steps[row]:g} s to {seconds[row]:g} s",
                 hint="sort the rows by time, or set the period with --dt",
             )
 

@@ -128,7 +128,7 @@ def sound_change(name: str, change: object) -> float:
 
 
 def _mass_and_position(payload: PayloadChange) -> tuple[str, float, Vector3]:
-    hint = "give (link, mass) or (link, mass, (x, y, z))"
+    hint = "pass (link, mass) or (link, mass, (x, y, z))"
     if not isinstance(payload, (tuple, list)) or len(payload) not in (2, 3):
         raise UsageError(f"payload: invalid value {payload!r}", hint=hint)
     link, mass, *position_given = payload

@@ -119,7 +119,7 @@ def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> AnyArray:
     array = _finite(arm, name, value)
     if array.ndim > 2 or (array.ndim == 2 and len(array) != rows):
         shape = "x".join(str(size) for size in array.shape)
-        hint = f"give one row of {arm.n} values per row of the trajectory, or one row for all"
+        hint = f"pass {arm.n} values per row of the trajectory, or {arm.n} values for all rows"
         raise RobolinError(
             f"{name}: has shape {shape}, but the trajectory has {rows} rows", hint=hint
         )
@@ -193,7 +193,7 @@ def torque_history(
                 f"the torques have {len(tau)} rows and no time, but the trajectory has "
                 f"{len(time)} rows"
             )
-            hint = "add a column 'time', or use as many rows as the trajectory"
+            hint = "add a column 'time', or use the same number of rows as the trajectory"
             raise RobolinError(message, where=where, hint=hint)
         return tau
     times = checked_times(tau_time, where)

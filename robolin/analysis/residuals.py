@@ -248,7 +248,7 @@ class ResidualSums:
         if not finite.all():
             joint = int(np.flatnonzero(~finite)[0])
             raise RobolinError(
-                f"joint '{self._names[joint]}': the squares of its torques overflow; the "
+                f"joint '{self._names[joint]}': the squares of the torques overflow; the "
                 f"largest residual is {self._largest[joint]:.4g} {self._units[joint]}",
                 hint="check the unit and the decimal points of the effort columns",
             )

@@ -76,12 +76,12 @@ def feedback_along(
     model = regulator.model
     if model.basis is not None:
         raise UsageError(
-            "trajectories with closed loops are not supported: their coordinates change from row "
-            "to row"
+            "trajectories with closed loops are not supported: their independent coordinates "
+            "change between rows"
         )
     if not (is_real_number(start) and isfinite(start)):
-        raise UsageError(f"start: must be a time in s, got {start!r}", hint="give a time in s")
-    assert model.dt is not None, "models along a trajectory are sampled"
+        raise UsageError(f"start: must be a time in s, got {start!r}", hint="pass a time in s")
+    assert model.dt is not None, "a model along a trajectory has a sample time"
     return FeedbackControl(
         K=regulator.K,
         q=model.q,
@@ -176,7 +176,7 @@ def _cost_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> In
     samples = begin + dt * np.arange(int((end - begin) / dt + ON_TIME) + 1)
     rows = np.searchsorted(time, samples - ON_TIME * dt)
     if (np.abs(time[rows] - samples) > ON_TIME * dt).any():
-        hint = "store a row at every sample"
+        hint = "simulate with one stored row per sample"
         raise UsageError(
             "the cost of sampled control requires a row at every sample time", hint=hint
         )

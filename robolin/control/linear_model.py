@@ -89,7 +89,7 @@ def state_space(
     """
     require_arm(arm)
     if dt is None and method != "zoh":
-        hint = "give the sample time dt"
+        hint = "pass the sample time dt"
         raise UsageError("has no effect without dt", where="method", hint=hint)
     driven = actuated_indices(arm, actuated, passive)
     running: EngineOptions = {"engine": engine, "jobs": jobs}
@@ -265,7 +265,7 @@ def output_rows(
     requested = list_of_names("outputs", outputs)
     if not requested:
         raise UsageError(
-            "must name at least one output", where="outputs", hint="give q, qd, or a frame"
+            "must name at least one output", where="outputs", hint="pass q, qd, or a frame"
         )
     if reference not in REFERENCES:
         raise UsageError(
@@ -310,13 +310,17 @@ def _parse_output(arm: Arm, output: str) -> tuple[str, str, str]:
     frame = name in arm.frames and word in frame_words and only != "joint"
     if joint and frame:
         hint = f"write 'joint:{text}' or 'frame:{text}'"
-        raise UsageError(f"'{output}' is both a joint and a frame", where="outputs", hint=hint)
+        raise UsageError(
+            f"'{output}' is the name of a joint and of a frame", where="outputs", hint=hint
+        )
     if joint or frame:
         return ("joint" if joint else "frame"), name, word
     if name in arm.joint_names or name in arm.frames:
         words = [*COLUMN_WORDS.values()] if name in arm.joint_names else list(frame_words[1:])
         raise UsageError(
-            f"outputs: '{name}' has no '{word}'" if word else f"outputs: '{name}' needs a quantity",
+            f"outputs: '{name}' has no '{word}'"
+            if word
+            else f"outputs: '{name}' requires a quantity",
             hint=f"choose one of {', '.join(words)}",
         )
     known = (*COLUMN_WORDS, *arm.joint_names, *arm.frames)

@@ -62,7 +62,7 @@ def operating_point(
     held = isinstance(tau, str)
     if not held:
         if qdd is not None:
-            hint = "omit qdd, or use tau='hold' to compute the torque for it"
+            hint = "omit qdd, or use tau='hold' to compute the torque for qdd"
             raise UsageError("tau and qdd cannot be combined", hint=hint)
         inputs["tau"] = tau
     elif tau != HOLD_AT_POINT:

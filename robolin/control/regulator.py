@@ -113,7 +113,7 @@ class Regulator(DisplayMixin):
             size = self.P.shape[-1]
             raise UsageError(
                 f"x: must have {size} values along its last axis, got shape {state.shape}",
-                hint=f"give one value per state: {names}",
+                hint=f"pass one value per state: {names}",
             )
         cost: Floats = np.einsum("...i,...ij,...j->...", state, self.P, state)
         return cost
@@ -325,12 +325,12 @@ def lqr_failure(model: StateSpace, weights: Weights, index: int) -> RobolinError
             f"{prefix}no stabilizing gains exist for these weights: "
             f"{_mode_text(model, value, direction)} is marginally stable and has no weight",
             where=model.arm.source,
-            hint="give the positions of these joints a weight > 0",
+            hint="set a weight > 0 for the positions of these joints",
         )
     return RobolinError(
         f"{prefix}the Riccati equation has no numerical solution",
         where=model.arm.source,
-        hint="use weights closer in magnitude",
+        hint="use weights with more similar magnitudes",
     )
 
 
@@ -431,7 +431,8 @@ def _place_poles(model: StateSpace, desired: Complexes) -> tuple[Floats, float]:
     missed = _max_distance(np.linalg.eigvals(model.A - model.B @ K), desired)
     if not missed <= MISSED * np.abs(desired).max(initial=1.0):
         raise RobolinError(
-            f"the poles cannot be placed: with the best gains, one pole is wrong by {missed:.3g}",
+            "the poles cannot be placed: with the best gains, the error of one pole is "
+            f"{missed:.3g}",
             where=model.arm.source,
             hint="use controllability() to find the uncontrollable mode",
         )

@@ -48,7 +48,7 @@ def discretize(model: StateSpace, dt: float, method: Discretization = "zoh") -> 
     if model.dt is not None:
         raise UsageError(f"the model is already discrete, with dt = {model.dt:g} s", where="dt")
     if not (isinstance(dt, int | float) and isfinite(dt) and dt > 0.0):
-        raise UsageError(f"dt: must be > 0, got {dt!r}", hint="give a time in s")
+        raise UsageError(f"dt: must be > 0, got {dt!r}", hint="pass a time in s")
     if method not in DISCRETIZERS:
         hint = f"discretizations: {', '.join(DISCRETIZERS)}"
         raise UsageError(f"unknown discretization '{method}'", where="method", hint=hint)
@@ -165,7 +165,10 @@ def sampled_motion(
     law = feedback(regulator)
     if law.dt is None:
         hint = "use simulate(..., control=regulator.feedback()) for continuous gains"
-        raise UsageError("the gains are for continuous time, not for sampled control", hint=hint)
+        raise UsageError(
+            "sampled control requires gains with a sample time, got gains for continuous time",
+            hint=hint,
+        )
     for name, count in (("samples", samples), ("steps", steps)):
         if not isinstance(count, int) or count < 1:
             raise UsageError(f"{name}: must be an integer ≥ 1, got {count!r}")
@@ -187,7 +190,7 @@ def frequency_response(model: StateSpace, omega: ArrayLike) -> Complexes:
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
         raise UsageError(
             "omega: must be a one-dimensional array of finite numbers",
-            hint="give one or more frequencies in rad/s",
+            hint="pass one or more frequencies in rad/s",
         )
     rates = 1j * w
     at = np.asarray(rates if model.dt is None else np.exp(rates * model.dt), dtype=np.complex128)
@@ -206,7 +209,10 @@ def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
         if (pivot == 0.0).any():
             where = omega[int(np.argmax(pivot == 0.0))]
             hint = "omit this frequency"
-            raise RobolinError(f"the model has a pole at {where:g} rad/s", hint=hint)
+            raise RobolinError(
+                f"the response is infinite, because the model has a pole at {where:g} rad/s",
+                hint=hint,
+            )
         x[:, i] = (pushed[i] + T[i, i + 1 :] @ x[:, i + 1 :]) / pivot[:, None]
     return np.asarray(seen @ x + model.D)
 
@@ -286,7 +292,7 @@ def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> Tim
 def _discretize_rows(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
     """Discretize from row to row, exact for constant inputs; a discrete model is unchanged."""
     if not (is_real_number(duration) and isfinite(duration) and duration > 0.0):
-        raise UsageError(f"duration: must be > 0, got {duration!r}", hint="give a time in s")
+        raise UsageError(f"duration: must be > 0, got {duration!r}", hint="pass a time in s")
     if not isinstance(rows, int) or rows < 2:
         raise UsageError(f"rows: must be an integer ≥ 2, got {rows!r}")
     if model.dt is not None:

@@ -216,7 +216,7 @@ def _points(arm: Arm, q: JointValues) -> tuple[Floats, Indices]:
     lengths = np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))
     moved: Mask = np.append(True, lengths > _ROUND_OFF * lengths.sum())
     if moved.sum() < 2:
-        raise RobolinError("the path has only one point", hint="give at least two different rows")
+        raise RobolinError("the path has only one point", hint="pass at least two different rows")
     return points[moved], np.flatnonzero(moved)
 
 
@@ -326,7 +326,7 @@ def _require_positions(problem: PathProblem) -> None:
 
 
 def _require_held(arm: Arm, points: Floats, rows: Indices, ranges: JointRanges) -> None:
-    """Reject points at which a joint cannot hold the arm at rest."""
+    """Reject points at which a joint cannot hold the robot at rest."""
     hold = inverse(arm, points)
     beyond = np.maximum(hold - ranges.tau_upper, ranges.tau_lower - hold)
     if not (beyond > 0.0).any():
@@ -337,7 +337,7 @@ def _require_held(arm: Arm, points: Floats, rows: Indices, ranges: JointRanges) 
     upper = hold[at, joint] > ranges.tau_upper[joint]
     limit = ranges.tau_upper[joint] if upper else ranges.tau_lower[joint]
     raise RobolinError(
-        f"joint '{arm.joint_names[joint]}' cannot hold the arm at point {rows[at] + 1} of the "
+        f"joint '{arm.joint_names[joint]}' cannot hold the robot at point {rows[at] + 1} of the "
         f"path: it needs {hold[at, joint]:.4g} {unit}, but its effort limit is {limit:.4g} {unit}",
         where=arm.source,
         hint="change the path, reduce the payload, or raise the limit with --max-effort",
@@ -367,7 +367,8 @@ def _within_limits(problem: PathProblem) -> _PathPart:
 
 def _still_exceeded(arm: Arm, repeats: int, first: int, last: int) -> RobolinError:
     return RobolinError(
-        f"the limits are still exceeded between points {first + 1} and {last + 1} of the path "
+        f"the motion still exceeds the limits between points {first + 1} and {last + 1} of "
+        "the path "
         f"after {repeats} repetitions",
         where=arm.source,
         hint="use more points, or a smoother path",

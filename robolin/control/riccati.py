@@ -146,7 +146,7 @@ def _bryson(model: StateSpace, word: str) -> Floats:
                 f"Bryson's rule requires the {word} limit of joint '{joint.name}', which is "
                 "not set",
                 where=model.arm.source,
-                hint="add the limit to the robot file, or give the weights",
+                hint="add the limit to the robot file, or set the weights",
             )
         weights.append(1.0 / most**2)
     return np.array(weights)
@@ -182,7 +182,7 @@ def require_weights(name: str, matrix: Floats, positive: bool) -> None:
         raise UsageError(f"{name}: must be symmetric")
     least = np.linalg.eigvalsh(matrix).min()
     if positive and not least > WEIGHT_ROUNDING * size:
-        hint = "give every torque a weight > 0"
+        hint = "set a weight > 0 for every torque"
         raise UsageError(
             f"{name}: must be positive definite; its smallest eigenvalue is {least:.3g}", hint=hint
         )
@@ -281,7 +281,9 @@ def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
         try:
             X = linalg.solve_continuous_lyapunov(A.T, -W)
         except RuntimeWarning as warning:
-            raise RobolinError("the closed loop is not stable: two poles sum to 0") from warning
+            raise RobolinError(
+                "the closed loop is not stable: the sum of two poles is 0"
+            ) from warning
     return 0.5 * (X + X.T)
 
 

@@ -357,7 +357,10 @@ def require_mode(model: StateSpace, mode_index: tuple[int, ...]) -> None:
         for index, size in zip(mode_index, shape, strict=True)
     )
     if not inside:
-        hint = f"use {len(shape)} integers as the index, each below the size of its axis in {shape}"
+        hint = (
+            f"use {len(shape)} integers as the index, each less than the size of its axis in "
+            f"{shape}"
+        )
         raise UsageError(f"mode {mode_index} not found", hint=hint)
 
 

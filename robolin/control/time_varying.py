@@ -288,7 +288,7 @@ def _terminal(terminal: ArrayLike | None, weights: Weights) -> Floats:
 def _sampled(model: StateSpace, dt: float | None) -> StateSpace:
     require_model(model)
     if len(model.batch) != 1 or not model.batch[0]:
-        hint = "linearize at q of shape (rows, n)"
+        hint = "linearize with q of shape (rows, n)"
         raise UsageError(
             f"a trajectory requires a batch of models with one axis, got {model.batch}", hint=hint
         )
@@ -300,6 +300,6 @@ def _sampled(model: StateSpace, dt: float | None) -> StateSpace:
         return model
     if dt is None:
         raise UsageError(
-            "dt: the time between rows is required", hint="give for example dt=0.01, in s"
+            "dt: the time between the rows is required", hint="pass for example dt=0.01, in s"
         )
     return model.discretize(dt)

@@ -218,8 +218,9 @@ def _residual(arm: Arm, pose: _Pose, driven: list[int]) -> float:
     at = max(without, key=lambda i: abs(pose.passive[i]))
     unit = unit_of("tau", [arm.joints[at].kind])
     raise RobolinError(
-        f"no equilibrium found near this pose: the best pose requires {pose.passive[at]:.4g} "
+        "no equilibrium found near the initial pose: the best pose requires "
+        f"{pose.passive[at]:.4g} "
         f"{unit} at passive joint '{arm.joint_names[at]}'",
         where=arm.source,
-        hint="start at another pose, fix fewer joints, or actuate more joints",
+        hint="use another initial pose, fix fewer joints, or actuate more joints",
     )

@@ -34,7 +34,7 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
     try:
         names = parse_names(named) if isinstance(named, str) else [str(name) for name in named]
     except TypeError as error:
-        hint = "give joint names: 'base', or ['base', 'elbow']"
+        hint = "pass joint names: 'base', or ['base', 'elbow']"
         raise UsageError(f"{named!r} is not a joint name", where=where, hint=hint) from error
     prescribed = np.zeros(arm.n)
     for name in map(str.strip, names):
@@ -44,7 +44,7 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
         prescribed[own] = 1.0
     if not prescribed.any():
         raise UsageError(
-            "no joint is named",
+            "the list of joints is empty",
             where=where,
             hint=f"name at least one joint, for example {arm.joint_names[0]}",
         )
@@ -90,7 +90,7 @@ def prescribed_accelerations(arm: Arm, prescribed: Floats, qdd: JointValues) -> 
     plain = np.asarray(qdd)
     if plain.ndim == 0 and plain.dtype.kind in "biuf" and arm.n > 1 and accelerations.any():
         name = arm.joint_names[int(np.argmax(prescribed))]
-        hint = f"give one value per joint, or values by name: {{'{name}': {plain:g}}}"
+        hint = f"pass one value per joint, or values by name: {{'{name}': {plain:g}}}"
         raise UsageError("one number for several joints is ambiguous", where="qdd", hint=hint)
     return accelerations
 
@@ -104,7 +104,7 @@ def require_prescribed_inputs(arm: Arm, prescribed: Floats, qdd: Floats, tau: Fl
         for j in np.flatnonzero((np.abs(values) > 0.0).reshape(-1, arm.n).any(0) & own):
             state = "is free" if quantity == "acceleration" else "is prescribed"
             message = (
-                f"joint '{arm.joint_names[j]}' {state}: its {quantity} is a result, not an input"
+                f"joint '{arm.joint_names[j]}' {state}, so its {quantity} is a result, not an input"
             )
             raise UsageError(message, where=name, hint="omit the value of this joint")
 

@@ -178,4 +178,4 @@ def _require_result(arm: Arm, name: str, state: Mapping[str, AnyArray]) -> None:
         most = f"{FLOAT.largest_angle:.0f}"
         message = f"q: must be within ±{most} rad in single precision, got {angle:g} rad"
         raise RobolinError(message, hint=HINT)
-    raise RobolinError("the state has no result in single precision", hint=HINT)
+    raise RobolinError("the result of the state cannot be computed in single precision", hint=HINT)

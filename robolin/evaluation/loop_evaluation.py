@@ -211,18 +211,18 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], options: R
 # fixed message and hint of a failure, and whether the error names the source of the arm
 EXPLAINED = {
     LoopFailure.NO_INERTIA: (
-        "the constraints allow a motion that has no inertia",
-        "add mass to the links, or armature to the joints",
+        "the constraints allow a motion without inertia, so its acceleration is undefined",
+        "add mass to the links, or add armature to the joints",
         True,
     ),
     LoopFailure.DEAD_POINT: (
         "the constraints are singular: the linkage is at a dead point with nonzero velocity",
-        "start at another position, or with velocity 0",
+        "start at another position, or start with velocity 0",
         True,
     ),
     LoopFailure.TOO_LARGE: (
         "the result is too large for double precision",
-        "check the size of the values",
+        "check the units and the magnitudes of the values",
         False,
     ),
 }

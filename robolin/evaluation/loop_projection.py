@@ -245,6 +245,6 @@ def simulated_loops(
 def _terms(baumgarte: tuple[float, float]) -> Baumgarte:
     alpha, beta = (float(each) for each in baumgarte)
     if not (0.0 <= alpha < np.inf and 0.0 <= beta < np.inf):
-        hint = "write for example baumgarte=(10, 10): alpha = beta damps critically"
+        hint = "write for example baumgarte=(10, 10); alpha = beta gives critical damping"
         raise UsageError(f"baumgarte: must be two rates ≥ 0, got {alpha:g}, {beta:g}", hint=hint)
     return Baumgarte(alpha, beta)

@@ -33,8 +33,8 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 # hint: no method can be selected with prescribed joints
 METHOD_NOT_SELECTABLE = (
-    "with prescribed joints the method depends on the robot: elimination if it has mimic joints, "
-    "else recursions"
+    "omit it: robolin selects elimination for robots with mimic joints, and recursions for "
+    "other robots"
 )
 
 # the four recursions for forward dynamics, by the letters they have in their paper

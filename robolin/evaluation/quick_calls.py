@@ -40,7 +40,7 @@ def quick_call_of(plan: Plan, copies: int = 0) -> QuickCall:
     kernel = plan.kernel_call()
     if not is_supported(kernel, copies):
         return PortableCall(plan.kernel_call, copies=copies) if kernel.joints else no_fast_call
-    doc = "The results of one state, or None."
+    doc = "The results for one state, or None."
     batch_of_one = CallTable(kernel, no_fast_call, doc, batch=(1,), copies=copies).call
     return CallTable(kernel, batch_of_one, doc, copies=copies).call
 

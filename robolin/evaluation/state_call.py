@@ -126,7 +126,10 @@ class PythonCall:
         names = (*self.needs, "out")
         if len(arguments) > len(names):
             most = pluralize(len(self.needs), "array")
-            raise TypeError(f"{self.verb}: takes {most} and out, got {len(arguments)} arguments")
+            raise TypeError(
+                f"{self.verb}: must be called with at most {most} and out, got "
+                f"{len(arguments)} arguments"
+            )
         values = dict(zip(names, arguments, strict=False))
         for name, value in named.items():
             if name not in names:
@@ -182,7 +185,7 @@ class NativeCall(CallTable):
     def __init__(self, plain: PythonCall) -> None:
         head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
         doc = f"{head}{plain.verb} on the arm '{plain.arm.name}', for one state."
-        assert plain.kernel is not None, "a built-in function calls a kernel"
+        assert plain.kernel is not None, "a built-in function has a kernel"
         super().__init__(plain.kernel, plain, doc, plain.result_type, plain.fixed)
         self._plain = plain
 
@@ -268,7 +271,7 @@ def result_type(verb: str, names: tuple[str, ...]) -> Any:
     def again(self: Any) -> tuple[Any, ...]:
         return _result, (verb, names, tuple(self))
 
-    about = f"The results of {verb} for one state, an array each."
+    about = f"The results of {verb} for one state: one array per result."
     return type(title, (base,), {"__slots__": (), "__doc__": about, "__reduce__": again})
 
 
@@ -310,7 +313,7 @@ def _require_apart(arrays: Sequence[AnyArray], inputs: int) -> None:
         for other in arrays[:i]:
             # exact for contiguous arrays
             if np.may_share_memory(array, other):
-                raise ValueError("out: shares memory with another argument")
+                raise ValueError("out: must not share memory with another argument")
 
 
 def reject_unused_options(

@@ -79,7 +79,7 @@ class Operators(PoseOperators):
     @cached_property
     def Hd(self) -> Block:
         """Ḣ, whose transpose is V x H*."""
-        return self._to_joints("Ḣ", self._moving.Hd, ROW, "is the rate of H")
+        return self._to_joints("Ḣ", self._moving.Hd, ROW, "is the time derivative of H")
 
     @cached_property
     def Mhat(self) -> Block:
@@ -136,7 +136,7 @@ class Operators(PoseOperators):
     def Hdd(self) -> Block:
         """Ḧ, whose transpose is a x H* + V x Ḣ*."""
         self._require_one_freedom("Ḧ")
-        return self._to_joints("Ḧ", self._one.Hdd, ROW, "is the rate of Ḣ")
+        return self._to_joints("Ḧ", self._one.Hdd, ROW, "is the time derivative of Ḣ")
 
     @cached_property
     def f(self) -> Floats:

@@ -365,7 +365,8 @@ def dense(expression: Expression) -> AnyArray:
     """The matrix of the operator, which is applied to all unit vectors in one pass."""
     if expression.columns is None:
         raise RobolinError(
-            f"{expression!r} has no defined size", hint="multiply it by another operator"
+            f"the size of {expression!r} is not defined",
+            hint="multiply the operator by another operator",
         )
     return applied(expression, np.eye(expression.columns.size))
 
@@ -426,7 +427,7 @@ def _value(
             near = layout.children[k] if inward else (layout.parents[k],)
             parts = ((1, values[source][j]) for j in near if j <= layout.n)
             return _sum(parts, node.width)
-    raise AssertionError(f"{node} has no separate value")
+    raise AssertionError(f"the value of {node} is not computed separately")
 
 
 def _sum(terms: Iterable[tuple[Scalar, Vector]], width: int) -> Vector:

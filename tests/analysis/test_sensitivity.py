@@ -359,7 +359,7 @@ BAD = [
     ({"dqd": [0.1, np.nan]}, "dqd: must be finite, got a non-finite value at joint 'elbow'"),
     ({"parameters": {"lower/mass": np.inf}}, "lower/mass: the change must be finite, got inf"),
     ({"parameters": {"lower/mass": "0.1"}}, "lower/mass: the change must be a number, got '0.1'"),
-    ({"payload": [("tip",)]}, "give (link, mass) or (link, mass, (x, y, z))"),
+    ({"payload": [("tip",)]}, "pass (link, mass) or (link, mass, (x, y, z))"),
     (
         {"payload": [("tip", 0.1, (0, 0))]},
         "payload: the position must be three numbers, got (0, 0)",

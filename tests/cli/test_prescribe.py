@@ -345,7 +345,7 @@ REFUSED = [
     (("forward", "two-link", "--prescribe", "base"), "--prescribe: the base is fixed"),
     (
         ("forward", *PRESCRIBED_BASE, "--qdd", "elbow=1"),
-        "--qdd: joint 'elbow' is free: its acceleration is a result, not an input",
+        "--qdd: joint 'elbow' is free, so its acceleration is a result, not an input",
     ),
     (
         ("forward", "panda-fingers", "--prescribe", "panda_finger_joint2"),
@@ -353,7 +353,7 @@ REFUSED = [
     ),
     (
         ("forward", *PRESCRIBED_BASE, "--tau", "base:x=1"),
-        "--tau: joint 'base:x' is prescribed: its torque is a result, not an input",
+        "--tau: joint 'base:x' is prescribed, so its torque is a result, not an input",
     ),
     (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect on this command"),
     (

@@ -473,7 +473,7 @@ def test_files_that_cannot_be_read_are_not_suggested(
 
 def test_far_goals_have_a_hint_with_the_unit_and_no_words_of_python() -> None:
     ran = robolin("ik", "iiwa14", "--goal", "726.8,0,0")
-    hint = "move the goal (its lengths are in m), use more starting points with --starts, or "
+    hint = "move the goal (goal positions are in m), use more starting points with --starts, or "
     assert f"{hint}ignore the limits with --ignore-limits\n" in ran.err
 
 

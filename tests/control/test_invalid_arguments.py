@@ -44,7 +44,7 @@ WRONG = [
     (
         "state-space two-link --outputs elbow",
         USAGE,
-        "--outputs: 'elbow' needs a quantity",
+        "--outputs: 'elbow' requires a quantity",
         "choose one of position, velocity, acceleration, effort",
     ),
     (
@@ -81,8 +81,8 @@ WRONG = [
     (
         "poles two-link --passive shoulder --trim --keep shoulder,elbow",
         REJECTED,
-        "no equilibrium found near this pose: the best pose requires",
-        "start at another pose, fix fewer joints, or actuate more joints",
+        "no equilibrium found near the initial pose: the best pose requires",
+        "use another initial pose, fix fewer joints, or actuate more joints",
     ),
     (
         "lqr cart-pole --actuated pivot",
@@ -96,7 +96,7 @@ WRONG = [
         REJECTED,
         "these weights: the mode with pole 0 (joint 'elbow') is marginally stable and has no "
         "weight",
-        "give the positions of these joints a weight > 0",
+        "set a weight > 0 for the positions of these joints",
     ),
     (
         "lqr two-link --weight q=-1",
@@ -121,7 +121,7 @@ WRONG = [
         "lqr two-link --effort 0",
         USAGE,
         "--effort: must be positive definite; its smallest eigenvalue is 0",
-        "give every torque a weight > 0",
+        "set a weight > 0 for every torque",
     ),
     ("lqr two-link --effort -1", USAGE, "the weight of 'shoulder' must be ≥", "use weights ≥ 0"),
     ("lqr two-link --effort 1,2", USAGE, "--effort=1,2: '1,2' is not a number", "0.5"),
@@ -129,7 +129,7 @@ WRONG = [
         "lqr two-link --bryson",
         REJECTED,
         "Bryson's rule requires the position limit of joint 'shoulder', which is not set",
-        "add the limit to the robot file, or give the weights",
+        "add the limit to the robot file, or set the weights",
     ),
     ("state-space two-link --dt 0", USAGE, "must be > 0 s", "--dt 0.01"),
     ("poles two-link --dt -0.01", USAGE, "must be > 0 s", "--dt 0.01"),
@@ -254,7 +254,7 @@ WRONG_CALLS = [
     (lambda: MODEL.controllability().joints(), "mode () not found"),
     (lambda: ROW.model.poles().joints(2), "mode (2,) not found"),
     (lambda: MODEL.step_response("1"), "duration: must be > 0, got '1'"),
-    (lambda: MODEL.frequency_response(1.0), "give one or more frequencies in rad/s"),
+    (lambda: MODEL.frequency_response(1.0), "pass one or more frequencies in rad/s"),
     (lambda: robolin.lqr(MODEL).cost([1.0, 2.0]), "got shape (2,)"),
     (lambda: robolin.lqr(MODEL).motion_cost(3), "3 is not a simulated trajectory"),
     (

@@ -30,7 +30,7 @@ def test_frequency_responses_are_solutions(dt: float | None) -> None:
 def test_a_pole_on_the_frequency_grid_is_reported() -> None:
     """At a pole the response is infinite, and the error names the frequency."""
     model = robolin.state_space(robolin.load("cart-pole"), 0.0)
-    with pytest.raises(robolin.RobolinError, match="the model has a pole at 0 rad/s"):
+    with pytest.raises(robolin.RobolinError, match="because the model has a pole at 0 rad/s"):
         model.frequency_response([1.0, 0.0])
     with pytest.raises(
         robolin.UsageError, match="omega: must be a one-dimensional array of finite numbers"

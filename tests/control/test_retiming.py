@@ -333,7 +333,7 @@ def test_a_joint_that_cannot_hold_the_arm_is_named() -> None:
     path = np.linspace([-0.9, 0.0], [0.0, 0.0], 101)
     hold = robolin.inverse(arm, path)
     row = int(np.argmax(np.abs(hold[:, 1]) > 4.0))
-    what = rf"joint 'elbow' cannot hold the arm at point {row + 1} of the path: it needs 4\.\d+ N"
+    what = rf"joint 'elbow' cannot hold the robot at point {row + 1} of the path: it needs 4\.\d+ N"
     with pytest.raises(RobolinError, match=what) as caught:
         robolin.retime(arm, path, max_effort=[40.0, 4.0], max_velocity=0.01)
     assert "its effort limit is 4 N·m" in str(caught.value)

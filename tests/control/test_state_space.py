@@ -151,10 +151,10 @@ WRONG = [
         "acrobot: joint 'shoulder' is passive, but equilibrium requires an effort of 1 N·m",
         "",
     ),
-    ({"outputs": []}, "give q, qd, or a frame", ""),
+    ({"outputs": []}, "pass q, qd, or a frame", ""),
     ({"outputs": ["q", "elbow/position"]}, "outputs: 'elbow/position' is given twice", ""),
     ({"outputs": "elbow/speed"}, "outputs: 'elbow' has no 'speed'", "position, velocity"),
-    ({"outputs": "elbow"}, "outputs: 'elbow' needs a quantity", "position, velocity"),
+    ({"outputs": "elbow"}, "outputs: 'elbow' requires a quantity", "position, velocity"),
     ({"outputs": "tipp"}, "outputs: joint or frame 'tipp' not found", "did you mean 'tip'?"),
     ({"outputs": "tip/speed"}, "outputs: 'tip' has no 'speed'", "displacement"),
     ({"reference": "tip"}, "reference: must be 'world' or 'frame', got 'tip'", ""),
@@ -185,7 +185,7 @@ def test_an_output_that_is_a_joint_and_a_frame_is_rejected() -> None:
 
     both = replace(arm, frames={**arm.frames, "joint0": arm.frames["link0"]})
     with pytest.raises(
-        robolin.UsageError, match="outputs: 'joint0/velocity' is both a joint and a frame"
+        robolin.UsageError, match="outputs: 'joint0/velocity' is the name of a joint and of a frame"
     ):
         robolin.state_space(both, 0.0, outputs="joint0/velocity")
     assert len(robolin.state_space(both, 0.0, outputs="joint:joint0/velocity").outputs) == 1

@@ -107,7 +107,7 @@ def test_wrong_trajectories_are_rejected() -> None:
             lambda: robolin.tvlqr(model[0], dt=DT),
             r"a trajectory requires a batch of models with one axis, got \(\)",
         ),
-        (lambda: robolin.tvlqr(model), "dt: the time between rows is required"),
+        (lambda: robolin.tvlqr(model), "dt: the time between the rows is required"),
         (
             lambda: robolin.tvlqr(model.discretize(DT), dt=0.5),
             r"dt: must be the time between the models, 0\.01 s, got 0\.5",

@@ -58,11 +58,12 @@ def test_a_missing_equilibrium_is_reported_with_its_residual() -> None:
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.trim(arm, [0.0, 0.1], actuated="slide", keep="pivot")
     assert (
-        "no equilibrium found near this pose: the best pose requires -0.0587 N·m at passive joint"
-        in str(caught.value)
+        "no equilibrium found near the initial pose: the best pose requires -0.0587 N·m at "
+        "passive joint" in str(caught.value)
     )
     with pytest.raises(
-        robolin.RobolinError, match="no equilibrium found near this pose: the best pose requires"
+        robolin.RobolinError,
+        match="no equilibrium found near the initial pose: the best pose requires",
     ):
         robolin.trim(robolin.load("two-link", floating_base=True), 0.0, passive="base")
     with pytest.raises(robolin.UsageError, match="keep: joint 'wheel' not found"):

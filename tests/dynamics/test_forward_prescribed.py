@@ -159,16 +159,20 @@ REFUSED = [
     ({"tau": "hols"}, "got 'hols'", "'hold'"),
     ({"prescribe": "elbw"}, "movable joint 'elbw' not found", "did you mean 'elbow'?"),
     ({"prescribe": ""}, "movable joint '' not found", ""),
-    ({"prescribe": []}, "no joint is named", "name at least one joint, for example shoulder"),
+    (
+        {"prescribe": []},
+        "the list of joints is empty",
+        "name at least one joint, for example shoulder",
+    ),
     ({"qdd": 1.0}, "has no effect without prescribe", "name the prescribed joints with prescribe="),
     (
         {"prescribe": "elbow", "qdd": [1.0, 0.0]},
-        "joint 'shoulder' is free: its acceleration is a result, not an input",
+        "joint 'shoulder' is free, so its acceleration is a result, not an input",
         "omit",
     ),
     (
         {"prescribe": "elbow", "tau": [0.0, 1.0]},
-        "joint 'elbow' is prescribed: its torque is a result, not an input",
+        "joint 'elbow' is prescribed, so its torque is a result, not an input",
         "omit",
     ),
     (

@@ -309,7 +309,7 @@ def test_no_kernel_is_stored_where_others_may_write(watch: Watch) -> None:
     """A folder that others may write is not used, with a warning."""
     watch.folder.mkdir(parents=True)
     watch.folder.chmod(0o777)
-    with pytest.warns(RuntimeWarning, match="other users can access this folder; run chmod 700 /"):
+    with pytest.warns(RuntimeWarning, match="other users can access the folder; run chmod 700 /"):
         doubles_as_in_a_new_process()
     assert list(watch.folder.iterdir()) == []
 

@@ -158,7 +158,7 @@ def solve_consistent(fit: ConvexFit) -> Floats:
             # rounding ends the path near the boundary; the last centre may suffice
             if _GROWTH * count / t <= _LARGEST_GAP * scale:
                 return x
-            raise RobolinError("the physically consistent fit did not converge")
+            raise RobolinError("the fit with physically consistent parameters did not converge")
         x, scale = centre, max(_cost(L, centre - best), 1.0)
         if count / t <= _GAP * scale:
             return x

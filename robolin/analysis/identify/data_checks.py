@@ -129,7 +129,7 @@ def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
         factor = float(np.median(ratio[moves]))
         joints = join_and([n for n, w in zip(arm.joint_names, wrong, strict=True) if w])
         message = f"the velocities of {joints} contradict the positions"
-        hint = "check the velocity columns; without them, positions are differentiated"
+        hint = "check the velocity columns, or remove them to differentiate the positions"
         if wrong[moves].all() and not 1.0 / 30.0 < factor < 30.0:
             message = f"the velocities are {factor:.3g} times the time derivatives of the positions"
             hint = "check the units of velocities and times: --degrees, --time-unit"
@@ -230,9 +230,9 @@ def require_torque_units(arm: Arm, measured: Floats, predicted: Floats) -> None:
     if np.median(correlation[heavy]) < 0.5:
         hint = "check the order, signs and units of the effort columns"
     elif ratio > 300.0:
-        hint = "if they are in N·mm, add the factor: --effort-scale 0.001"
+        hint = "if the efforts are in N·mm, add --effort-scale 0.001"
     else:
-        hint = "set the torque constants of motor currents: --torque-constants JOINT=K,…"
+        hint = "if the efforts are motor currents, add --torque-constants JOINT=K,…"
     raise RobolinError(f"measured torques are {ratio:.3g} times the model torques", hint=hint)
 
 
@@ -359,5 +359,6 @@ def require_measured_efforts(error: float) -> None:
         raise RobolinError(
             f"the robot file already explains the efforts: error {error:.1g} on held-out rows, "
             "so there is nothing to identify",
-            hint="use measured efforts: these efforts were computed with this file",
+            hint="use measured efforts; the efforts in the recording were computed with the robot "
+            "file",
         )

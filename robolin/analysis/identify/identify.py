@@ -249,7 +249,7 @@ class _Identifier:
         require_torque_units(self.arm, before.rows.tau, before.predicted[0])
         if not self.options.unloaded:
             require_measured_efforts(before.scores[0].headline)
-        self.report("weights and friction velocities")
+        self.report("computing weights and friction velocities")
         fit.advanced = self._between(_SMOOTHED, _WEIGHTED)
         tried = FRICTION_VELOCITIES if velocities is None else velocities.tolist()
         sample = fit.sample([float(v) for v in tried])
@@ -346,7 +346,7 @@ class _Identifier:
         """Width and lag in s, and whether accelerations are given."""
         options, exact = self.options, all(each.exact for each in recordings)
         rows = [] if exact else trials(recordings, options.width)
-        self.report("lag and width of the filter")
+        self.report("computing the lag and the width of the filter")
         width, lag = options.width, options.lag
         if lag is None:
             lag = 0.0 if exact else find_lag(self.arm, rows, width or fitting_widths(rows)[-1])
@@ -359,7 +359,7 @@ class _Identifier:
         self, source: RecordingSource, store: RowStore, advanced: Callable[[float], None]
     ) -> CleanRecording:
         recording = source if isinstance(source, Recording) else source()
-        self.report(f"{recording.name}: clock and spikes")
+        self.report(f"{recording.name}: correcting time stamps and removing spikes")
         if isinstance(recording, Recording):
             recording = checked_recording(recording, self.arm.n)
         require_torques(self.arm, recording)

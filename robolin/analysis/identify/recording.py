@@ -320,7 +320,7 @@ def clock(recording: Recording, choice: str | float = "auto", start: float = 0.0
     positive = steps[steps > 0.0]
     if not positive.size and not isinstance(choice, float):
         if (steps < 0.0).any():
-            message, hint = "the time decreases from row to row", "sort the rows by time"
+            message, hint = "the time decreases between some rows", "sort the rows by time"
         else:
             message, hint = "all time stamps are equal", "set the period in s: --clock SECONDS"
         raise RobolinError(message, where=recording.name, hint=hint)

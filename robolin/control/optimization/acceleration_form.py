@@ -95,7 +95,7 @@ def require(arm: Arm, valid: bool, x: Floats, n: int) -> None:
         from robolin.api.linear_models import linearize_inverse
 
         linearize_inverse(arm, x[:-1, :n], x[:-1, n:])
-        raise RobolinError("the dynamics cannot be computed along the motion", where=arm.source)
+        raise RobolinError("the dynamics of the motion cannot be computed", where=arm.source)
 
 
 class AccelerationForm:
@@ -244,7 +244,7 @@ class AccelerationForm:
                 self.damping = 0.0 if self.damping < 1e-12 else 0.1 * self.damping
             progress.costs.append(cost)
             progress.fractions.append(fraction)
-        progress.reason = "the maximum number of iterations is reached"
+        progress.reason = "the search reached the maximum number of iterations"
         return False
 
     def _scale(self) -> float:

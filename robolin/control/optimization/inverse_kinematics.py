@@ -99,7 +99,7 @@ class PoseResidual:
             hint = "use robolin.PoseGoal(frame, position)"
             raise UsageError(f"goal: must be a PoseGoal, got {type(goal).__name__}", hint=hint)
         self.arm = at_frame(arm, goal.frame)
-        assert self.arm.tip is not None, "at_frame sets the tip"
+        assert self.arm.tip is not None, "the robot has a default frame"
         self.frame = self.arm.tip.name
         if self.arm.tip.link == arm.base:
             raise RobolinError(
@@ -346,13 +346,13 @@ def _unreachable(
     angle, distance = np.degrees(error.angle[best]), error.distance[best]
     far = f"{1000.0 * distance:.4g} mm" if distance < 10.0 else f"{distance:.4g} m"
     turned = f" and {angle:.3g} deg" if residual.rotation is not None else ""
-    move = "move the goal" if distance < 10.0 else "move the goal (its lengths are in m)"
+    move = "move the goal" if distance < 10.0 else "move the goal (goal positions are in m)"
     hints = [move, *(["omit its orientation"] if turned else [])]
     hints += ["use more starting points with --starts (starts=)"] if starts < 1000 else []
     hints += ["ignore the limits with --ignore-limits (limits=False)"] if limits else []
     return RobolinError(
         f"frame '{residual.frame}' does not reach the goal: the best of {starts} starting points "
-        f"is still {far}{turned} away from it",
+        f"is still {far}{turned} away from the goal",
         where=arm.source,
         hint=f"{', '.join(hints[:-1])}, or {hints[-1]}",
     )

@@ -79,7 +79,7 @@ def require_positive(arm: Arm, name: str, value: JointValues) -> Floats:
     """One positive number per joint."""
     array = as_joint_array(arm, name, value)
     if array.ndim != 1 or not (array > 0.0).all():
-        raise UsageError("must be one number > 0, or one per joint", where=name)
+        raise UsageError("must be one number > 0, or one number per joint", where=name)
     return array
 
 

@@ -365,7 +365,9 @@ def torque_guesses(problem: Problem, starts: int, seed: int, initial: TimedMotio
     if initial is not None:
         tau = getattr(initial, "tau", None)
         if tau is None:
-            raise UsageError("must have torques for an arm with passive joints", where="initial")
+            raise UsageError(
+                "must contain torques, because the robot has passive joints", where="initial"
+            )
         at = np.asarray(initial.time, dtype=float)
         torques = np.asarray(tau, dtype=float)[:, list(problem.actuated)]
         u[0] = np.stack([np.interp(problem.time[:N], at, torques[:, i]) for i in range(m)], axis=-1)

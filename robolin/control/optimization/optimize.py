@@ -192,7 +192,8 @@ def _method(problem: Problem, method: str) -> str:
     if method == "acceleration" and not full:
         names = [problem.arm.joint_names[i] for i in range(problem.n) if i not in problem.actuated]
         raise UsageError(
-            f"'acceleration' requires a motor at every joint; passive joints: {', '.join(names)}",
+            "'acceleration' requires a motor at every joint, but these joints are passive: "
+            f"{', '.join(names)}",
             where="method",
             hint="use --method torque",
         )
@@ -228,7 +229,7 @@ def _solve_accelerations(problem: Problem, search: Search) -> OptimalMotion:
         if closest is None or worst < closest[0]:
             closest = worst, form
     if best is None:
-        assert closest is not None, "there is at least one guess"
+        assert closest is not None, "the search has at least one initial guess"
         if closest[1].iterations >= search.iterations:
             raise _unfinished(problem, closest[1], search)
         raise _infeasible(problem, closest[1].y(), search)
@@ -275,7 +276,7 @@ def _held_at_goal(
     freed = _continued(problem, form, search)
     if freed is not None and violation(freed[2], tolerances).worst <= 1.0:
         return freed
-    form.progress.reason = "no step to other positions at the end reduces the cost"
+    form.progress.reason = "no change of the final positions reduces the cost"
     return False, True, form
 
 

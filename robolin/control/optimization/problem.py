@@ -370,7 +370,8 @@ def require_start(problem: Problem) -> None:
             f"joint '{arm.joint_names[i]}' starts at {qd[i]:.6g} {unit}, faster than its velocity "
             f"limit of {ranges.qd_upper[i]:.6g} {unit}",
             where=arm.source,
-            hint="start slower, or ignore the limits with --ignore-limits (limits=False)",
+            hint="start at a lower velocity, or ignore the limits with --ignore-limits "
+            "(limits=False)",
         )
     if problem.goal is not None and problem.final is None and len(problem.actuated) == arm.n:
         _require_held(problem, problem.goal)

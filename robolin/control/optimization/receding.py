@@ -180,7 +180,7 @@ class Receding:
         """Update the torque bias from the motion since the last sample."""
         if self._observer == 0.0:
             return
-        assert self._last is not None, "there was a sample before"
+        assert self._last is not None, "the observer has a previous sample"
         q0, qd0, tau = self._last
         n = self._problem.n
         state = self._state[0]
@@ -265,10 +265,10 @@ def receding(
     require_simple(arm)
     if arm.passive_joints:
         raise RobolinError(
-            "receding requires a motor at every joint; passive joints: "
+            "receding requires a motor at every joint, but these joints are passive: "
             + ", ".join(arm.passive_joints),
             where=arm.source,
-            hint="use robolin.optimize and simulate with its gains",
+            hint="use robolin.optimize, and simulate with the gains of its result",
         )
     require_real(horizon=horizon, dt=dt, observer=observer)
     for name, value in (("horizon", horizon), ("dt", dt)):

@@ -206,7 +206,7 @@ class TorqueForm:
         return np.where(np.isfinite(total), total, np.inf)
 
     def _pose(self, rows: Indices) -> PoseTerminal:
-        assert self.pose is not None, "there is a goal pose"
+        assert self.pose is not None, "the problem has a goal pose"
         part = PoseTerminal(self.pose.residual, self.pose.penalty[rows], self.pose.hard)
         part.multiplier = self.pose.multiplier[rows]
         return part

@@ -302,7 +302,7 @@ class Drive:
 
     def integral_rates(self, t: float, q: Floats, qd: Floats, values: Floats) -> Floats:
         """Rates of the integrals (..., i)."""
-        assert self.law is not None, "only control laws with integral states have rates"
+        assert self.law is not None, "the control law has integral states"
         return self.law.memory_rate(t, q, qd, values)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:

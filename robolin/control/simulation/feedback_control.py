@@ -209,7 +209,7 @@ class StateFeedback:
 
     def cost_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats, tau: Floats) -> Floats:
         """Cost rate xᵀQx + uᵀRu + 2xᵀNu (...), for motor torques tau (..., n)."""
-        assert self.weights is not None, "only control laws with weights have a cost"
+        assert self.weights is not None, "the control law has weights"
         at = self.reference.at(t)
         x = self._state(at, q, qd, integrals)
         u = (tau - at["tau"])[..., self._driven]
@@ -331,17 +331,17 @@ def _cost_weights(law: FeedbackControl, states: int, motors: int) -> Floats | No
     """[[Q, N], [Nᵀ, R]], the joint weights of x and u; None without Q."""
     if law.Q is None:
         if law.R is not None or law.N is not None:
-            raise UsageError("the cost requires Q", hint="give both Q and R, or neither of them")
+            raise UsageError("the cost requires Q", hint="set both Q and R, or omit both")
         return None
     if law.R is None:
-        raise UsageError("the cost requires R", hint="give both Q and R, or neither of them")
+        raise UsageError("the cost requires R", hint="set both Q and R, or omit both")
     if law.P is None:
-        hint = "give P, because the cost after the end is xᵀ P x, or omit the weights"
+        hint = "set P, because the cost after the end is xᵀ P x, or omit the weights"
         raise UsageError("the cost requires P", hint=hint)
     Q, R = _matrix("Q", law.Q, (states, states)), _matrix("R", law.R, (motors, motors))
     N = np.zeros((states, motors)) if law.N is None else _matrix("N", law.N, (states, motors))
     if any(each.ndim > 2 for each in (Q, R, N)):
-        raise UsageError("each weight must be one matrix for all times")
+        raise UsageError("each weight must be a single matrix that applies to all times")
     return np.block([[Q, N], [N.T, R]])
 
 

@@ -109,7 +109,7 @@ class Integration:
             fixed.begin_part()
 
     def _look(self, step: int, t: float, y: Floats) -> None:
-        assert self.account is not None, "the cost is integrated only if the control law has one"
+        assert self.account is not None, "the control law has a cost"
         if self.look is not None:
             self.look(step, t, y)
         self.account.look(self.equations, t, y, self._integrals)
@@ -237,7 +237,8 @@ class StepFailure:
             )
         return RobolinError(
             f"{where}the simulation diverged at t = {t:g} s: {motion}",
-            hint="check the signs and sizes of torques, gains and loads, or use a shorter duration",
+            hint="check the signs and magnitudes of torques, gains and loads, or use a shorter "
+            "duration",
         )
 
     def _resolved(self, y: Floats) -> bool:
@@ -306,7 +307,7 @@ def require_short_steps(
     dt = _rounded_down(DAMPED / fastest)
     raise RobolinError(
         f"with these gains, a mode decays at {fastest:.4g} 1/s; steps of {step:g} s are too long "
-        "for it, so the simulation would be unstable",
+        "for this mode, so the simulation would be unstable",
         where="dt",
         hint=f"use --integrator radau, or --dt {dt:g} or less; in Python integrator='radau' or "
         f"dt={dt:g}",

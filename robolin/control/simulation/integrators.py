@@ -160,7 +160,7 @@ class FixedSteps:
 
     def _euler(self, h: float) -> None:
         """All rates from the start of the step, but positions from the new velocities."""
-        assert self._move is not None, "the positions need a rule"
+        assert self._move is not None, "the integrator updates the positions"
         self.before[...] = self.y
         self._k *= h
         self._move(self.y, self._k, h)
@@ -307,7 +307,9 @@ def steps_between(schedule: Schedule, dt: float) -> int:
     """Number of integrator steps per sample."""
     if not schedule.fixed:
         hint = "omit the tolerance and use rk4"
-        raise UsageError("a zero-order hold requires fixed steps", hint=hint)
+        raise UsageError(
+            "sampled control (zero-order hold) requires an integrator with fixed steps", hint=hint
+        )
     step = schedule.dt or DEFAULT_DT
     count = max(1, round(dt / step))
     if abs(count * step - dt) > _ROUNDING * dt:

@@ -245,7 +245,10 @@ def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
     else:
         has_torque = bool(as_joint_array(task.arm, "tau", tau).any())
     if task.control is not None and (task.hold or has_torque):
-        hint = "omit them: a control law computes the whole torque, including gravity and friction"
+        hint = (
+            "omit tau and hold: a control law computes the whole torque, including gravity and "
+            "friction"
+        )
         raise UsageError("control cannot be combined with tau or hold", where="control", hint=hint)
 
 
@@ -348,7 +351,7 @@ def _sampled(
     run_options: RunOptions,
 ) -> Simulation:
     """Simulate with torques that are constant between samples."""
-    assert law.dt is not None, "only control laws with a sample time hold their torques"
+    assert law.dt is not None, "the control law has a sample time"
     batch, between = q.shape[:-1], steps_between(task.schedule, law.dt)
     held, account = ZeroOrderHold(law, law.dt, batch), _account(task, law, batch)
     equations = _equations(task, batch, replace(drive, command=held), run_options, None)

@@ -302,7 +302,7 @@ class RunningCost:
 
     def _sample(self, equations: Equations, t: float, y: Floats, integrals_at: IntegralsAt) -> None:
         """Add the cost of the previous sample, if there is a sample at time t."""
-        assert self._dt is not None, "only sums are sampled"
+        assert self._dt is not None, "the cost is a sum over samples"
         at = self._samples[self._sampled] if self._sampled < len(self._samples) else np.inf
         if abs(t - at) > ON_TIME * self._dt:
             return

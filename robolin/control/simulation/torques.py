@@ -196,8 +196,10 @@ def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:
         raise RobolinError("the times and torques of the table must be finite")
     if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
         row = int(falls[0])
-        message = f"time: must increase from row {row + 1} to row {row + 2}: "
-        raise RobolinError(f"{message}{time[row]:g} s, then {time[row + 1]:g} s")
+        message = (
+            f"time: must increase, but does not increase from row {row + 1} to row {row + 2}: "
+        )
+        raise RobolinError(f"{message}{time[row]:g} s and {time[row + 1]:g} s")
     return InterpolatedTorque(time, values)
 
 
@@ -247,7 +249,7 @@ def reference_of(
     if time is None:
         for name, array in arrays.items():
             if array.shape != shapes[name]:
-                hint = "pass time with a reference of several rows"
+                hint = "pass time if the reference has several rows"
                 message = f"{name}: must have shape {shapes[name]}, got {array.shape}"
                 raise RobolinError(message, hint=hint)
         return ReferenceMotion(arm, None, arrays)
@@ -319,7 +321,9 @@ def _checked_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats
     """Check accelerations (n,) at one time; only prescribed joints may have them."""
     accelerations = prescribed_accelerations(arm, driven, qdd)
     if accelerations.ndim != 1:
-        hint = "give one acceleration per joint, or a function of time that returns them"
+        hint = (
+            "pass one acceleration per joint, or a function of time that returns the accelerations"
+        )
         message = f"must have shape ({arm.n},), got {accelerations.shape}"
         raise UsageError(message, where="qdd", hint=hint)
     require_sound(arm, {"qdd": accelerations})

@@ -383,12 +383,12 @@ def _private_inode(kernels: Path) -> int:
     """Inode number of the folder, which must be the user's and closed to others."""
     info = os.lstat(kernels)
     if not stat.S_ISDIR(info.st_mode):
-        raise PermissionError("this path is a symbolic link or a file, not a folder")
+        raise PermissionError("the path is a symbolic link or a file, not a folder")
     if hasattr(os, "getuid"):
         if info.st_uid != os.getuid():
-            raise PermissionError("this folder belongs to another user")
+            raise PermissionError("the folder belongs to another user")
         if info.st_mode & 0o077:
-            raise PermissionError(f"other users can access this folder; run chmod 700 {kernels}")
+            raise PermissionError(f"other users can access the folder; run chmod 700 {kernels}")
     return info.st_ino
 
 
@@ -401,7 +401,7 @@ def _read_own(path: Path) -> bytes:
         # a file that another process has just replaced has no link left
         own = not hasattr(os, "getuid") or (info.st_uid == os.getuid() and info.st_nlink <= 1)
         if not own or not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST_FOLDER:
-            raise PermissionError("it is not a kernel file")
+            raise PermissionError("the file is not a kernel file")
         return stream.read()
 
 

@@ -73,7 +73,7 @@ def test_failures() -> None:
     """A goal out of reach names the remaining error; invalid starts name the joint."""
     arm = robolin.load("two-link")
     with pytest.raises(
-        robolin.RobolinError, match=r"'tip' does not reach.*is still 500 mm away from it"
+        robolin.RobolinError, match=r"'tip' does not reach.*is still 500 mm away from the goal"
     ):
         robolin.ik(arm, robolin.PoseGoal("tip", [2.5, 0.0, 0.0]))
     with pytest.raises(robolin.RobolinError, match="'panda_joint4' starts at 0, outside"):

@@ -277,7 +277,7 @@ def test_failures() -> None:
         (
             (panda, robolin.PoseGoal("panda_hand_tcp", [2.0, 0.0, 0.0])),
             {"q": home},
-            r"does not reach the goal: .* mm away from it",
+            r"does not reach the goal: .* mm away from the goal",
         ),
     ]
     for arguments, options, message in cases:

@@ -44,7 +44,8 @@ def test_sampled_gains_hold_their_torques() -> None:
     # work accumulates over samples, and so does the energy
     assert motion.energy_drift < 1e-9
     with pytest.raises(
-        robolin.UsageError, match="the gains are for continuous time, not for sampled control"
+        robolin.UsageError,
+        match="sampled control requires gains with a sample time, got gains for continuous time",
     ):
         robolin.lqr(robolin.state_space(arm, 0.0)).sampled_motion([0.0, 0.0], samples=1)
     with pytest.raises(robolin.UsageError, match="samples: must be an integer"):
@@ -195,7 +196,10 @@ def test_regulators_that_cannot_be_simulated_are_rejected() -> None:
         robolin.UsageError, match=r"^dt: steps of 0\.003 s do not divide the sample time of 0\.01 s"
     ):
         robolin.simulate(ARM, 0.0, duration=0.1, dt=0.003, control=held)
-    with pytest.raises(robolin.UsageError, match="a zero-order hold requires fixed steps"):
+    with pytest.raises(
+        robolin.UsageError,
+        match=r"sampled control \(zero-order hold\) requires an integrator with fixed steps",
+    ):
         robolin.simulate(ARM, 0.0, duration=0.1, rtol=1e-6, control=held)
     # other gains have no running cost, and rows do not contain all samples
     other = robolin.lqr(model.discretize(0.01), 2.0).feedback()

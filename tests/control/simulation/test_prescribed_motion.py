@@ -111,7 +111,7 @@ REFUSED = [
     ({"prescribe": "elbow", "qdd": np.ones((3, 2))}, "shape"),
     (
         {"prescribe": "elbow", "tau": [0.0, 1.0]},
-        "tau: joint 'elbow' is prescribed: its torque is a result, not an input",
+        "tau: joint 'elbow' is prescribed, so its torque is a result, not an input",
     ),
     (
         {"prescribe": "elbow", "state": "xi"},

@@ -209,7 +209,10 @@ def test_motions_under_other_controllers_need_close_rows() -> None:
         ({"R": None, "N": None}, "the cost requires R"),
         ({"Q": None}, "the cost requires Q"),
         ({"Q": np.eye(3)}, r"Q: must have shape \(\d+, \d+\) for this robot, got \(3, 3\)"),
-        ({"N": np.zeros((3, 4, 2))}, "each weight must be one matrix for all times"),
+        (
+            {"N": np.zeros((3, 4, 2))},
+            "each weight must be a single matrix that applies to all times",
+        ),
         ({"cost_dt": -1.0}, "cost_dt: must be > 0, got -1.0"),
     ],
 )

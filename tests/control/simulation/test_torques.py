@@ -119,7 +119,7 @@ TABLES = {
     "not rising": (
         [0.0, 1.0, 1.0],
         np.zeros((3, 2)),
-        "time: must increase from row 2 to row 3: 1 s, then 1 s",
+        "time: must increase, but does not increase from row 2 to row 3: 1 s and 1 s",
     ),
     "must be finite": ([0.0, np.nan], np.zeros((2, 2)), "must be finite"),
     "joints": (

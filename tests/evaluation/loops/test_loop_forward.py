@@ -296,12 +296,13 @@ def test_motion_that_meets_no_inertia_is_refused() -> None:
     for method in METHODS:
         with pytest.raises(
             robolin.RobolinError,
-            match="five-bar: the constraints allow a motion that has no inertia",
+            match="five-bar: the constraints allow a motion without inertia, so its acceleration "
+            "is undefined",
         ) as caught:
             robolin.loop_forces(
                 replace(arm, links_tip_to_base=tuple(light)), 0.0, loop_method=method
             )
-        assert "add mass to the links, or armature to the joints" in caught.value.hint
+        assert "add mass to the links, or add armature to the joints" in caught.value.hint
 
 
 def on_a_swivel(arm: robolin.Arm) -> robolin.Arm:
@@ -323,7 +324,8 @@ def test_motion_with_round_off_as_inertia_is_rejected(method: str) -> None:
         state = np.array([0.7, q[0] - 0.7, *q[1:]])
         with pytest.raises(
             robolin.RobolinError,
-            match="four-bar: the constraints allow a motion that has no inertia",
+            match="four-bar: the constraints allow a motion without inertia, so its acceleration "
+            "is undefined",
         ):
             robolin.loop_forces(arm, state, loop_method=method)
     moved = robolin.forward(pinned, true.q)
