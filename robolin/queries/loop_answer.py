@@ -23,8 +23,8 @@ LOOP_FLAGS = frozenset({"loop-method", "close", "baumgarte"})
 LEAST = "least"
 TITLES = {
     "kkt": "closed loops: accelerations and constraint forces in one system, O(n³)",
-    "schur": "closed loops: constraint forces first, O(n³)",
-    "null-space": "closed loops: motion in the null space of the constraints first, O(n³)",
+    "schur": "closed loops: constraint forces computed first, O(n³)",
+    "null-space": "closed loops: motion in the null space of the constraints computed first, O(n³)",
 }
 FORCE_DERIVATIVES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
 

@@ -272,11 +272,11 @@ def test_forward_supports_every_method(way: Any) -> None:
     assert (
         printed["meta"]["contract"]["algorithm"]
         == {
-            "a": "bias torques first, four sweeps, O(n)",
-            "b": "bias torques first, with the links' accelerations, four sweeps, O(n)",
-            "c": "bias forces of the links first, three sweeps, O(n)",
+            "a": "bias torques computed first, four sweeps, O(n)",
+            "b": "bias torques computed first, with link accelerations, four sweeps, O(n)",
+            "c": "bias forces of the links computed first, three sweeps, O(n)",
             "d": "articulated bodies, O(n)",
-            "bias-free": "bias torques first, four sweeps, O(n)",
-            "three-sweeps": "bias forces of the links first, three sweeps, O(n)",
+            "bias-free": "bias torques computed first, four sweeps, O(n)",
+            "three-sweeps": "bias forces of the links computed first, three sweeps, O(n)",
         }[way]
     )

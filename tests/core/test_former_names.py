@@ -63,7 +63,7 @@ PHRASES = {
     ),
     "base: accelerations given, torques answered": "base: accelerations given, torques computed",
     "bias torques first, joints that move as told rigid, O(n)": (
-        "bias torques first, prescribed joints locked, O(n)"
+        "bias torques computed first, prescribed joints locked, O(n)"
     ),
     "elimination, joints that move as told taken out, O(n³)": (
         "elimination, prescribed joints removed, O(n³)"
@@ -116,10 +116,10 @@ PHRASES = {
         "closed loops: accelerations and constraint forces in one system, O(n³)"
     ),
     "closed loops: forces of the closures first, O(n³)": (
-        "closed loops: constraint forces first, O(n³)"
+        "closed loops: constraint forces computed first, O(n³)"
     ),
     "closed loops: motions that the closures leave free first, O(n³)": (
-        "closed loops: motion in the null space of the constraints first, O(n³)"
+        "closed loops: motion in the null space of the constraints computed first, O(n³)"
     ),
     "at rest at q = 0, brought onto the closures": (
         "at rest at q = 0, projected onto the loop constraints"
@@ -156,7 +156,9 @@ PHRASES = {
     "braking by elimination in the mass matrix, O(n³)": (
         "rate control by factorization of the mass matrix, O(n³)"
     ),
-    "one half by recursions outward, O(n²)": "one triangle by recursions outward, O(n²)",
+    "one half by recursions outward, O(n²)": (
+        "outward recursions for one triangle of the matrix, O(n²)"
+    ),
     "all, by the gradient of the cost whose slopes are in c.csv": (
         "all, by the cost gradient in c.csv"
     ),
@@ -195,6 +197,51 @@ PHRASES = {
     "2 of 4 states seen in the outputs; nearest to being lost is the pole 0 (a), 0 beside the "
     "size of A": (
         "2 of 4 states observable; least observable pole 0 (a), distance 0 relative to ‖A‖"
+    ),
+    "bias torques first, with the links' accelerations, four sweeps, O(n)": (
+        "bias torques computed first, with link accelerations, four sweeps, O(n)"
+    ),
+    "bias forces of the links first, with their accelerations, three sweeps, O(n)": (
+        "bias forces of the links computed first, with link accelerations, three sweeps, O(n)"
+    ),
+    "constraint forces first, by recursions, O(n)": (
+        "constraint forces computed first, by recursions, O(n)"
+    ),
+    "biases as polynomials of velocities, two sweeps, O(n)": (
+        "bias terms as polynomials of the velocities, two sweeps, O(n)"
+    ),
+    "all bodies and the forces in their joints, sparse elimination, O(n)": (
+        "sparse elimination of the accelerations and joint forces of all bodies, O(n)"
+    ),
+    "the forces in the joints alone, block-tridiagonal, O(n)": (
+        "block-tridiagonal system of the joint forces, O(n)"
+    ),
+    "one triangle by recursions outward with branches, O(n²)": (
+        "outward recursions with branches for one triangle of the matrix, O(n²)"
+    ),
+    "Algorithm 5 with unit right-hand sides, O(n²)": "Algorithm 5 applied to unit vectors, O(n²)",
+    "unit parameters link by link, with Christoffel symbols, O(n²)": (
+        "torques for unit parameters of each link, with Christoffel symbols, O(n²)"
+    ),
+    "unit springs joint by joint, O(n)": "torques for a unit spring at each joint, O(n)",
+    "the linear model for virtual joints, O(n²)": (
+        "linearized inverse dynamics with virtual joints, O(n²)"
+    ),
+    "ψ*H*D⁻¹Hψ along the links and a 6x6 elimination, O(n)": (
+        "recursion for ψ*H*D⁻¹Hψ, then elimination of a 6x6 matrix, O(n)"
+    ),
+    "differences of two frames' motions, O(n)": (
+        "differences between the motions of two frames, O(n)"
+    ),
+    "differences of two frames' derivatives, O(n²)": (
+        "differences between the motion derivatives of two frames, O(n²)"
+    ),
+    "least step by Gram–Schmidt, O(n)": "minimum-norm step by Gram–Schmidt, O(n)",
+    "articulated bodies and differentiated adjoint sweeps, O(n)": (
+        "articulated bodies and derivatives of the adjoint sweeps, O(n)"
+    ),
+    "factorization of the mass matrix, C by ∂𝓜/∂q, O(n³)": (
+        "factorization of the mass matrix, C from ∂𝓜/∂q, O(n³)"
     ),
 }
 
