@@ -147,31 +147,31 @@ _PHRASES = {
     r"\bin the description\b": "in the robot file",
     r", linear between rows\b": ", interpolated linearly between rows",
     r"(\)), (\S+) beside the size of A$": r"\1, distance \2 relative to ‖A‖",
-    # titles of algorithms
-    r"^(bias torques|bias forces of the links) first\b": r"\1 computed first",
+    # titles of algorithms, after the names of their arrays if there are several
+    r"\b(bias torques|bias forces of the links) first\b": r"\1 computed first",
     r"\b(constraint forces|null space of the constraints) first\b": r"\1 computed first",
     r"\bwith (?:the links'|their) accelerations\b": "with link accelerations",
-    r"^biases as polynomials of velocities\b": "bias terms as polynomials of the velocities",
-    r"^all bodies and the forces in their joints, sparse elimination\b": (
+    r"\bbiases as polynomials of velocities\b": "bias terms as polynomials of the velocities",
+    r"\ball bodies and the forces in their joints, sparse elimination\b": (
         "sparse elimination of the accelerations and joint forces of all bodies"
     ),
-    r"^the forces in the joints alone, block-tridiagonal\b": (
+    r"\bthe forces in the joints alone, block-tridiagonal\b": (
         "block-tridiagonal system of the joint forces"
     ),
-    r"^one triangle by recursions outward( with branches)?": (
+    r"\bone triangle by recursions outward( with branches)?": (
         r"outward recursions\1 for one triangle of the matrix"
     ),
     r"\bwith unit right-hand sides\b": "applied to unit vectors",
-    r"^unit parameters link by link\b": "torques for unit parameters of each link",
-    r"^unit springs joint by joint\b": "torques for a unit spring at each joint",
-    r"^the linear model for virtual joints\b": "linearized inverse dynamics with virtual joints",
-    r"^ψ\*H\*D⁻¹Hψ along the links\b": "recursion for ψ*H*D⁻¹Hψ",
+    r"\bunit parameters link by link\b": "torques for unit parameters of each link",
+    r"\bunit springs joint by joint\b": "torques for a unit spring at each joint",
+    r"\bthe linear model for virtual joints\b": "linearized inverse dynamics with virtual joints",
+    r"\bψ\*H\*D⁻¹Hψ along the links\b": "recursion for ψ*H*D⁻¹Hψ",
     r" and a 6x6 elimination\b": ", then elimination of a 6x6 matrix",
-    r"^differences of two frames' motions\b": "differences between the motions of two frames",
-    r"^differences of two frames' derivatives\b": (
+    r"\bdifferences of two frames' motions\b": "differences between the motions of two frames",
+    r"\bdifferences of two frames' derivatives\b": (
         "differences between the motion derivatives of two frames"
     ),
-    r"^least step by Gram–Schmidt\b": "minimum-norm step by Gram–Schmidt",
+    r"\bleast step by Gram–Schmidt\b": "minimum-norm step by Gram–Schmidt",
     r"\bdifferentiated adjoint sweeps\b": "derivatives of the adjoint sweeps",
     r"\bC by ∂𝓜/∂q": "C from ∂𝓜/∂q",
 }

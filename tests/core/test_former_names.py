@@ -223,7 +223,9 @@ PHRASES = {
     "unit parameters link by link, with Christoffel symbols, O(n²)": (
         "torques for unit parameters of each link, with Christoffel symbols, O(n²)"
     ),
-    "unit springs joint by joint, O(n)": "torques for a unit spring at each joint, O(n)",
+    "spring_regressor: unit springs joint by joint, O(n); a: b": (
+        "spring_regressor: torques for a unit spring at each joint, O(n); a: b"
+    ),
     "the linear model for virtual joints, O(n²)": (
         "linearized inverse dynamics with virtual joints, O(n²)"
     ),
