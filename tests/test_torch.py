@@ -94,7 +94,9 @@ def test_a_deleted_arm_is_an_error() -> None:
     assert torch.ops.robolin.value(key, "inverse", *motion).shape == (3, 2)
     del arm
     gc.collect()
-    with pytest.raises(RobolinError, match="the robot of this graph was deleted\nhint: keep the"):
+    with pytest.raises(
+        RobolinError, match="the backward pass needs a robot that was deleted\nhint: do not delete"
+    ):
         torch.ops.robolin.value(key, "inverse", *motion)
 
 

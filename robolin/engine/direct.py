@@ -100,8 +100,7 @@ def no_inertia(pivot: SingularPivot, where: str = "") -> RobolinError:
         )
     lock = f", or lock the joint (--lock {joint}=0)" if pivot.alone else ""
     return RobolinError(
-        f"joint '{joint}' moves links without inertia (D = {D:.3g}), so forward dynamics is "
-        "undefined",
+        f"joint '{joint}' moves no inertia (D = {D:.3g}), so forward dynamics is undefined",
         where=where,
         hint=f"add mass and inertia to its child links, or add --armature {joint}=VALUE{lock}",
     )

@@ -261,8 +261,8 @@ def test_a_mark_within_a_line_is_rejected(tmp_path: Path) -> None:
     source = replace(first, marks=(*first.marks[:2], last, *first.marks[3:]))
     with pytest.raises(
         RobolinError,
-        match=r"run_1/a\.csv: row 80 does not end at its planned "
-        r"byte",
+        match=r"run_1/a\.csv: row 80 does not end at the byte "
+        r"in the plan",
     ):
         compute_parts(
             replace(plan, sources=(source, *plan.sources[1:])), request, arm, tmp_path / "short"

@@ -151,7 +151,7 @@ REFUSED = [
         2,
         "position=1:3 selects shoulder, elbow",
     ),
-    (PLAIN, ("--no-header", "--columns", "position=4:6"), 3, "the last range of the file is 3:5"),
+    (PLAIN, ("--no-header", "--columns", "position=4:6"), 3, "the last possible range is 3:5"),
     (PLAIN, ("--no-header", "--columns", "position=1:3,velocity=2:4"), 2, "by another rule"),
     (PLAIN, ("--no-header", "--columns", "position=1:3,time=1"), 2, "by another rule"),
     (PLAIN, ("--no-header", "--columns", "position=1:3,time=9"), 3, "unknown column '9'"),

@@ -153,7 +153,7 @@ REFUSED = [
     ("q.csv+qd.csv", ("--join", "time"), 3, "--join row"),
     ("falling.csv+tqd.csv", ("--join", "time"), 3, "time must not decrease"),
     ("q.csv+falling.csv", ("--join", "time"), 3, "time must not decrease"),
-    ("q.csv+dates.csv", ("--join", "time"), 3, "the unit or type of the times differs"),
+    ("q.csv+dates.csv", ("--join", "time"), 3, "the times have another unit or type"),
     ("q.csv+q.csv", (), 3, "occur more than once"),
     ("q.txt+qd.txt", ("--no-header",), 3, "--columns position=0:2"),
 ]

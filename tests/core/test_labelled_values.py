@@ -126,8 +126,8 @@ WRONG = {
         "remove the labels",
     ),
     "polars": (polars.DataFrame({"x": [1.0], "y": [2.0]}), "its labels are 'x', 'y'"),
-    "twice": (DataFrame(ROWS, ["elbow", "elbow"]), "keep only one"),
-    "both": (DataFrame(ROWS, ["elbow", "elbow/position"]), "keep only one"),
+    "twice": (DataFrame(ROWS, ["elbow", "elbow"]), "remove the repeated labels"),
+    "both": (DataFrame(ROWS, ["elbow", "elbow/position"]), "remove the repeated labels"),
 }
 
 

@@ -111,7 +111,7 @@ INVALID: list[tuple[Callable[[FlagText], Any], str, str]] = [
     (parse_time_window, "1,2@3", "the time must have the form FROM:TO"),
     (parse_time_window, "1,2@3:1", "the times must satisfy 0 ≤ FROM < TO"),
     (parse_rows, "5", "must have the form FIRST:STOP"),
-    (parse_rows, "5:5", "no rows between FIRST and STOP"),
+    (parse_rows, "5:5", "STOP must be greater than FIRST"),
     (parse_shard, "0/3", "NUMBER must be from 1 to 3, got 0"),
     (parse_shard, "1/0", "COUNT must be ≥ 1"),
     (parse_shard, "three", "must have the form NUMBER/COUNT"),

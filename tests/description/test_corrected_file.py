@@ -321,7 +321,7 @@ def test_bodies_that_are_not_written_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(RobolinError) as caught:
         corrected(path, other_values(robolin.load(path)))
     assert "is not in the file, but its" in caught.value.message
-    assert "<replicate> creates it" in caught.value.hint
+    assert "<replicate> creates the element" in caught.value.hint
 
 
 @pytest.mark.slow

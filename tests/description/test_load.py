@@ -185,8 +185,8 @@ MISSING = [
         "no bundled robot",
         "did you mean 'ur5'? (`robolin models` lists all robots)",
     ),
-    ("Panda.urdf", FileError, "file not found", "bare name: 'panda'"),
-    ("panda.urdf", FileError, "file not found", "bare name: 'panda'"),
+    ("Panda.urdf", FileError, "file not found", "to use the bundled robot, write 'panda'"),
+    ("panda.urdf", FileError, "file not found", "to use the bundled robot, write 'panda'"),
     ("qwzx", FileError, "no bundled robot", "(`robolin models` lists all robots)"),
     (
         "nowhere/arm.urdf",
@@ -222,7 +222,7 @@ MISSING = [
         "",
         UsageError,
         "the name of the robot is empty",
-        "give a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
+        "use a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
     ),
     ("a\0b", UsageError, "is not a valid file name", "remove the null byte"),
     ("x" * 5000, FileError, "", ""),
@@ -488,7 +488,9 @@ def test_a_revision_of_git_is_read(tmp_path, monkeypatch):
     assert load("HEAD:arms/arm.urdf").joint_names == load("panda").joint_names
     monkeypatch.chdir(path.parent)
     assert load("HEAD:arm.urdf").n == 7
-    with pytest.raises(FileError, match=r"HEAD:none.urdf: git cannot read it: .*does not exist"):
+    with pytest.raises(
+        FileError, match=r"HEAD:none.urdf: git cannot read the file: .*does not exist"
+    ):
         load("HEAD:none.urdf")
     path.with_suffix(".xacro").write_text("<robot/>")
     for words in (["add", "."], [*user, "commit", "-q", "-m", "second"]):

@@ -144,7 +144,7 @@ def test_options_name_each_degree_of_freedom_of_a_pair() -> None:
     """A pair is locked as two joints; the error for its own name lists them."""
     with pytest.raises(robolin.RobolinError, match="'u' has several degrees of freedom") as caught:
         robolin.load(yaml().encode(), lock={"u": 0.1})
-    assert caught.value.hint == "name them separately: 'u:axis', 'u:axis2'"
+    assert caught.value.hint == "name the degrees of freedom: 'u:axis', 'u:axis2'"
 
 
 BODY = "mass: 2, com: [0.1, 0.05, 0.2], inertia: {ixx: 0.05, iyy: 0.06, izz: 0.04}"

@@ -213,7 +213,7 @@ def test_ignored_parts() -> None:
     [
         ("<gravity>false</gravity>", "gravity acts on the link"),
         ("<kinematic>true</kinematic>", "forces move the link"),
-        ("<velocity_decay><linear>.1</linear></velocity_decay>", "it damps the motion"),
+        ("<velocity_decay><linear>.1</linear></velocity_decay>", "the element damps the motion"),
         ("<drake:deformable_properties/>", "deformable"),
     ],
 )

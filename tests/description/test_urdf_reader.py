@@ -340,7 +340,10 @@ def test_the_first_of_two_different_inertials_is_used():
     reading = read_urdf(text.encode(), "arm.urdf")
     (finding,) = reading.findings
     assert (finding.id, finding.level) == ("second-inertial", "warning")
-    assert (finding.location.line, "the first is on line 3 and is used" in finding.message) == (
+    assert (
+        finding.location.line,
+        "the first is on line 3, and robolin uses the first" in finding.message,
+    ) == (
         4,
         True,
     )

@@ -197,14 +197,14 @@ FINDINGS = [
         "rest-outside-limits",
         one_link(limits=Limits(-2.0, 2.0), stiffness=5.0, rest=30.0),
         101,
-        "rest 30 rad is far outside the limits of -2 to 2",
+        "rest position 30 rad of the spring is far outside the limits from -2 to 2",
         "if the position is in degrees, write 0.5236",
     ),
     (
         "rest-outside-limits",
         one_link(kind="prismatic", limits=Limits(0.0, 0.2), stiffness=5.0, rest=-30.0),
         101,
-        "rest -30 m is far outside the limits of 0 to 0.2",
+        "rest position -30 m of the spring is far outside the limits from 0 to 0.2",
         "in m",
     ),
     (
@@ -242,7 +242,7 @@ FINDINGS = [
         one_link(Inertia(1.0, (0.0, 0.0, 0.7)), axis=(0.0, 0.0, 1.0)),
         101,
         "its child links have no inertia about its axis",
-        "give link 'arm'",
+        "to link 'arm'",
     ),
     (
         "no-inertia-at-joint",
@@ -324,7 +324,7 @@ FINDINGS = [
         ),
         11,
         "3 links have the same inertial parameters: 'a', 'b', 'c'",
-        "its own values",
+        "values of each link",
     ),
 ]
 

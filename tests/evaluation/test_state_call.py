@@ -352,7 +352,7 @@ def test_prescribed_joints(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None
     assert same_bits(pickle.loads(pickle.dumps(call))(**state), computed)
     with pytest.raises(RobolinError, match="must be finite"):
         call(**{**state, "qd": np.array([np.nan, 0.0])})
-    with pytest.raises(ValueError, match="shares memory"):
+    with pytest.raises(ValueError, match="must not share memory"):
         call(**state, out=(state["q"], state["q"]))
 
 

@@ -243,8 +243,8 @@ TAU = robolin.Array("tau", np.zeros(2), NAMED, "N·m", "effort")
 UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
     ((), "the result has no arrays"),
     ((TAU, TAU), "two arrays have the same name: tau, tau"),
-    ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
-    ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
+    ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels require"),
+    ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels require"),
     (
         (robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),),
         "array 'tau': the values must be numbers, got <U1",

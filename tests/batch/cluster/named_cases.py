@@ -139,7 +139,7 @@ class NamedCases:
         assert "1 damaged, 1 of another plan" in status.stdout
         with self._worker():
             done = self._robolin(*self._ask("unfit"), *self._cluster(1))
-        _require(done, 0, "part-00005.parquet: damaged (not a Parquet file")
+        _require(done, 0, "part-00005.parquet: damaged (not a valid Parquet file")
         assert "part-00009.parquet: of another plan (part 9" in done.stderr
         assert files_of(out) == self._single
         return _summary(done, "computed again")

@@ -307,7 +307,7 @@ def test_files_of_another_kind_are_refused(tmp_path, content, extension):
     """A damaged or foreign file is a RobolinError, and nothing in it is unpickled."""
     path = tmp_path / f"m.{extension}"
     path.write_bytes(content)
-    with pytest.raises(RobolinError, match="damaged"):
+    with pytest.raises(RobolinError, match="not a valid"):
         read_trajectory(path, ARM, ["q"])
 
 
