@@ -270,7 +270,7 @@ def _with_batch_axis(
     if named is None:
         own = values.shape[len(batch) :]
         if values.shape[: len(batch)] != batch:
-            hint = "store it in a separate file"
+            hint = "store the array in a separate file"
             message = (
                 f"'{name}' must have batch shape {batch} like the other arrays, got {values.shape}"
             )

@@ -95,5 +95,5 @@ def to_scipy(model: StateSpace) -> Any:
 
 def _require_one(model: StateSpace) -> None:
     if model.batch:
-        hint = "select one by its index: model[0]"
+        hint = "select one model by its index: model[0]"
         raise UsageError(f"must be a single model, got a batch of {model.batch}", hint=hint)

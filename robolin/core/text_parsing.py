@@ -37,7 +37,7 @@ SWEPT_FORMS = {
 HOLD_TORQUE = "hold"
 # more values are not repeated in a hint
 _FEW_JOINTS = 12
-KEEP_ONE = "keep only one of these values"
+KEEP_ONE = "keep only one of the values"
 
 Vector3 = tuple[float, float, float]
 
@@ -290,11 +290,11 @@ def _require_moving_joint(typed: FlagText, name: str, arm: Arm) -> None:
         hint = f"set joint '{rule.leader}' instead"
         raise typed.wrong(f"joint '{name}' is a mimic joint and has no value of its own", hint)
     if name in arm.locked_joints:
-        hint = "omit it: the joint is locked, or not on the chain from base to tip"
+        hint = "omit the joint, which is locked or not on the chain from base to tip"
         raise typed.wrong(f"joint '{name}' is locked and has no value", hint)
     if name not in arm.joint_names:
         coordinates = [each for each in arm.joint_names if each.startswith(f"{name}:")]
-        hint = f"set its degrees of freedom {quote_list(coordinates)}"
+        hint = f"set the degrees of freedom {quote_list(coordinates)} of the joint"
         hint = hint if coordinates else did_you_mean(name, arm.joint_names)
         raise typed.wrong(f"'{arm.name}' has no movable joint '{name}'", hint)
 

@@ -77,7 +77,7 @@ def _duplicates(
                 "error",
                 entry.location,
                 f"{what} '{entry.name}' is defined twice; the first is at {first[entry.name]}",
-                "rename or remove one of the two",
+                "rename or remove one of the two definitions",
             )
         first.setdefault(entry.name, entry.location)
 
@@ -93,7 +93,7 @@ def _coordinate_names(joints: Sequence[JointEntry]) -> Iterator[Finding]:
                 "error",
                 joint.location,
                 f"joint '{joint.name}' has the same name as a degree of freedom of joint '{owner}'",
-                "rename one of the two",
+                "rename one of the two joints",
             )
 
 

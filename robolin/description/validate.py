@@ -181,7 +181,10 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
             yield _no_inertia(joint, carried[k - 1])
         elif link.inertia == Inertia() and carried[k - 1].mass:
             message = f"link '{link.name}' moves and has no mass, but its child links have mass"
-            hint = "no action is needed if the axes of both joints differ; otherwise add mass"
+            hint = (
+                "no action is needed if the joint before the link and the joint after it have "
+                "different axes; otherwise add mass"
+            )
             if _has_rotor(arm, k):
                 hint = f"no action is needed: joint '{joint.name}' has an armature or a rotor"
             yield finding("massless-link", joint.location, message, hint)

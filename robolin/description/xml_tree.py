@@ -71,7 +71,7 @@ _CHANGES_DYNAMICS = {
     "quat_xyzw": "it defines a rotation",
     **dict.fromkeys(("spring_stiffness", "springStiffness", "stiffness"), "it adds a spring"),
 }
-_KEEP_ONE = "keep only one of the two"
+_KEEP_ONE = "keep only one of the two elements"
 _LEFT_OUT_HINT = "model this effect in YAML or MJCF; the result does not include the effect"
 MOST_NUMBERS_IN_FIELD = 100
 XACRO_HINT = "expand the file first: xacro file.xacro > file.urdf"
@@ -321,7 +321,7 @@ def note_unknown(
     if meant := resembled(name, known):
         notes.add("misspelt", "warning", element, f"{what} is ignored", f"did you mean '{meant}'?")
     elif name == element.tag and name in _BELONGS:
-        hint = f"move it directly into <{_BELONGS[name]}>"
+        hint = f"move the element directly into <{_BELONGS[name]}>"
         notes.add("misplaced-element", "warning", element, f"{what} is ignored", hint)
     elif effect := _CHANGES_DYNAMICS.get(name):
         message = f"{what} is ignored, although it changes the dynamics: {effect}"

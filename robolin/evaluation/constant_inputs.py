@@ -76,7 +76,7 @@ def require_prescribed_of_use(
     if prescribe is None:
         return
     if not {*verbs} & {*PRESCRIBED_VARIANT}:
-        hint = f"omit it: only {join_and([*PRESCRIBED_VARIANT])} use it"
+        hint = f"omit prescribe: only {join_and([*PRESCRIBED_VARIANT])} support it"
         raise UsageError(f"has no effect on {quote_list(verbs)}", where="prescribe", hint=hint)
     if method != "auto":
         raise UsageError(

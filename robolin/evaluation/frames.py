@@ -54,7 +54,7 @@ def reject_unused_frame(
     option = "frame" if frame is not None else "point" if three_numbers(point) != ORIGIN else ""
     if option and ABOUT_A_FRAME.isdisjoint(verbs):
         verbs_with_frame = sorted({ALGORITHMS[name].verb or name for name in ABOUT_A_FRAME})
-        hint = f"omit it: only {join_and(verbs_with_frame)} use a frame"
+        hint = f"omit this option: only {join_and(verbs_with_frame)} use a frame"
         raise UsageError(f"{quote_list(verbs)} does not use a frame", where=option, hint=hint)
 
 
@@ -66,7 +66,7 @@ def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
     """The tip frame of the arm, or the frame of its only end."""
     if arm.tip is not None:
         return arm.tip
-    choose, ends = f"choose one with {flag} (frame= in Python):", _ends(arm)
+    choose, ends = f"choose a frame with {flag} (frame= in Python):", _ends(arm)
     if len(ends) > 1:
         raise UsageError(
             f"'{arm.name}' has several end links and no default frame",

@@ -258,4 +258,6 @@ def _require_method(options: RunOptions) -> None:
     recursion = options.get("method", "auto")
     if recursion != "auto":
         message = f"'{recursion}' supports kinematic trees only, and the robot has closed loops"
-        raise UsageError(message, where="method", hint=f"omit it, or use --loop-method; {hint}")
+        raise UsageError(
+            message, where="method", hint=f"omit the method, or use --loop-method; {hint}"
+        )

@@ -33,7 +33,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 # hint: no method can be selected with prescribed joints
 METHOD_NOT_SELECTABLE = (
-    "omit it: robolin selects elimination for robots with mimic joints, and recursions for "
+    "omit the method: robolin selects elimination for robots with mimic joints, and recursions for "
     "other robots"
 )
 

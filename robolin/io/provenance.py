@@ -234,7 +234,7 @@ def open_bytes(path: str | Path) -> BinaryIO:
 
 def corrupt_file_error(where: str, message: str) -> RobolinError:
     """The error for a stored result that was changed or damaged."""
-    return RobolinError(message, where=where, hint="run the command that wrote the file again")
+    return RobolinError(message, where=where, hint="repeat the command that wrote the file")
 
 
 def provenance(text: str | bytes, where: str, what: str = "'meta'") -> dict[str, Any]:

@@ -284,7 +284,7 @@ def reject_decompression_bomb(bytes_read: int, size: int, most: int, file: str) 
     if bytes_read > _ALWAYS_FINE and bytes_read > most * size:
         message = f"{size} bytes expand to {bytes_read // 8} numbers, which is implausible"
         raise RobolinError(
-            message, where=file, hint="check the file, or write it again without compression"
+            message, where=file, hint="check the file, or write the file again without compression"
         )
 
 

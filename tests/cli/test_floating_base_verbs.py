@@ -165,7 +165,7 @@ def test_a_multi_dof_joint_has_no_single_value() -> None:
     """A single value for the joint is rejected, and its coordinates are listed."""
     ran = robolin("inverse", "two-link", "--floating-base", "--q", "base=1")
     assert ran.code == 2
-    assert "set its degrees of freedom 'base:rx', 'base:ry'" in ran.err
+    assert "set the degrees of freedom 'base:rx', 'base:ry'" in ran.err
 
 
 def test_a_base_coordinate_without_inertia_is_reported() -> None:

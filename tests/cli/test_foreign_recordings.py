@@ -308,7 +308,7 @@ DECIMAL_COMMAS = shape("{joint}/{word}", separator=";", point=",")
 DECIMAL_POINTS = shape("{joint}/{word}", separator=";")
 REFUSED = [
     (TWICE, (), 3, "--columns position=/a/{joint}/position"),
-    (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "choose one: --time t"),
+    (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "select a column: --time t"),
     (NATIVE, ("--time", "tme"), 3, "did you mean 'time'?"),
     (NATIVE, ("--columns", "position=x"), 2, "{joint}"),
     (
@@ -472,7 +472,7 @@ def test_two_times_with_units_are_ambiguous() -> None:
     Path("log.csv").write_text(text(columns, np.c_[TIME, TIME, VALUES[:, :2]]))
     wrong = run("--trajectory", "log.csv")
     assert "the time column is ambiguous" in wrong.err
-    assert "hint: choose one: --time 'time [s]'" in wrong.err
+    assert "hint: select a column: --time 'time [s]'" in wrong.err
 
 
 def test_a_column_of_no_joint_is_named() -> None:

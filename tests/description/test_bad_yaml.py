@@ -136,7 +136,7 @@ def test_a_finding_has_a_column() -> None:
             damping("2*pi"),
             "write a number without an angle unit (as an angle it would be 6.283185307179586)",
         ),
-        (damping("1_000"), "write it without underscores: 1000"),
+        (damping("1_000"), "write the number without underscores: 1000"),
         (
             damping("'0.1'"),
             "remove the quotes: 0.1",

@@ -332,7 +332,7 @@ def test_other_formats_are_not_read_as_mjcf(tmp_path: Path) -> None:
 def test_endless_files_are_refused(tmp_path: Path) -> None:
     """Models that attach themselves and devices are errors, not endless loops."""
     main = write(tmp_path / "m.xml", model('<model name="c" file="m.xml"/>'))
-    with pytest.raises(RobolinError, match="models are attached deeper than the limit of"):
+    with pytest.raises(RobolinError, match="models are nested deeper than the limit of"):
         listed(main)
     main = write(tmp_path / "m.xml", model(asset("mesh", "n", "folder")))
     (tmp_path / "folder.obj").mkdir()

@@ -75,7 +75,7 @@ def test_several_models(tmp_path: Path) -> None:
     with pytest.raises(RobolinError) as caught:
         robolin.load(path)
     assert "2 models: 'left', 'right'" in caught.value.message
-    assert caught.value.hint == f"choose one after a colon: {path}:left"
+    assert caught.value.hint == f"select a model after a colon: {path}:left"
     assert robolin.load(f"{path}:left").name == "left"
     stored = tmp_path / "stored.json"
     words = ["record", "inverse", f"{path}:left", "--q", "0.1", "-o", str(stored)]

@@ -67,13 +67,13 @@ def test_several_ends_have_to_be_chosen_from() -> None:
     ) as caught:
         robolin.jacobian(robolin.load("panda-fingers"), 0.0)
     assert "'panda_leftfinger', 'panda_rightfinger'" in caught.value.hint
-    assert caught.value.hint.startswith("choose one with --frame (frame= in Python): ")
+    assert caught.value.hint.startswith("choose a frame with --frame (frame= in Python): ")
     with pytest.raises(
         robolin.RobolinError, match="has several end links and no default frame"
     ) as caught:
         at_frame(robolin.load("panda-fingers"), flag="--tip-acceleration LINK")
     assert caught.value.hint.startswith(
-        "choose one with --tip-acceleration LINK (frame= in Python):"
+        "choose a frame with --tip-acceleration LINK (frame= in Python):"
     )
 
 

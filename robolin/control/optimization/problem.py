@@ -393,7 +393,7 @@ def _require_held(problem: Problem, q: Floats) -> None:
         unit = joint_unit("effort", arm.joints[i].turns)
         most = ranges.tau_upper[i] if tau[i] > 0.0 else ranges.tau_lower[i]
         raise RobolinError(
-            f"the arm cannot hold the goal position: joint '{arm.joint_names[i]}' needs "
+            f"the robot cannot hold the goal position: joint '{arm.joint_names[i]}' needs "
             f"{tau[i]:.4g} {unit}, but its effort limit is {most:.4g} {unit}",
             where=arm.source,
             hint="choose another goal, reduce the payload, or raise the limit with --max-effort",

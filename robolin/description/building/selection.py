@@ -96,7 +96,7 @@ def nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> Ro
         hint += ", or choose another base or tip" if options.base or options.tip else ""
     else:
         why = "all joints between base and tip are fixed or locked"
-        hint = "choose another base or tip, or omit one of them"
+        hint = "choose another base or tip, or omit base or tip"
     return RobolinError(
         f"the robot has no movable joint: {why}", where=tree.description.source, hint=hint
     )
@@ -152,7 +152,7 @@ def unknown_joint(
         message = f"{option}: joint '{name}' has several degrees of freedom"
         hint = f"name the degrees of freedom: {quote_list(parts)}"
     elif owner and name in coordinate_names(owner):
-        hint = f"omit it: '{name}' is only one degree of freedom of joint '{owner.name}'"
+        hint = f"omit '{name}', which is only one degree of freedom of joint '{owner.name}'"
     elif name in tree.links:
         joint = tree.above.get(name)
         hint = f"'{name}' is the root link, which no joint moves"

@@ -154,7 +154,7 @@ def _add_linear(
     terms = _difference(first, second, ratio)
     if len(terms) < 2:
         names = " and ".join(f"'{model['joint'][k]['name']}'" for k in terms) or "no joint"
-        return f"{what} fixes {names}", "remove it and use --lock to fix the joint"
+        return f"{what} fixes {names}", "remove the equality, and use --lock to fix the joint"
     starts = [model["qpos0"][model["joint"][k]["qposadr"]] for k in terms]
     level = offset + float_sum(c * s for c, s in zip(terms.values(), starts, strict=True))
     if tendon and len(terms) == 2 and _add_pair(read, model, terms, level):

@@ -278,7 +278,7 @@ def _take(
             files.digests[key] = _digest(files, path, name, part, origin)
         return
     if depth >= _DEEPEST_MODEL:
-        message = f"models are attached deeper than the limit of {_DEEPEST_MODEL} levels"
+        message = f"models are nested deeper than the limit of {_DEEPEST_MODEL} levels"
         raise RobolinError(message, where=f"{origin.shown}:{part.line}")
     text = _bytes(files, path, name, part, origin)
     _read_model(files, text, _Origin(os.path.dirname(path), key), key, depth + 1)

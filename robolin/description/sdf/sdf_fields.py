@@ -82,10 +82,12 @@ def parts(
         elif not _same(child, elements[tag]):
             message = f"{owner} has a second, different <{tag}>; the first is on line "
             message += str(elements[tag].line)
-            notes.error("duplicate-element", child, message, "keep only one of the two")
+            notes.error("duplicate-element", child, message, "keep only one of the two elements")
         else:
             message = f"{owner} has two equal <{tag}>; the first is on line {elements[tag].line}"
-            notes.add("repeated-element", "note", child, message, "keep only one of the two")
+            notes.add(
+                "repeated-element", "note", child, message, "keep only one of the two elements"
+            )
     return elements
 
 

@@ -160,7 +160,7 @@ def _add(scope: Scope, node: FrameNode) -> None:
             scope.names[node.name] = node
         return
     message = f"{node.label} has the same name as a {other.kind}, on line {other.element.line}"
-    node.notes.error("sdf-frame", node.element, message, "rename one of the two")
+    node.notes.error("sdf-frame", node.element, message, "rename one of the two elements")
 
 
 def _connect(scope: Scope, inside: list[Model | Element]) -> None:

@@ -121,7 +121,7 @@ def _chosen(world: World, robot: RobotText, notes: FileNotes) -> Model | None:
         notes.error("sdf-model", world.element, message, hint)
     else:
         names = [model.name for model in chosen]
-        hint = f"choose one after a colon: {robot.shown}:{names[0]}"
+        hint = f"select a model after a colon: {robot.shown}:{names[0]}"
         message = f"the file has {len(names)} models: {quote_list(names)}"
         notes.error("sdf-model", world.element, message, hint)
     return None

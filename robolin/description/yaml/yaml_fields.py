@@ -270,7 +270,7 @@ def _number_hint(value: Node) -> str:
     if (angle := _angle(text)) is not None:
         return f"write a number without an angle unit (as an angle it would be {angle!r})"
     if "_" in text and _NUMBER.fullmatch(text.replace("_", "")):
-        return f"write it without underscores: {text.replace('_', '')}"
+        return f"write the number without underscores: {text.replace('_', '')}"
     if re.fullmatch(r"[-+]?0[0-9]+(\.[0-9]*)?", text):
         return f"leading zeros can mean octal: write {text[0].strip('0')}{text.lstrip('-+0') or 0}"
     return "write a number like 0.5, -2 or 1e-3, in SI units"

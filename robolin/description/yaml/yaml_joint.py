@@ -261,7 +261,7 @@ def check_loops(loops: Sequence[LoopEntry], links: Sequence[LinkEntry]) -> Itera
         if loop.name and loop.name in seen:
             message = f"loop '{loop.name}' is defined twice; the first is at "
             message += str(seen[loop.name].location)
-            hint = "rename or remove one of the two"
+            hint = "rename or remove one of the two loops"
             yield Finding("duplicate-loop", "error", loop.location, message, hint)
         seen.setdefault(loop.name, loop)
         for end in (loop.first, loop.second):

@@ -187,7 +187,7 @@ def detect_layout(
     """Detect columns with a common prefix, numbered columns, or columns named as the joints."""
     prefixes = list(dict.fromkeys(_prefixes(columns, selected)))
     if len(prefixes) > 1:
-        hint = f"choose one: --columns position={prefixes[0]}{{joint}}/position"
+        hint = f"select a prefix: --columns position={prefixes[0]}{{joint}}/position"
         message = (
             f"several sets of columns contain positions, with the prefixes {quote_list(prefixes)}"
         )
@@ -325,7 +325,7 @@ def _rules_behind(
     }
     if joint := closest_match(absent.removesuffix(ending), others, cutoff=0.75):
         near = others[joint]
-        suggestion = f"if '{near}' is '{prefix}{absent}', rename it, or "
+        suggestion = f"if '{near}' is '{prefix}{absent}', rename the column, or "
         hint = suggestion + hint.replace("COLUMN'", f"{near}'")
     return hint
 

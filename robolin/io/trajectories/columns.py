@@ -444,7 +444,7 @@ def _time_column(
     candidates = [name for name in TIME_NAMES if name in columns and name not in renamed]
     candidates = candidates or times_with_units(columns, renamed)
     if len(candidates) > 1:
-        hint = f"choose one: --time {shlex.quote(candidates[0])}"
+        hint = f"select a column: --time {shlex.quote(candidates[0])}"
         raise RobolinError(
             f"the time column is ambiguous: {quote_list(candidates)}", where=where, hint=hint
         )
