@@ -367,7 +367,7 @@ def test_a_goal_of_ik_has_several_names(option: str) -> None:
     for goal in ("tip=1.2,0.5,0", "1.2,0.5,0"):
         assert robolin("ik", "two-link", f"{option}={goal}").out == expected != ""
     ran = robolin("ik", "panda", option, "0.4,0,0.5")
-    assert "hint: choose one with --goal FRAME=X,Y,Z" in ran.err
+    assert "hint: choose a frame with --goal FRAME=X,Y,Z" in ran.err
 
 
 def test_a_start_outside_the_limits_suggests_a_pose() -> None:

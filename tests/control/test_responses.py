@@ -70,7 +70,7 @@ def test_names_reach_python_control_and_scipy() -> None:
     assert model.discretize(0.1).to_control().dt == 0.1
     assert np.array_equal(model.to_scipy().A, model.A)
     assert model.discretize(0.1).to_scipy().dt == 0.1
-    with pytest.raises(robolin.UsageError, match="select one by its index: model"):
+    with pytest.raises(robolin.UsageError, match="select one model by its index: model"):
         models().to_control()
 
 

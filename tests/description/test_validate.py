@@ -256,7 +256,7 @@ FINDINGS = [
         describe([joint("j1", "base", "a"), joint("j2", "a", "b")], {"b": BOX}),
         101,
         "link 'a' moves and has no mass, but its child links have mass",
-        "the axes of both joints differ",
+        "have different axes",
     ),
     (
         "massless-link",
@@ -287,7 +287,7 @@ FINDINGS = [
         ),
         101,
         "link 'a' moves and has no mass, but its child links have mass",
-        "the axes of both joints differ",
+        "have different axes",
     ),
     (
         "nothing-moves",
