@@ -178,7 +178,7 @@ REFUSED = [
     (
         {"prescribe": "elbow", "method": "a"},
         "cannot be used with prescribe",
-        "depends on the robot",
+        "robolin selects elimination",
     ),
 ]
 
