@@ -223,7 +223,10 @@ def test_paths_without_a_motion_are_rejected() -> None:
         (lambda: robolin.retime(arm, path, limit_scale="1", **FREE), "limit_scale: must be a num"),
         (lambda: robolin.retime(arm, path, dt="1", **FREE), "dt: must be a num"),
         (lambda: robolin.retime(arm, [0.0, 1.0], **FREE), "several rows of positions"),
-        (lambda: robolin.retime(arm, path, max_effort=0.1), "joint 'shoulder' cannot hold the robot"),
+        (
+            lambda: robolin.retime(arm, path, max_effort=0.1),
+            "joint 'shoulder' cannot hold the robot",
+        ),
         (lambda: robolin.retime(arm, path, max_acceleration=-1.0, **FREE), "must be one number"),
         (lambda: robolin.retime(arm, path, max_velocity=0.0), "max_velocity: must be one number"),
         (lambda: robolin.retime(arm, path, limit_scale=0.0, **FREE), "limit_scale"),

@@ -173,7 +173,7 @@ def test_bad_headers_are_named(columns, message, hint):
 @pytest.mark.parametrize(
     ("last", "hint"),
     [
-        ("elbwo", "if 'left/elbwo/position' is 'left/elbow/position', rename it"),
+        ("elbwo", "if 'left/elbwo/position' is 'left/elbow/position', rename the column"),
         (
             "tool",
             "add --columns 'position=left/{joint}/position' --columns 'elbow/position=COLUMN'",
