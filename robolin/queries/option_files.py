@@ -77,7 +77,7 @@ def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
             raise RobolinError(f"unknown state quantity '{key}'", where=path, hint=hint)
         if name in state:
             raise RobolinError(
-                f"'{name}' is given twice", where=path, hint="keep only one of these values"
+                f"'{name}' is given twice", where=path, hint="keep only one of the values"
             )
         state[name] = _typed(key, value, path)
     return state

@@ -168,7 +168,7 @@ def _changing():
 REFUSED = [
     ("which topic", {"topics": _two_topics}, "", "m:/a"),
     ("no such topic", {}, ":/nope", "topics with joint data: '/joint_states'"),
-    ("a joint that goes missing", {"topics": _changing}, "", "message 3: message lacks"),
+    ("a joint that goes missing", {"topics": _changing}, "", "message 3: the message lacks"),
 ]
 
 

@@ -452,7 +452,8 @@ def test_a_wrong_case_is_reported_with_its_line(project: Path) -> None:
         "recorded other: new/other.csv",
     ]
     assert (
-        "robolin.toml:2: case 'holding': --q=0.3: 1 value, but 'two-link' has 2 joints" in ran.err
+        "robolin.toml:2: case 'holding': --q=0.3: got 1 value, but 'two-link' has 2 joints"
+        in ran.err
     )
     assert "robolin.toml:9: case 'fall': --gravity=-1" in ran.err
 

@@ -166,7 +166,7 @@ def test_python_lists_the_episodes(made):
         result = arm_library.answer(arm, "inverse", states, notify=lambda *_: None)
         arm_library.write(result, "found.csv")
         assert Path("found.csv").read_text() == native(episode)
-    with pytest.raises(arm_library.UsageError, match="recording_paths lists them in Python"):
+    with pytest.raises(arm_library.UsageError, match="recording_paths lists the episodes"):
         arm_library.answer(arm, "inverse", arm_library.States(trajectory="set/", radians=True))
 
 

@@ -24,8 +24,8 @@ links:
 
 # verb, arguments, and text that the error and the hint must contain
 TWO_LINK = [
-    ("inverse", "--q 0", "--q=0: 1 value, but 'two-link' has 2 joints", "shoulder, elbow"),
-    ("inverse", "--q 0,0,0", "--q=0,0,0: 3 values, but 'two-link' has 2 joints", ""),
+    ("inverse", "--q 0", "--q=0: got 1 value, but 'two-link' has 2 joints", "shoulder, elbow"),
+    ("inverse", "--q 0,0,0", "--q=0,0,0: got 3 values, but 'two-link' has 2 joints", ""),
     ("inverse", "--q 0,", "--q=0,: a number is missing", ""),
     ("inverse", "--q 0,x", "--q=0,x: 'x' is not a number", "1e-3"),
     ("inverse", "--q 0,nan", "--q=0,nan: 'nan' is not a number", ""),

@@ -114,7 +114,7 @@ WRONG = [
         "lqr two-link --weight q=1,q=2",
         USAGE,
         "--weight=q=1,q=2: 'q' is given twice",
-        "keep only one of these values",
+        "keep only one of the values",
     ),
     ("lqr two-link --weight q=much", USAGE, "--weight=q=much: 'much' is not a number", "0.5"),
     (
