@@ -440,7 +440,7 @@ def _log_cholesky(values: Any, body: str, arm: Arm) -> Any:
         raise RobolinError(
             f"link '{body}': no body with volume can have this inertia",
             where=arm.source,
-            hint="correct its mass and inertia; run robolin validate to find the error",
+            hint="correct the mass and inertia of the link; run robolin validate to find the error",
         ) from None
     scale, U = np.log(U[3, 3]), U / U[3, 3]
     diagonal = np.log(np.diag(U)[:3])

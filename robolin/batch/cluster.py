@@ -153,7 +153,7 @@ def _source_of(arm: Arm | str | os.PathLike[str]) -> ArmSource:
     if not isinstance(arm, Arm):
         return ArmSource(os.fspath(arm))
     if arm.loaded_with is None:
-        message = "workers cannot load this robot: it was changed after robolin.load"
+        message = "workers cannot load this robot, because the robot was changed after robolin.load"
         raise UsageError(message, hint="pass a robot file, or an unchanged result of robolin.load")
     return source_of(arm)
 
@@ -354,7 +354,7 @@ def _result(client: Any, future: Any) -> tuple[str, PartDone] | BaseException:
 
 
 def _given_up(sent: _Sent, error: BaseException) -> PartDone:
-    message = f"{sent.tries} workers died while they computed this part: {error}"
+    message = f"{sent.tries} workers failed during the computation of this part: {error}"
     failure = RobolinError(message, where=sent.job.target)
     return PartDone(sent.job.number, sent.job.target, error=failure)
 

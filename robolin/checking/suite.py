@@ -175,7 +175,9 @@ class _SuiteReader:
         general = self._tolerance(table, ())
         entries = table.get("case", [])
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            self._wrong(("case",), "cases must be tables", "start each case with a line [[case]]")
+            self._wrong(
+                ("case",), "each case must be a table", "start each case with a line [[case]]"
+            )
             entries = []
         cases = [case for i, e in enumerate(entries) if (case := self._case(e, i, general))]
         self._require_different(cases)

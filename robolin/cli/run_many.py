@@ -62,7 +62,7 @@ def _respond_with_parts(
 ) -> None:
     if out.arrays:
         hint = "remove --only, or write one file: -o FILE"
-        raise UsageError("parts contain all arrays", where="--only", hint=hint)
+        raise UsageError("parts always contain all arrays", where="--only", hint=hint)
     share = shard(many.shard)
     require_outside(str(folder), many.recordings)
     for path in inquiry.question.files.values():

@@ -156,7 +156,9 @@ def _variables(arm: Arm) -> Iterator[_Variable]:
     frame = arm.links[-1].name
     settings = [(f"gravity.{axis}", "m/s²", f"gravity along {axis} of the root") for axis in "xyz"]
     settings.append(("payload.mass", "kg", f"point mass on link '{frame}'"))
-    settings += [(f"payload.{axis}", "m", f"its position along {axis}") for axis in "xyz"]
+    settings += [
+        (f"payload.{axis}", "m", f"position of the point mass along {axis}") for axis in "xyz"
+    ]
     for (name, unit, text), start in zip(settings, (*arm.gravity, 0, 0, 0, 0), strict=True):
         yield _Variable(reference, name, "parameter", unit, text, float(start))
         reference += 1

@@ -199,7 +199,7 @@ def gains_mismatch_error(arm: Arm, result: Result, differ: list[str], name: str)
     return RobolinError(
         f"the gains are for another robot{_named(arm, result)}: {in_words(differ)}",
         where=name,
-        hint="compute the gains again, or accept them with --allow-model-mismatch",
+        hint="compute the gains again, or accept the gains with --allow-model-mismatch",
     )
 
 

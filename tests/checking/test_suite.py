@@ -147,7 +147,7 @@ WRONG = [
         "two cases have the same stored",
         ":1",
     ),
-    ("case no list", "[case]\nverb = 1\n", ":1", "cases must be tables", "[[case]]"),
+    ("case no list", "[case]\nverb = 1\n", ":1", "each case must be a table", "[[case]]"),
     ("not TOML", "[[case]\n", ":1:", "not TOML", ""),
     ("empty", "", "robolin.toml", "the suite has no cases", "[[case]]"),
 ]

@@ -46,7 +46,7 @@ def test_an_existing_default_page_is_kept() -> None:
     Path("report.html").write_text("mine")
     ran = robolin("report", "a.npz")
     assert (ran.code, Path("report.html").read_text()) == (4, "mine")
-    assert "add -o report.html to replace it" in ran.err
+    assert "add -o report.html to replace the file" in ran.err
     assert run_ok("report", "a.npz", "-o", "report.html", "-q").err == ""
     assert Path("report.html").read_text() != "mine"
 

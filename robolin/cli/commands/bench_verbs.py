@@ -189,7 +189,7 @@ FOLD = flag(
     METHOD,
     "Also count the operations with ARM's parameters as constants\n"
     "Constants are folded, and common subexpressions are computed once, as in generated C code.",
-    modifies={"arm": "add ARM: the parameters of this robot become constants"},
+    modifies={"arm": "add ARM: --fold uses the parameters of this robot as constants"},
 )
 
 

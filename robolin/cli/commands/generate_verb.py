@@ -97,8 +97,8 @@ _FLAGS: list[click.Parameter] = [
         "--dt S",
         METHOD,
         "Sample period of the observer or MPC [s]\n"
-        "With this option, the period and the gain of the observer are constants in the code; "
-        "otherwise, they are function arguments. The default for mpc is 0.01.",
+        "With this option, the period and the gain of the observer are constants in the code, not "
+        "function arguments. The default for mpc is 0.01.",
         type=float,
     ),
     flag(

@@ -191,7 +191,7 @@ def _require_named(path: Path) -> None:
     """Reject a default path that exists."""
     typed = click.get_current_context().get_parameter_source("path")
     if typed is not ParameterSource.COMMANDLINE and (path.exists() or path.is_symlink()):
-        hint = f"add -o {path} to replace it, or choose another name"
+        hint = f"add -o {path} to replace the file, or choose another name"
         raise FileError("already exists", where=str(path), hint=hint)
 
 

@@ -247,7 +247,7 @@ _TRAJECTORY = [
             "FILE may be a pattern ('logs/**/*.csv') or a folder. The result of several "
             "recordings has a column 'source'; -o FOLDER/ writes one file per recording.",
             "--on-bad-row": "At an invalid row, stop with an error or write NaN\n"
-            "A row is invalid if a number in it is not finite, or if its result does not exist.",
+            "A row is invalid if it contains a number that is not finite, or has no result.",
         },
         on_bad_row="error",
     ),

@@ -68,12 +68,12 @@ def live_section(reported: ReportedArm) -> tuple[str, dict[str, Any] | None]:
 def _unsupported(arm: Arm) -> str:
     """Why the section does not support an arm; '' if it does."""
     if arm.loops:
-        return "it does not support closed loops."
+        return "closed loops are not supported."
     if arm.groups:
         kind = arm.groups[0].kind
-        return f"it does not support {kind} joints, such as '{shown_name(arm.groups[0].name)}'."
+        return f"{kind} joints, such as '{shown_name(arm.groups[0].name)}', are not supported."
     if arm.n > MOST_JOINTS:
-        return f"it supports at most {MOST_JOINTS} joints, and this robot has {arm.n}."
+        return f"this robot has {arm.n} joints, but at most {MOST_JOINTS} joints are supported."
     return ""
 
 

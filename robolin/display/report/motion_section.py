@@ -421,7 +421,9 @@ def _matrices(model: ReportedModel) -> str:
     """A and B at the first time; the script shows those at other times."""
     system = model.model
     if len(system.states) > MOST_STATES:
-        text = f"A and B have {len(system.states)} rows; use `robolin state-space` to write them."
+        text = (
+            f"A and B have {len(system.states)} rows; use `robolin state-space` to write A and B."
+        )
         return markup(paragraph(text))
     columns = [*system.states, *system.inputs]
     header = ("d/dt of", *map(shown_name, columns))

@@ -148,5 +148,5 @@ def test_a_part_over_which_workers_die_is_given_up_after_twenty(jobs: list[PartJ
     done = {each.number: each for each in submit_parts(client, iter(jobs))}
     assert len(done) == len(jobs)
     assert [number for number, each in done.items() if each.error is not None] == [3]
-    assert "20 workers died while they computed this part" in str(done[3].error)
+    assert "20 workers failed during the computation of this part" in str(done[3].error)
     assert [number for number, _ in client.sent].count(3) == 20
