@@ -246,7 +246,9 @@ def require_fit(client: Any, job: PartJob) -> None:
             message = f"robolin must be {__version__}, got {answer[0]}"
             hint = "install the same version on all machines"
         elif answer[1] != job.arm_digest:
-            message = f"the robot file '{job.loads.path}' is missing or differs: {answer[2]}"
+            message = (
+                f"the robot file '{job.loads.path}' is missing or has other content: {answer[2]}"
+            )
             hint = "copy the file to the same path on every worker"
         else:
             continue

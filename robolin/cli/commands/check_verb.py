@@ -103,7 +103,7 @@ _PARAMS = [
     flag(
         "--suite FILE",
         METHOD,
-        "Suite to check if STORED is omitted (default: nearest robolin.toml or pyproject.toml)",
+        "Suite file, used if STORED is omitted (default: nearest robolin.toml or pyproject.toml)",
         excludes={"stored": "pass either stored results or a suite"},
     ),
     flag("--model ARM", METHOD, "Use this robot instead of the recorded robot"),

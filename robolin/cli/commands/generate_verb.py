@@ -90,7 +90,7 @@ _FLAGS: list[click.Parameter] = [
         METHOD,
         "Joints with prescribed motion\n"
         "With this option, forward and linearize-forward take the accelerations of these joints "
-        "and return their torques. For example, use 'base' with --floating-base.",
+        "and return the torques of these joints. For example, use 'base' with --floating-base.",
         by_name=True,
     ),
     flag(

@@ -278,7 +278,7 @@ BLOCK_FLAGS = [
     flag(
         "--chunk-rows N",
         OUTPUT,
-        "Rows computed per block (default: 4 MB of results, but 64 to 16384 rows)",
+        "Rows computed per block (default: 4 MB of results, from 64 to 16384 rows)",
         minimum=1,
     ),
 ]
