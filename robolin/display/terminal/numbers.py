@@ -22,7 +22,7 @@ OF_THE_MATRIX = 1e-11
 OF_ROW_AND_COLUMN = 1e-10
 NEGLIGIBLE_NOTE = (
     f"{ROUNDED_ZERO}: round-off, or below {OF_THE_MATRIX:g} times the largest entry "
-    f"(in the row and column: {OF_ROW_AND_COLUMN:g} times)"
+    f"(row, column: {OF_ROW_AND_COLUMN:g})"
 )
 # relative to the largest of some numbers
 _ROUND_OFF = 1e-15
