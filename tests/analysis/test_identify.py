@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.identify import conditioning, data_checks, design_rows, stages
+from robolin.analysis.identify import conditioning, data_checks, design_rows, signal_faults, stages
 from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.data_checks import unexplained_joints
@@ -209,13 +209,13 @@ def test_bursts_of_equal_values_are_found(kind: str, rows: int) -> None:
     """All rows of every burst, and no others."""
     damaged, wrong = with_bursts(recorded(TRUE, coulomb=3.0, noise=0.01), kind, rows)
     assert wrong.sum() >= 4 * rows
-    np.testing.assert_array_equal(data_checks.constant_bursts(damaged), wrong)
+    np.testing.assert_array_equal(signal_faults.constant_bursts(damaged), wrong)
 
 
 def test_rows_of_zeros_before_the_first_message_are_a_burst() -> None:
     recording = recorded(TRUE, 8.0)
     recording.q[:40] = 0.0
-    burst = data_checks.constant_bursts(recording)
+    burst = signal_faults.constant_bursts(recording)
     np.testing.assert_array_equal(np.flatnonzero(burst), np.arange(40))
 
 
@@ -249,7 +249,57 @@ def test_rests_and_coarse_sensors_are_no_bursts(step: float, held: bool, rests: 
     if step:
         size = {"q": step, "qd": 10.0 * step, "tau": 500.0 * step}
         tables = {n: size[n] * np.rint(values / size[n]) for n, values in tables.items()}
-    assert not data_checks.constant_bursts(replace(sound, **tables)).any()
+    assert not signal_faults.constant_bursts(replace(sound, **tables)).any()
+
+
+def held_for(clean: Recording, name: str, joint: int) -> Recording:
+    """The recording with one signal of a joint that keeps its value for 2 s."""
+    values = np.array(getattr(clean, name))
+    values[500:700, joint] = values[500, joint]
+    return replace(clean, **{name: values})
+
+
+@pytest.mark.parametrize("name, word", [("q", "position"), ("qd", "velocity"), ("tau", "effort")])
+def test_signals_that_keep_one_value_are_counted(name: str, word: str) -> None:
+    """Only while the joint moves: a robot at rest, and sound rows, are no fault."""
+    clean = recorded(TRUE, noise=0.01)
+    clean = replace(clean, qdd=None)
+    held = signal_faults.held_values(held_for(clean, name, 2))[word]
+    assert held[500:700, 2].all()
+    assert held.sum() == 200
+    for sound in (clean, with_rests()):
+        assert not any(mask.any() for mask in signal_faults.held_values(sound).values())
+
+
+def test_saturated_efforts_are_noted() -> None:
+    """So are rows that are missing."""
+    clean = replace(recorded(TRUE, noise=0.01), qdd=None)
+    limit = 0.3 * np.abs(clean.tau[:, 1]).max()
+    tau = clean.tau.copy()
+    tau[:, 1] = np.clip(tau[:, 1], -limit, limit)
+    rows = np.r_[:900, 1200:2000]
+    parts = {key: getattr(clean, key)[rows] for key in ("time", "q", "qd")}
+
+    fit = robolin.identify(ARM, replace(clean, **parts, tau=tau[rows]))
+
+    notes = "\n".join(fit.notes)
+    assert "seed 0: about 300 rows missing" in notes
+    assert "the effort of shoulder_lift_joint keeps one value for 0.1 s or more" in notes
+
+
+def test_a_lag_at_the_end_of_the_range_is_noted() -> None:
+    """The true lag may be larger."""
+    assert not [*signal_faults.lag_notes(0.012, conditioning.LAGS)]
+    (note,) = signal_faults.lag_notes(float(conditioning.LAGS[-1]), conditioning.LAGS)
+    assert note.startswith("the best lag, 40 ms, is an end of the range of all lags that are tried")
+
+
+def test_times_that_decrease_are_rejected() -> None:
+    """Two recordings in one table are not one recording."""
+    clean = replace(recorded(TRUE, 10.0), qd=None, qdd=None)
+    time = np.where(np.arange(1000) < 500, clean.time, clean.time - 4.0)
+    with pytest.raises(RobolinError, match=r"the time decreases from 4\.99 s to 1 s"):
+        robolin.identify(ARM, replace(clean, time=time))
 
 
 @pytest.mark.slow
@@ -784,9 +834,21 @@ def test_joints_with_efforts_of_others_are_named() -> None:
     """Efforts in the wrong order are noted, since no parameters explain them."""
     score = Score(np.array([0.05, 1.09, np.nan]), np.array([0.05, 1.1, 1.0]))
     arm = robolin.load("xarm7", tip="link3")
-    (note,) = unexplained_joints(arm, score)
+    (note,) = unexplained_joints(arm, score, None)
     assert note.startswith("no parameter values explain the efforts of 'joint2': check")
-    assert not [*unexplained_joints(arm, score._replace(moving=np.array([0.1, 0.2, np.nan])))]
+    assert not [*unexplained_joints(arm, score._replace(moving=np.array([0.1, 0.2, np.nan])), None)]
+
+
+def test_joints_with_poor_errors_are_named() -> None:
+    """A poor error is noted, and links that had to change a lot to avoid it."""
+    arm = robolin.load("xarm7", tip="link3")
+    before, after = (Score(np.array(e), np.array(e)) for e in ([0.2, 0.7, 0.6], [0.1, 0.5, 0.08]))
+    notes = [*unexplained_joints(arm, after, before)]
+    assert [note[:52] for note in notes] == [
+        "the fit leaves an error of 50 % for joint 'joint2': ",
+        "only links unlike those of the file explain the effo",
+    ]
+    assert "of joint 'joint3' (error 60 % before the links are fitted)" in notes[1]
 
 
 @pytest.mark.parametrize(

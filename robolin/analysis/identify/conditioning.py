@@ -11,13 +11,12 @@ spread over the recordings, at most `_TRIAL_ROWS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.analysis.identify.data_checks import MOST_EQUAL, constant_bursts
 from robolin.analysis.identify.design_rows import DesignRows, parameter_list
 from robolin.analysis.identify.recording import (
     LARGEST,
@@ -32,6 +31,13 @@ from robolin.analysis.identify.recording import (
     recording_parts,
     smooth,
     without_spikes,
+)
+from robolin.analysis.identify.signal_faults import (
+    MOST_EQUAL,
+    constant_bursts,
+    count_held,
+    missing_rows,
+    require_ordered_times,
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask
@@ -67,6 +73,8 @@ class CleanRecording(StoredRecording):
     left_out: number of rows without all numbers
     constant: number of rows left out because values jump to a constant and back
     period:  median time between rows in s
+    held:    number of rows (n,) in which signals of a moving joint keep one value, by signal
+    missing: number of rows that the times of the recording show to be missing
     """
 
     cleaned: int = 0
@@ -74,6 +82,8 @@ class CleanRecording(StoredRecording):
     left_out: int = 0
     constant: int = 0
     period: float = 0.0
+    held: Mapping[str, Floats] = field(default_factory=dict)
+    missing: int = 0
 
     @property
     def exact(self) -> bool:
@@ -89,8 +99,7 @@ class CleanRecording(StoredRecording):
 
 def recording_columns(recording: Recording) -> tuple[str, ...]:
     """Names of the columns of a recording, as in `StoredRecording`."""
-    optional = [name for name in ("qd", "qdd") if getattr(recording, name) is not None]
-    return ("q", "tau", *optional)
+    return ("q", "tau", *(k for k in ("qd", "qdd") if getattr(recording, k) is not None))
 
 
 def clean(
@@ -113,10 +122,9 @@ def clean(
     first, _ = next(recording_parts(source, stop=1))
     names, n = recording_columns(first), first.q.shape[1]
     choice = choice if first.qdd is None else "stamps"
-    start, previous, now = store.rows, None, 0.0
-    cleaned = valid_rows = late = constant = 0
-    unused = n * (4 - len(names))
-    period = 0.0
+    start, previous, now, period = store.rows, None, 0.0, 0.0
+    cleaned = valid_rows = late = constant = missing = 0
+    unused, held = n * (4 - len(names)), dict[str, Floats]()
     for number, (part, own) in enumerate(recording_parts(source, _EDGE, rows)):
         advanced(min(1.0, number * PART_ROWS / rows))
         sound, spikes = _without_spikes(part)
@@ -124,6 +132,7 @@ def clean(
         if part.qdd is None:
             bursts = constant_bursts(part) & valid
             constant, valid = constant + int(bursts[own].sum()), valid & ~bursts
+            count_held(held, part, bursts, own)
         sound, spikes, valid = sound.rows_of(own), spikes[own], valid[own]
         for name in names:
             valid &= np.isfinite(getattr(sound, name)).all(axis=1)
@@ -135,6 +144,7 @@ def clean(
         joined = sound if previous is None else _joined([previous, sound])
         timing = clock(joined, choice, now)
         choice = timing.choice
+        require_ordered_times(joined, choice)
         new = slice(len(joined.time) - len(sound.time), None)
         previous, now = joined.rows_of(slice(-1, None)), float(timing.time[-1])
         keep, time = timing.keep[new], timing.time[new]
@@ -144,6 +154,7 @@ def clean(
         cleaned, late = cleaned + int(spikes[keep].sum()), late + timing.late
         valid_rows += len(sound.time)
         period = period or float(np.median(np.diff(kept.time))) if len(kept.time) > 1 else period
+        missing += 0 if isinstance(choice, float) else missing_rows(kept.time, period)
     kept_rows, words = store.rows - start, "time stamps of the recording"
     if isinstance(choice, float):
         words = (
@@ -152,7 +163,7 @@ def clean(
             f"{100.0 * late / valid_rows:.1f} % last longer than one period"
         )
     left_out = total - valid_rows - constant
-    counts = (cleaned, words, left_out, constant, period)
+    counts = (cleaned, words, left_out, constant, period, held, missing)
     return CleanRecording(source.name, store, names, n, start, kept_rows, *counts)
 
 

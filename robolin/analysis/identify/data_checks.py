@@ -18,7 +18,6 @@ from robolin.analysis.identify.design_rows import (
 )
 from robolin.analysis.identify.deviations import Uncertainty
 from robolin.analysis.identify.recording import (
-    LARGEST,
     PART_ROWS,
     Recording,
     StoredRecording,
@@ -41,15 +40,10 @@ _EXACT_ERROR = 1e-6
 _FASTER = 0.1
 # rows over which positions and velocities are compared, and the periods in s that are possible
 _ROWS_OF_MOTION, _SHORTEST_PERIOD, _LONGEST_PERIOD = 50, 2e-5, 1.0
-# rows of a burst of equal values (fewer rows are a spike), and of one that is cut off at an end
-_FEWEST_EQUAL, MOST_EQUAL = 8, 256
-# factor of a jump to the median of neighbouring steps, number of these steps on each side, and the
-# smallest jump relative to the range
-_LARGER, _NEIGHBOURS, _PART_OF_RANGE = 6.0, 8, 0.02
-# part of the range below which values are equal
-_ROUNDING = 1e-12
-# part of the rows from which on torques that keep their values are usual
-_USUAL = 0.3
+# time steps that are this many times the median are gaps
+_GAP = 20.0
+# relative error of a joint above which its efforts are explained poorly
+_POOR = 0.3
 
 
 def require_torques(arm: Arm, recording: Recording | StoredRecording) -> None:
@@ -106,8 +100,12 @@ def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
         if part.qd is None or len(rows) < 2:
             continue
         way = np.cumsum(0.5 * (part.qd[1:] + part.qd[:-1]) * steps[:, None], axis=0)
-        travelled.append(np.diff(np.concatenate([np.zeros((1, arm.n)), way])[rows], axis=0))
-        moved.append(np.diff(part.q[rows], axis=0))
+        # the velocities within a gap are unknown
+        gaps = np.concatenate([[0], np.cumsum(steps > _GAP * period[-1])])
+        joined = np.diff(gaps[rows]) == 0
+        change = np.diff(np.concatenate([np.zeros((1, arm.n)), way])[rows], axis=0)
+        travelled.append(change[joined])
+        moved.append(np.diff(part.q[rows], axis=0)[joined])
     if not _SHORTEST_PERIOD <= (seconds := float(np.nanmedian(period))) <= _LONGEST_PERIOD:
         raise RobolinError(
             f"the median time step is {seconds:.4g} s; it must be from {_SHORTEST_PERIOD:g} s to "
@@ -134,74 +132,6 @@ def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
             message = f"the velocities are {factor:.3g} times the time derivatives of the positions"
             hint = "check the units of velocities and times: --degrees, --time-unit"
         raise RobolinError(message, where=recording.name, hint=hint)
-
-
-def constant_bursts(recording: Recording) -> Mask:
-    """Rows (rows,) of bursts: a signal jumps to one value, keeps it exactly, and jumps back.
-
-    A robot at rest keeps its values too, but does not jump.  Velocities that agree with the
-    positions, and torques of a robot at rest, are no burst.
-    """
-    time, q, qd, tau = recording.time, recording.q, recording.qd, recording.tau
-    wrong = np.zeros(len(time), dtype=bool)
-    for j in range(q.shape[1]):
-        for first, last in _equal_runs(q[:, j]):
-            wrong[first:last] = True
-    for values in [each for each in (qd, tau) if each is not None]:
-        for j in range(values.shape[1]):
-            column = values[:, j]
-            runs = [run for run in _equal_runs(column) if run[0] > 0 and run[1] < len(column)]
-            if values is tau and _equal_part(column) > _USUAL:
-                continue
-            for first, last in runs:
-                seconds = time[last] - time[first - 1]
-                with np.errstate(all="ignore"):
-                    speed = (q[last] - q[first - 1]) / (seconds if seconds > 0.0 else np.inf)
-                jump = abs(column[first] - 0.5 * (column[first - 1] + column[last]))
-                moves = bool((np.abs(speed) > MOVING_SPEED).any())
-                gap = abs(speed[j] - column[first])
-                if moves if values is tau else gap > max(0.5 * jump, MOVING_SPEED):
-                    wrong[first:last] = True
-    return wrong
-
-
-def _equal_part(column: Floats) -> float:
-    """Part of the values that equal the value before."""
-    return float(np.mean(column[1:] == column[:-1]))
-
-
-def _equal_runs(column: Floats) -> Iterator[tuple[int, int]]:
-    """Rows from `first` to `last` of one value, with jumps of opposite signs on both sides.
-
-    A run at the beginning or the end has a jump on one side only.
-    """
-    possible = np.abs(column) < LARGEST
-    if not possible.any():
-        return
-    low, high = np.percentile(column[possible], [1.0, 99.0])
-    steps = np.diff(np.where(possible, column, np.nan))
-    changes = np.flatnonzero(~(np.abs(steps) <= _ROUNDING * (high - low)))
-    if not changes.size:
-        return
-    size = np.nan_to_num(np.abs(steps[changes]), nan=0.0)
-    # steps of a quantized signal are multiples of the smallest one
-    least = max(
-        _PART_OF_RANGE * (high - low), _LARGER * float(size[size > 0.0].min(initial=np.inf))
-    )
-    jumps = np.where(size > least, steps[changes], 0.0)
-    # run i is between changes i - 1 and i
-    into, out = np.concatenate([[0.0], jumps]), np.concatenate([jumps, [0.0]])
-    ends = np.concatenate([changes + 1, [len(column)]])
-    lengths = np.diff(ends, prepend=0)
-    back = (into * out < 0.0) & (lengths <= MOST_EQUAL)
-    back[[0, -1]] = out[0] != 0.0, into[-1] != 0.0
-    for i in np.flatnonzero(back & (lengths >= _FEWEST_EQUAL)).tolist():
-        neighbours = np.concatenate(
-            [size[max(0, i - 1 - _NEIGHBOURS) : max(0, i - 1)], size[i + 1 :][:_NEIGHBOURS]]
-        )
-        usual = float(np.median(neighbours)) if neighbours.size else 0.0
-        if min(abs(each) for each in (into[i], out[i]) if each) > _LARGER * usual:
-            yield int(ends[i] - lengths[i]), int(ends[i])
 
 
 def require_torque_units(arm: Arm, measured: Floats, predicted: Floats) -> None:
@@ -337,11 +267,28 @@ def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
     )
 
 
-def unexplained_joints(arm: Arm, score: Score) -> Iterator[str]:
-    """A note about joints whose efforts no parameters explain."""
+def unexplained_joints(arm: Arm, score: Score, without_links: Score | None) -> Iterator[str]:
+    """Notes about joints whose efforts no parameters explain, or only links unlike the file's.
+
+    without_links: of the stage before the links, None without such a stage
+    """
     names = [
         f"'{n}'" for n, error in zip(arm.joint_names, score.moving, strict=True) if error > 0.9
     ]
+    for name, error in zip(arm.joint_names, score.moving, strict=True):
+        if _POOR < error <= 0.9:
+            yield (
+                f"the fit leaves an error of {100.0 * error:.0f} % for joint '{name}': check its "
+                "positions and efforts"
+            )
+    before = score if without_links is None else without_links
+    for name, now, then in zip(arm.joint_names, score.moving, before.moving, strict=True):
+        if now <= _POOR < then:
+            yield (
+                f"only links unlike those of the file explain the efforts of joint '{name}' (error "
+                f"{100.0 * then:.0f} % before the links are fitted): check the zero positions, the "
+                "signs and the order of the joints, and the units of their efforts"
+            )
     if names:
         yield (
             f"no parameter values explain the efforts of {join_and(names)}: "

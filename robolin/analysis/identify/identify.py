@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.analysis.identify.conditioning import (
     DEFAULT_WIDTH,
+    LAGS,
     SPREAD_BLOCKS,
     CleanRecording,
     clean,
@@ -58,6 +59,7 @@ from robolin.analysis.identify.recording import (
     StoredRecording,
     checked_recording,
 )
+from robolin.analysis.identify.signal_faults import fault_notes, lag_notes
 from robolin.analysis.identify.stages import (
     FRICTION_VELOCITIES,
     MOST_SHOWN,
@@ -271,6 +273,7 @@ class _Identifier:
         after = scored(test, [x for _, _, x in fitted], weights.v0)
         stages = [Stage("file", 0, before.scores[0])]
         stages += [Stage(*f[:2], score) for f, score in zip(fitted, after.scores, strict=True)]
+        without_links = stages[-2].score if stages[-1].name in ("links", "all") else None
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
@@ -294,7 +297,7 @@ class _Identifier:
             time=after.rows.time,
             settings=self.settings,
             findings=tuple(self.findings),
-            notes=(*self.notes, *unexplained_joints(self.arm, stages[-1].score)),
+            notes=(*self.notes, *unexplained_joints(self.arm, stages[-1].score, without_links)),
         )
 
     def _between(self, start: float, end: float) -> Callable[[float], None]:
@@ -350,6 +353,7 @@ class _Identifier:
         width, lag = options.width, options.lag
         if lag is None:
             lag = 0.0 if exact else find_lag(self.arm, rows, width or fitting_widths(rows)[-1])
+            self.notes += lag_notes(lag, LAGS)
         width = width or (DEFAULT_WIDTH if exact else find_width(self.arm, rows, lag))
         self.settings["width"] = "none, accelerations are given" if exact else f"{width:g} s"
         self.settings["lag"] = f"{1e3 * lag:.1f} ms"
@@ -423,14 +427,8 @@ class _Identifier:
         cleaned = sum(each.cleaned for each in recordings)
         rows = sum(each.rows for each in recordings)
         for each in recordings:
-            if each.left_out:
-                rows_left = pluralize(each.left_out, "incomplete or damaged row")
-                self.notes.append(f"{each.name}: {rows_left} ignored")
-            if each.constant:
-                rows_left = pluralize(each.constant, "row")
-                self.notes.append(
-                    f"{each.name}: {rows_left} ignored: values jump to a constant and back"
-                )
+            counts = (each.rows, each.left_out, each.constant, each.missing)
+            self.notes += fault_notes(self.arm, each.name, counts, each.held)
         self.settings["recordings"] = f"{len(recordings)}, {rows} rows"
         self.settings["clock"] = "; ".join(dict.fromkeys(each.words for each in recordings))
         self.settings["cleaned"] = f"{pluralize(cleaned, 'row')} with spikes"
