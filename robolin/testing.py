@@ -109,7 +109,7 @@ def assert_matches(
         raise AssertionError(
             f"{path}: stored; run again without {_FLAG}"
             if update_stored
-            else f"{path}: no stored result; run pytest with {_FLAG} to store it"
+            else f"{path}: no stored result; run pytest with {_FLAG} to store the result"
         )
     with open_stored(path) as stored:
         entries = {entry.name: entry for entry in stored.entries}
@@ -154,7 +154,7 @@ def _require_same_question(path: Path, changes: Sequence[str]) -> None:
 
 
 def _again(path: Path) -> str:
-    return f"run `robolin check {path} --update` to compute it again"
+    return f"run `robolin check {path} --update` to compute the result again"
 
 
 def _failure(path: Path, comparison: Comparison, updated: bool) -> str:

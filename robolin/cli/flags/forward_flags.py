@@ -43,8 +43,9 @@ LOOP_METHOD_FLAG, FORWARD_METHOD_FLAG = flags(
         "for the constraint forces first. null-space first solves for the accelerations that the "
         "constraints allow.",
         "--method METHOD": f"{_TEXT}auto selects the recursions unless the robot has mimic joints. "
-        "The recursions have six variants: operator (or d), bias-free (or a), bias-free-links "
-        "(or b), three-sweeps (or c), three-sweeps-links and two-sweeps.",
+        "Six variants of the recursions return the same results up to round-off. The variants are "
+        "operator (or d), bias-free (or a), bias-free-links (or b), three-sweeps (or c), "
+        "three-sweeps-links and two-sweeps.",
     },
     method="auto",
 )

@@ -105,7 +105,7 @@ def _limits(reported: ReportedArm, motion: ReportedMotion, several: bool) -> lis
         return [paragraph(f"{shown_name(reported.name)}: no joint has limits.")]
     used = utilizations(motion)
     bars = [element("li", _bar(each)) for each in used[:_MOST_BARS]]
-    title = f"Margins{of} at the row where each joint is nearest to its limits"
+    title = f"Smallest margins to the joint limits{of}"
     numbers = PageTable(
         title, _HEADER, list(map(_cells, margins)), frozenset(_HEADER[2:]), "margins"
     )
