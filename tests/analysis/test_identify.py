@@ -846,7 +846,7 @@ def test_joints_with_poor_errors_are_named() -> None:
     notes = [*unexplained_joints(arm, after, before)]
     assert [note[:52] for note in notes] == [
         "the fit leaves an error of 50 % for joint 'joint2': ",
-        "only links unlike those of the file explain the effo",
+        "the links in the file do not explain the efforts of ",
     ]
     assert "of joint 'joint3' (error 60 % before the links are fitted)" in notes[1]
 

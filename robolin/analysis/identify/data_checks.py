@@ -285,9 +285,9 @@ def unexplained_joints(arm: Arm, score: Score, without_links: Score | None) -> I
     for name, now, then in zip(arm.joint_names, score.moving, before.moving, strict=True):
         if now <= _POOR < then:
             yield (
-                f"only links unlike those of the file explain the efforts of joint '{name}' (error "
-                f"{100.0 * then:.0f} % before the links are fitted): check the zero positions, the "
-                "signs and the order of the joints, and the units of their efforts"
+                f"the links in the file do not explain the efforts of joint '{name}' (error "
+                f"{100.0 * then:.0f} % before the links are fitted): check the zero positions, "
+                "signs and order of the joints, and the effort units"
             )
     if names:
         yield (
