@@ -81,7 +81,9 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
         message = (
             f"the stored command has the option --{unknown[0]}, which {verb.name} does not support"
         )
-        raise RobolinError(message, where=stored.path, hint="compute the file again")
+        raise RobolinError(
+            message, where=stored.path, hint="compute the result again, and replace the file"
+        )
     return RecordedQuestion(verb.name, arm, {**options, **frame_in_contract(meta)})
 
 
@@ -142,7 +144,9 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
     for value in (meta["options"][label], meta.get("files", {}).get(label, "")):
         if not isinstance(value, str):
             message = f"the {label} must be a string, got {value!r}"
-            raise RobolinError(message, where=stored.path, hint="compute the file again")
+            raise RobolinError(
+                message, where=stored.path, hint="compute the result again, and replace the file"
+            )
     name: str = meta["options"][label]
     recorded: str | None = meta.get("files", {}).get(label)
     if name == "-":

@@ -210,7 +210,9 @@ def _with_prescribed_start(
                 f"{prescribed.name} already sets the initial position of joint "
                 f"'{context.arm.joint_names[j]}'"
             )
-            hint = "remove the joint from --offset, or its positions from the file"
+            hint = (
+                "remove the joint from --offset, or remove the positions of the joint from the file"
+            )
             raise UsageError(message, where=f"--offset={text}", hint=hint)
     state = prescribed.initial_state({"q": start.q, "qd": start.qd}, taken)
     origin = f"{' and '.join(taken)} of prescribed joints from {prescribed.name}"
