@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -267,11 +267,18 @@ def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
     )
 
 
-def unexplained_joints(arm: Arm, score: Score, without_links: Score | None) -> Iterator[str]:
-    """Notes about joints whose efforts no parameters explain, or only links unlike the file's.
+def contradicted_links(names: Sequence[str]) -> Iterator[str]:
+    """A note about links that only values unlike those of the file explain."""
+    if names:
+        yield (
+            f"the recording contradicts the values of {join_and([*names])} in the file by more "
+            "than 100 %: check the masses in the file, the zero positions, signs and order of the "
+            "joints, and the units of the efforts"
+        )
 
-    without_links: of the stage before the links, None without such a stage
-    """
+
+def unexplained_joints(arm: Arm, score: Score) -> Iterator[str]:
+    """Notes about joints whose efforts no parameters explain, or only poorly."""
     names = [
         f"'{n}'" for n, error in zip(arm.joint_names, score.moving, strict=True) if error > 0.9
     ]
@@ -280,14 +287,6 @@ def unexplained_joints(arm: Arm, score: Score, without_links: Score | None) -> I
             yield (
                 f"the fit leaves an error of {100.0 * error:.0f} % for joint '{name}': check its "
                 "positions and efforts"
-            )
-    before = score if without_links is None else without_links
-    for name, now, then in zip(arm.joint_names, score.moving, before.moving, strict=True):
-        if now <= _POOR < then:
-            yield (
-                f"the links in the file do not explain the efforts of joint '{name}' (error "
-                f"{100.0 * then:.0f} % before the links are fitted): check the zero positions, "
-                "signs and order of the joints, and the effort units"
             )
     if names:
         yield (

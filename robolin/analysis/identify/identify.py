@@ -25,6 +25,7 @@ from robolin.analysis.identify.conditioning import (
 from robolin.analysis.identify.consistent_fit import ball_parameters
 from robolin.analysis.identify.data_checks import (
     carrier_of_loads,
+    contradicted_links,
     excitation_notes,
     faster_joints,
     load_text,
@@ -265,7 +266,9 @@ class _Identifier:
         fitted: list[tuple[str, int, Floats]] = []
         for name, free, trust in self._stages(listed):
             self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")
-            x, known, words = fit_stage(listed, rows, start, free, spread, trust, self.options.fix)
+            x, known, words, contradicted = fit_stage(
+                listed, rows, start, free, spread, trust, self.options.fix
+            )
             self.settings["weights"] = words
             fitted.append((name, len(free), x))
             if name == "payload":
@@ -273,12 +276,11 @@ class _Identifier:
         after = scored(test, [x for _, _, x in fitted], weights.v0)
         stages = [Stage("file", 0, before.scores[0])]
         stages += [Stage(*f[:2], score) for f, score in zip(fitted, after.scores, strict=True)]
-        without_links = stages[-2].score if stages[-1].name in ("links", "all") else None
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
         self.notes += [*excitation_notes(fit, rows.both_ways), *known.notes(listed.names)]
-        self.notes += faster_joints(fit, test)
+        self.notes += [*faster_joints(fit, test), *contradicted_links(contradicted)]
         self._state_settings(fit, sample, test, after, weights.v0)
         return Identification(
             arm=corrected_arm(self.arm, listed, x, weights.v0),
@@ -297,7 +299,7 @@ class _Identifier:
             time=after.rows.time,
             settings=self.settings,
             findings=tuple(self.findings),
-            notes=(*self.notes, *unexplained_joints(self.arm, stages[-1].score, without_links)),
+            notes=(*self.notes, *unexplained_joints(self.arm, stages[-1].score)),
         )
 
     def _between(self, start: float, end: float) -> Callable[[float], None]:

@@ -54,6 +54,8 @@ _EXACT = 1e-9
 _BOTH_WAYS = 0.01
 # most updates of the evidence, and the relative change of all weights that ends them
 _MOST_UPDATES, _SETTLED = 60, 1e-3
+# λ of a body whose values in the file are wrong by 100 %
+_CONTRADICTED = 1.0
 # smallest factor of a weight in one update, and of the size of the offsets in all
 _SMALLEST_STEP, _SMALLEST_OFFSET = 1e-3, 1e-3
 
@@ -222,11 +224,15 @@ class FitRows(NamedTuple):
 
 
 class StageFit(NamedTuple):
-    """Fitted parameters (p,), their deviations, and the weights of data and prior in words."""
+    """Fitted parameters (p,), their deviations, and the weights of data and prior in words.
+
+    contradicted: links whose values in the file the data contradict by more than 100 %
+    """
 
     x: Floats
     known: Uncertainty
     weights: str
+    contradicted: list[str]
 
 
 def fit_stage(
@@ -256,16 +262,16 @@ def fit_stage(
         x[listed.names.index(name)] = value
     bodies = [slice(first, first + 10) for first in programme.bodies]
     prior = Prior(prior_weight(programme), programme.start, bodies)
-    less = [
-        listed.names[index[first]].rpartition("/")[0]
-        for first, now, before in zip(programme.bodies, programme.trust, initial.trust, strict=True)
-        if now < 0.5 * before
-    ]
+    names = [listed.names[index[first]].rpartition("/")[0] for first in programme.bodies]
+    changes = [*zip(names, programme.trust, initial.trust, strict=True)]
+    less = [name for name, now, before in changes if now < 0.5 * before]
+    contradicted = [name for name, now, before in changes if now < _CONTRADICTED < before]
     words = "equal"
     if inflation >= 1.5:
         words = f"{round(inflation)} rows contain as much information as one independent row"
     words += f"; larger assumed errors of the file for {join_and(less)}" if less else ""
-    return StageFit(x, uncertainty(rows.sums.divided(inflation), x, prior, index), words)
+    known = uncertainty(rows.sums.divided(inflation), x, prior, index)
+    return StageFit(x, known, words, contradicted)
 
 
 def _evidence(
