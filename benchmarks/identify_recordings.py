@@ -82,7 +82,9 @@ def _with_least_squares(
 ) -> tuple[float, float]:
     """Errors on another recording: of the fit, and of least squares with the same weights."""
     module: Any = _IDENTIFY
-    find, score, found, errors = module.find_weights, module.scored, [], []
+    find, score = module.find_weights, module.scored
+    found: list[Any] = []
+    errors: list[float] = []
 
     def find_weights(*values: Any, **options: Any) -> Any:
         found.append(find(*values, **options))
@@ -103,7 +105,8 @@ def _with_least_squares(
 def panda(folder: Path) -> Iterator[str]:
     """A Panda without its hand, compared with the robot file that has one."""
     names = ("time", "positions", "torques", "velocity")
-    recording = robolin.Recording(*(np.loadtxt(folder / f"{name}.txt") for name in names))
+    time, q, tau, qd = (np.loadtxt(folder / f"{name}.txt") for name in names)
+    recording = robolin.Recording(time, q, tau, qd)
     fit = robolin.identify(robolin.load("panda"), recording)
     yield f"Panda: {percent(fit)}; {fit.findings[0][:48]}"
 
@@ -133,6 +136,8 @@ def coverage(name: str) -> Iterator[str]:
 def base_parameters(arm: Any, names: tuple[str, ...]) -> np.ndarray:
     """Sums (r, p) of parameters that torques depend on: independent columns and their partners."""
     motion = recorded(arm, 8.0, seed=11, exact=True)
+    assert motion.qd is not None
+    assert motion.qdd is not None
     Y, n = robolin.regressor(arm, motion.q, motion.qd, motion.qdd), arm.n
     columns = np.zeros((n * len(motion.time), len(names)))
     columns[:, [names.index(name) for name in Y.names]] = Y.matrix.reshape(-1, len(Y.names))
@@ -173,7 +178,7 @@ def changed(**changes: Callable[[np.ndarray], None]) -> Callable[[Any], robolin.
     """The recording with columns that functions have changed in place."""
 
     def apply(recording: robolin.Recording) -> robolin.Recording:
-        columns = {name: np.array(getattr(recording, name)) for name in changes}
+        columns: dict[str, Any] = {k: np.array(getattr(recording, k)) for k in changes}
         for name, change in changes.items():
             change(columns[name])
         return replace(recording, **columns)
