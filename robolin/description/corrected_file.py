@@ -281,15 +281,10 @@ class _Change:
         ]
         heavy += ["--payload" for each in self.options.payload if each.frame in (name, *others)]
         if heavy:
-            mass, parts = f"{body.mass:.4g} kg", join_and(heavy)
-            fault = (
-                f"{mass} and an impossible inertia: the identified inertia"
-                if body.mass > 0.0
-                else f"{mass}, which is impossible: the identified mass"
-            )
+            quantity = "inertia" if body.mass > 0.0 else "mass"
             raise RobolinError(
-                f"link '{name}' without its fixed links would have {fault} is less than that of "
-                f"{parts}",
+                f"the identified {quantity} of link '{name}' and its fixed links is less than the "
+                f"{quantity} of {join_and(heavy)}",
                 hint="remove fixed links that were not mounted from the robot file, "
                 "and identify again",
             )

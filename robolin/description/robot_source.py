@@ -152,9 +152,7 @@ def name_of(source: object) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
-    hint = (
-        "use the path of a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name such as 'panda'"
-    )
+    hint = "use the path of a URDF, Xacro, SDF, MJCF or YAML file, or the name of a bundled robot"
     raise UsageError(f"{source!r} is neither a path nor the name of a bundled robot", hint=hint)
 
 
@@ -163,7 +161,7 @@ def _path_of(name: str) -> Path:
     if not name:
         raise UsageError(
             "the name of the robot is empty",
-            hint="use a URDF, Xacro, SDF, MJCF or YAML file, or a bundled name",
+            hint="use a URDF, Xacro, SDF, MJCF or YAML file, or the name of a bundled robot",
         )
     if "\0" in name:
         raise UsageError(f"{name!r} is not a valid file name", hint="remove the null byte")

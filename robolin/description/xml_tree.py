@@ -201,7 +201,7 @@ def _not_even_text(data: bytes, source: str) -> Finding | None:
         return None  # UTF-16, which expat reads
     if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         if re.match(_YAML, data):
-            hint = "name YAML files .yaml or .yml"
+            hint = "use the extension .yaml or .yml for YAML files"
             return Finding("not-xml", "error", location, "this is YAML, not XML", hint)
         message = "the file does not start with '<', so it is not XML"
         hint = 'start a URDF file with <?xml version="1.0"?> or <robot name="…">'

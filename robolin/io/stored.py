@@ -116,7 +116,7 @@ class StoredResult(DisplayMixin):
 @contextmanager
 def open_stored(path: str | Path) -> Iterator[StoredFile]:
     """Open a stored result; the provenance is verified now, the numbers while they are read."""
-    hint = f"use a stored result: {extensions(FORMATS, ', ')}"
+    hint = f"use a file with a stored result: {extensions(FORMATS, ', ')}"
     name = require_known_format(path, FORMATS, "result format", hint)
     with FORMATS[name].open_result(Path(path)) as stored:
         yield stored

@@ -124,7 +124,8 @@ def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:
     array = numbers_of(formula, vector)
     if array.ndim not in (1, 2) or array.shape[0] != space.size:
         raise RobolinError(
-            f"{formula} applies to arrays with {space.size} rows ({space}), got {array.shape}",
+            f"{formula} applies to arrays with {space.size} rows ({space}), got shape "
+            f"{array.shape}",
             hint="pass a vector, or a matrix with one column per vector",
         )
     return array

@@ -375,7 +375,7 @@ def test_a_start_outside_the_limits_suggests_a_pose() -> None:
     ran = robolin("optimize", "panda", "--goal", "home", "--duration", "1")
     assert ran.code == 3
     assert "the start position of joint 'panda_joint4' is 0 rad" in ran.err
-    assert "hint: use --q home within the limits" in ran.err
+    assert "hint: use --q home, a pose within the limits" in ran.err
 
 
 def test_a_recording_is_not_plotted_as_a_result(tmp_path: Path, monkeypatch) -> None:

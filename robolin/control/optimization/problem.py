@@ -359,7 +359,7 @@ def require_start(problem: Problem) -> None:
                 f"outside its limits {ranges.q_lower[i]:.6g} to {ranges.q_upper[i]:.6g} {unit}"
                 + (f"; also {names}" if others else ""),
                 where=arm.source,
-                hint=f"{_pose_hint(arm, what)}, or ignore the limits with --ignore-limits "
+                hint=f"{_pose_hint(problem, what)}, or ignore the limits with --ignore-limits "
                 "(limits=False)",
             )
     fast = np.abs(qd) > ranges.qd_upper
@@ -377,11 +377,14 @@ def require_start(problem: Problem) -> None:
         _require_held(problem, problem.goal)
 
 
-def _pose_hint(arm: Arm, what: str) -> str:
-    """How to move a start or a goal into the limits, with a named pose if the arm has one."""
-    option = "--q" if what == "start" else "--goal"
-    name = next((name for name, _ in arm.named_poses), None)
-    return f"use {option} {name or 'VALUES'} within the limits"
+def _pose_hint(problem: Problem, what: str) -> str:
+    """How to move a start or a goal into the limits, with a named pose if one is within them."""
+    option, ranges = "--q" if what == "start" else "--goal", problem.ranges
+    for name, pose in problem.arm.named_poses:
+        q = np.asarray(pose)
+        if ((q >= ranges.q_lower) & (q <= ranges.q_upper)).all():
+            return f"use {option} {name}, a pose within the limits"
+    return f"use {option} with values within the limits"
 
 
 def _require_held(problem: Problem, q: Floats) -> None:

@@ -81,7 +81,7 @@ def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
         hint = "save the file as UTF-8"
         return None, [_finding("encoding", SourceLocation(source, line), message, hint)]
     if _XML.match(text):
-        hint = "name URDF files .urdf or .xml"
+        hint = "use the extension .urdf or .xml for URDF files"
         return None, [
             _finding("yaml-malformed", SourceLocation(source, 1), "this is XML, not YAML", hint)
         ]

@@ -293,7 +293,7 @@ def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
     for name in exact:
         if schema[name].is_decimal():
             message = f"column '{name}' contains {schema[name]} values, which float64 would round"
-            hint = "store integers, for example nanoseconds, or Float64"
+            hint = "store the column as integers, for example in ns, or as Float64"
             raise RobolinError(message, where=file, hint=hint)
 
 

@@ -375,7 +375,7 @@ def _with_currents(
         hint = f"name the columns that contain currents, for example --columns {CURRENT}=PATTERN"
         raise UsageError("no column contains motor currents", where="--torque-constants", hint=hint)
     if typed and any(quantity_of(text) == COLUMN_WORDS["tau"] for text in rules.columns):
-        hint = "remove the rules for currents, or those for efforts"
+        hint = "remove the rules for currents or the rules for efforts"
         raise UsageError("currents and efforts cannot be combined", where="--columns", hint=hint)
     if typed:
         return list(names)
