@@ -56,7 +56,7 @@ class Array(DisplayMixin):
             message = (
                 f"array '{self.name}' has {len(self.labels)} axes, but {len(self.axes)} axis names"
             )
-            raise UsageError(message, hint="name all axes, or no axis")
+            raise UsageError(message, hint="name all axes, or omit all axis names")
 
     def __repr__(self) -> str:
         return f"<Array {self.summary}>"

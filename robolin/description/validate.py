@@ -93,7 +93,7 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
         yield finding("multi-dof-spring", joint.at("dynamics"), message, hint)
     if joint.mimic and joint.mimic.ratio == 0.0:
         message = f"joint '{joint.name}' mimics '{joint.mimic.leader}' with ratio 0"
-        hint = "change its type to fixed, or correct the multiplier"
+        hint = "change the joint type to fixed, or correct the multiplier"
         yield finding("mimic-ratio-zero", joint.at("mimic"), message, hint)
 
 

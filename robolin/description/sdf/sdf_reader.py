@@ -250,7 +250,7 @@ def _check_model(scope: Scope, robot: Scope) -> None:
     parts(model.element, owner, ("pose", "static"), notes, several)
     for part in model.element.children:
         if part.tag == "drake:joint":
-            hint = "use a joint type of SDF, or YAML"
+            hint = "use a joint type of SDF, or describe the robot in YAML"
             notes.error("sdf-unsupported", part, f"{owner}: <drake:joint> is not supported", hint)
         elif part.tag == "frame":
             parts(part, f"frame {quote_value(name_of(part, 'a frame', notes))}", ("pose",), notes)

@@ -232,7 +232,10 @@ def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
     missing = [name for name in PRODUCTS if name not in element.attributes]
     if missing == [*OFF_DIAGONAL]:
         message = f"{owner}: inertia has no {', '.join(missing)}; robolin assumes zero"
-        hint = 'write ixy="0" ixz="0" iyz="0": urdfdom reads the whole inertia as zero without them'
+        hint = (
+            'write ixy="0" ixz="0" iyz="0"; without these attributes, urdfdom reads the whole '
+            "inertia as zero"
+        )
         notes.add("inertia-diagonal", "warning", element, message, hint)
     elif missing:
         message = f"{owner}: inertia has no {', '.join(missing)}"

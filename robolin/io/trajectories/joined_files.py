@@ -295,7 +295,7 @@ def _require_same_times(
 
 def _with_time(file: JoinedFile, request: ReadRequest) -> ReadRequest:
     """The request with the time of the file, as integers if it holds them."""
-    assert file.time is not None, "the file has a time"
+    assert file.time is not None, "the file has a time column"
     if file.time in request.indices:
         return request
     request = replace(request, indices=[*request.indices, file.time])
@@ -309,7 +309,7 @@ def _with_time(file: JoinedFile, request: ReadRequest) -> ReadRequest:
 
 def _times(file: JoinedFile, request: ReadRequest, block: TableBlock) -> Numbers:
     """Times (rows,) as int64 or float64."""
-    assert file.time is not None, "the file has a time"
+    assert file.time is not None, "the file has a time column"
     if file.time in block.integers:
         return block.integers[file.time]
     return block.values[:, list(request.indices).index(file.time)]
