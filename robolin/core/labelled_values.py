@@ -72,7 +72,7 @@ def _axes(value: Any) -> list[AxisLabels]:
 
 def _require_same_labels(first: str, one: AxisLabels, second: str, other: AxisLabels) -> None:
     if one.axis and other.axis and one.axis != other.axis:
-        message = f"{first} has rows along '{one.axis}', {second} has rows along '{other.axis}'"
+        message = f"{first} has rows along '{one.axis}', but {second} has rows along '{other.axis}'"
         raise RobolinError(message, hint=_ROWS_BY_LABEL)
     if one.labels is None or other.labels is None or one.labels is other.labels:
         return
@@ -167,5 +167,5 @@ def in_joint_order(
     missing = [joint for joint in joints if joint not in matched]
     if missing and not some:
         message = f"{name}: no label for joint {quote_list(missing)}"
-        raise RobolinError(message, hint=f"its labels are {quote_list(list(mapping))}; {_BARE}")
+        raise RobolinError(message, hint=f"the labels are {quote_list(list(mapping))}; {_BARE}")
     return [matched.get(joint, 0.0) for joint in joints]

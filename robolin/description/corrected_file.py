@@ -316,7 +316,7 @@ def _one_value(name: str, pairs: Sequence[tuple[Joint, Joint]]) -> tuple[Joint, 
         )
         raise RobolinError(
             f"{message}{len(values)} different values",
-            hint="use --npz, or one joint per coordinate in the robot file",
+            hint="use --npz, or write one joint per coordinate in the robot file",
         )
     return pairs[0]
 

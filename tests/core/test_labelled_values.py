@@ -115,8 +115,8 @@ def test_joints_that_a_dict_leaves_out_are_zero() -> None:
 
 WRONG = {
     "dict": ({"elbwo": 0.3}, "did you mean 'elbow'?"),
-    "DataFrame": (DataFrame(ROWS, ["a", "b"]), "its labels are 'a', 'b'"),
-    "missing": (DataFrame(ROWS, ["elbow", "b"]), "its labels are 'elbow', 'b'"),
+    "DataFrame": (DataFrame(ROWS, ["a", "b"]), "the labels are 'a', 'b'"),
+    "missing": (DataFrame(ROWS, ["elbow", "b"]), "the labels are 'elbow', 'b'"),
     "numbers": (
         Series([1.0, 2.0], [1.5, 2.5]),
         "remove the labels",
@@ -125,7 +125,7 @@ WRONG = {
         Series([1.0, 2.0], [1, 0]),
         "remove the labels",
     ),
-    "polars": (polars.DataFrame({"x": [1.0], "y": [2.0]}), "its labels are 'x', 'y'"),
+    "polars": (polars.DataFrame({"x": [1.0], "y": [2.0]}), "the labels are 'x', 'y'"),
     "twice": (DataFrame(ROWS, ["elbow", "elbow"]), "remove the repeated labels"),
     "both": (DataFrame(ROWS, ["elbow", "elbow/position"]), "remove the repeated labels"),
 }

@@ -153,7 +153,7 @@ def _included_urdf(text: bytes, root: Element, notes: FileNotes) -> Element | No
         return None
     if rotors := [joint.name for joint in reading.description.joints if joint.armature]:
         message = f"armature of {quote_list(rotors)} in an included URDF file is ignored"
-        left_out(root, message, notes, "set it with --armature JOINT=VALUE")
+        left_out(root, message, notes, "set the armature with --armature JOINT=VALUE")
     notes.version = NEWEST
     return urdf_as_sdf(root, notes)
 
@@ -232,7 +232,9 @@ def _included(files: SdfFiles, include: Element, notes: FileNotes, depth: int) -
     root, inner = loaded
     models = [part for part in root.children if part.tag == "model"]
     if len(models) != 1:
-        message = f"{quote_value(uri)} has {len(models)} models; an included file must have one"
+        message = (
+            f"{quote_value(uri)} has {len(models)} models; an included file must have one model"
+        )
         notes.error("sdf-include", include, message, "include a file with one <model>")
         return None
     model = _model(files, models[0], inner, depth)

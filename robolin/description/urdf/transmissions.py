@@ -105,7 +105,9 @@ def _read_rotor(
             _left_out(part, "it is not the first rotor inertia of the first actuator", notes)
     name = motor.joint.name
     if name in rotors.armature:
-        message = f"joint {quote_value(name)} has several rotors; their inertias are added"
+        message = (
+            f"joint {quote_value(name)} has several rotors; robolin adds the inertias of all rotors"
+        )
         hint = (
             "write the sum of the inertias in one transmission (Drake uses only the last "
             "transmission)"

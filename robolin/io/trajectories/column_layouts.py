@@ -431,7 +431,7 @@ def _column_styles(quantity: str, unused: Sequence[str], count: int) -> str:
         example = f"--columns {word}={first}:{first + count}"
         return f"the file has no header: select columns by index, counted from 0, such as {example}"
     styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
-    known = f"name columns {styles}, or number them {quantity}1 … or {quantity}[0] …"
+    known = f"name columns {styles}, or number the columns {quantity}1 … or {quantity}[0] …"
     hint = f"{known}; map other names with --columns {COLUMN_WORDS[quantity]}=PATTERN"
     if quantity == "tau":
         hint += ", motor currents with --columns current=PATTERN --torque-constants VALUES"

@@ -106,7 +106,7 @@ BAD = [
         "nothing to read",
         ["a", "b"],
         "the columns 'shoulder/position', 'elbow/position' are missing",
-        "<joint>/position, q_<joint>, <joint>.q, or number them q1 … or q[0] …",
+        "<joint>/position, q_<joint>, <joint>.q, or number the columns q1 … or q[0] …",
     ),
     (
         "all behind a prefix that nobody took off",
