@@ -285,7 +285,7 @@ class _Change:
             raise RobolinError(
                 f"the identified {quantity} of link '{name}' and its fixed links is less than the "
                 f"{quantity} of {join_and(heavy)}",
-                hint="remove fixed links that were not mounted from the robot file, "
+                hint="remove from the robot file the fixed links that were not mounted, "
                 "and identify again",
             )
 
