@@ -152,7 +152,10 @@ def name_of(source: object) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
-    hint = "use the path of a URDF, Xacro, SDF, MJCF or YAML file, or the name of a bundled robot"
+    hint = (
+        "use the path of a URDF, Xacro, SDF, MJCF or YAML file, or the name of a bundled robot "
+        "such as 'panda'"
+    )
     raise UsageError(f"{source!r} is neither a path nor the name of a bundled robot", hint=hint)
 
 
