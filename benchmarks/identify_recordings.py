@@ -83,15 +83,15 @@ def _with_least_squares(
     """Errors on another recording: of the fit, and of least squares with the same weights."""
     module: Any = _IDENTIFY
     find, score = module.find_weights, module.scored
-    found: list[Any] = []
+    weights: list[Any] = []
     errors: list[float] = []
 
     def find_weights(*values: Any, **options: Any) -> Any:
-        found.append(find(*values, **options))
-        return found[-1]
+        weights.append(find(*values, **options))
+        return weights[-1]
 
     def scored(rows: Any, sets: Any, v0: Any) -> Any:
-        errors.extend(score(rows, [each.x], v0).scores[0].mean for each in found)
+        errors.extend(score(rows, [each.x], v0).scores[0].mean for each in weights)
         return score(rows, sets, v0)
 
     module.find_weights, module.scored = find_weights, scored

@@ -856,9 +856,9 @@ def test_links_that_contradict_the_file_are_named() -> None:
 
     fits = [robolin.identify(ARM, each) for each in (sound, replace(sound, q=q))]
 
-    found = [[note for note in fit.notes if "contradicts the values of" in note] for fit in fits]
-    assert found[0] == []
-    assert "forearm_link" in found[1][0]
+    remarks = [[note for note in fit.notes if "contradicts the values of" in note] for fit in fits]
+    assert remarks[0] == []
+    assert "forearm_link" in remarks[1][0]
 
 
 @pytest.mark.parametrize(
