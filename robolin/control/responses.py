@@ -210,7 +210,7 @@ def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
             where = omega[int(np.argmax(pivot == 0.0))]
             hint = "omit this frequency"
             raise RobolinError(
-                f"the response is infinite, because the model has a pole at {where:g} rad/s",
+                f"the response cannot be computed, because the model has a pole at {where:g} rad/s",
                 hint=hint,
             )
         x[:, i] = (pushed[i] + T[i, i + 1 :] @ x[:, i + 1 :]) / pivot[:, None]
