@@ -63,7 +63,7 @@ def test_pose_goal_and_failures() -> None:
     control = robolin.receding(arm, robolin.PoseGoal("tip", [1.2, 0.5, 0.0]))
     there = robolin.jacobian(arm, control.goal, frame="tip").position
     np.testing.assert_allclose(there, [1.2, 0.5, 0.0], atol=1e-8)
-    with pytest.raises(robolin.RobolinError, match="passive joints: shoulder"):
+    with pytest.raises(robolin.RobolinError, match="these joints are passive: shoulder"):
         robolin.receding(robolin.load("acrobot"), [np.pi, 0.0])
     with pytest.raises(robolin.RobolinError, match="must be finite"):
         control.step(np.array([np.nan, 0.0]), np.zeros(2))
