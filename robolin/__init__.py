@@ -302,8 +302,9 @@ def __getattr__(name: str) -> Any:
         if name in _QUICK:
             report_missing_arguments(value)
         else:
-            # also in its module, because pickle compares the two
-            value = with_argument_hints(value)
+            # threads that read a name at the same time get the same function; it is also in its
+            # module, because pickle compares the two
+            value = globals().setdefault(name, with_argument_hints(value))
             setattr(module, name, value)
     globals()[name] = value
     return value

@@ -291,7 +291,8 @@ def report_missing_arguments(function: Any) -> None:
         _Missing(partial(wrong_arguments, function, count, dict.fromkeys(names[count + 1 :])))
         for count in range(len(required))
     ]
-    function.__defaults__ = (*missing, *(function.__defaults__ or ()))
+    # from the signature: a second call, for example of another thread, changes nothing
+    function.__defaults__ = (*missing, *(each.default for each in ordered[len(required) :]))
 
 
 def _argument_hint(name: str, known: Mapping[str, Any]) -> str:

@@ -363,3 +363,13 @@ def test_a_type_error_inside_a_function_stays_one() -> None:
     with pytest.raises(TypeError, match="int"):
         with_argument_hints(fails)([1.0, 2.0])
     assert pickle.loads(pickle.dumps(robolin.lqr)) is robolin.lqr
+
+
+@pytest.mark.parametrize("name", ["inverse", "gradient_forward"])
+def test_reading_a_name_again_gives_the_same_function(name: str) -> None:
+    """As two threads do that read a name for the first time at the same time."""
+    function = getattr(robolin, name)
+    defaults = function.__defaults__
+    assert robolin.__getattr__(name) is function
+    assert len(function.__defaults__ or ()) == len(defaults or ())
+    assert inspect.getmodule(function).__dict__[name] is function
