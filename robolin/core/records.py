@@ -64,13 +64,14 @@ else:
             self.left, self.fields = _NOT_WORTH_COMPILING, ()
 
         def __get__(self, instance, owner):
-            if instance is None or not self.left:
+            # threads that count at the same time may count below 0
+            if instance is None or self.left <= 0:
                 return super().__get__(instance, owner)
             self.left -= 1
             self.fields = self.fields or _init_fields(self.arguments[0])
             return partial(self.set_fields, instance)
 
-        def set_fields(self, record, *arguments, **named):
+        def set_fields(self, record, /, *arguments, **named):
             """Do what the compiled `__init__` does; leave wrong arguments to it."""
             ordinary = [name for name, field in self.fields if field.init and not _is_named(field)]
             values = dict(zip(ordinary, arguments, strict=False))

@@ -174,6 +174,19 @@ def test_threads_may_use_a_class_first() -> None:
         assert [record.label for record in copies] == ["b"] * 8
 
 
+def test_fields_may_have_any_name_and_threads_may_count_together() -> None:
+    """As for the compiled method: `record`; a count below 0 compiles the method as well."""
+
+    @dataclass
+    class Named:
+        record: int
+
+    assert Named(record=3).record == 3
+    vars(Named)["__init__"].left = -1
+    assert Named(4).record == 4
+    assert inspect.isfunction(vars(Named)["__init__"])
+
+
 def test_modules_use_these_dataclasses() -> None:
     """Only algorithms, which import nothing else of the package, use the standard library."""
     package = ROOT / "robolin"
