@@ -21,6 +21,7 @@ faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -51,6 +52,8 @@ from robolin.errors import RobolinError, UsageError
 _REPEATS = 30
 # motions at most whose rows at equal times are checked: most have fewer than five
 _ROW_REPEATS = 100
+# factor of ṡ² for a motion whose limits cannot be tightened
+_SLOWER = 0.98
 # round-off of positions at their limits
 _BEYOND = 1e-9
 # neighbours within this part of the length are equal: a spline through round-off has corners
@@ -191,11 +194,15 @@ def _with_rows(part: _PathPart, motion: RetimedMotion, rows: Indices, start: flo
     changes = between.excess(part.problem.limits)
     if not any(change.any() for change in changes):
         return part
-    try:
-        tighter = _within_limits(part.problem.reduced(changes, part.extremes))
-    except _NoMotionError as error:
-        raise error.reason from None
-    return replace(tighter, repeats=part.repeats + 1 + tighter.repeats, turn=part.turn)
+    if not part.slowed:
+        # the fastest motion may come to rest at a point where it cannot stay, and the sweeps then
+        # find none; this motion, but slower, has smaller velocities and torques
+        with suppress(_NoMotionError):
+            tighter = _within_limits(part.problem.reduced(changes, part.extremes))
+            return replace(tighter, repeats=part.repeats + 1 + tighter.repeats, turn=part.turn)
+    x = _SLOWER * part.x
+    extremes = Extremes.of(MotionSamples.of(part.problem, x))
+    return replace(part, x=x, extremes=extremes, repeats=part.repeats + 1, slowed=True)
 
 
 def _intervals(times: Floats, at: Floats) -> Indices:
@@ -225,13 +232,17 @@ def _points(arm: Arm, q: JointValues) -> tuple[Floats, Indices]:
 
 @dataclass(frozen=True)
 class _PathPart:
-    """A part of the path from rest to rest, with ṡ² at its points."""
+    """A part of the path from rest to rest, with ṡ² at its points.
+
+    slowed: ṡ² is that of the sweeps, times a factor
+    """
 
     problem: PathProblem
     x: Floats
     extremes: Extremes
     repeats: int
     turn: float = 0.0
+    slowed: bool = False
 
     @property
     def times(self) -> Floats:

@@ -180,6 +180,26 @@ def test_rows_between_the_points_exceed_no_limit(robot: str, dt: float) -> None:
     assert rows.duration <= 1.02 * robolin.retime(arm, zigzag, **limits).duration
 
 
+@pytest.mark.parametrize("dt", [0.001, 0.01, 0.1])
+def test_rows_have_a_motion_if_the_points_have_one(dt: float) -> None:
+    """With limits that are tighter by 1 %, the sweeps stop at point 6 of this path."""
+    path = [
+        [0.33001521458216954, -0.31598450298439285],
+        [-0.17454545007679478, 0.17623498164185136],
+        [0.04032035881086815, 0.40810178148726695],
+        [0.2702719445249179, -0.06269319240420757],
+        [0.28709275350748076, 0.15352940955258243],
+        [0.05646775723537445, 0.1518651084672198],
+        [0.08226318629914153, 0.12371182883024023],
+    ]
+    limits = {"max_velocity": 2.4429983069903143, "max_effort": 171.73290773744162}
+    arm = robolin.load("two-link")
+    points, rows = robolin.retime(arm, path, **limits), robolin.retime(arm, path, dt=dt, **limits)
+    assert np.abs(rows.qd).max() <= limits["max_velocity"]
+    assert np.abs(rows.tau).max() <= limits["max_effort"]
+    assert points.duration <= rows.duration <= 1.02 * points.duration
+
+
 def test_rows_within_the_limits_do_not_change_the_motion() -> None:
     arm, line = robolin.load("two-link"), np.linspace([0.0, 0.0], [1.0, 0.5], 201)
     limits = {"max_acceleration": 4.0, "max_velocity": 1.0, "max_effort": 1e6}
