@@ -650,6 +650,20 @@ def test_wrong_units_are_rejected(change: dict[str, object], message: str) -> No
         robolin.identify(ARM, replace(recording, **wrong))
 
 
+def test_velocities_around_pauses_of_the_recording_are_no_contradiction() -> None:
+    """Rows are missing for 0.5 s to 3 s while the robot moves; wrong velocities are still found."""
+    clean = recorded(TRUE)
+    time = clean.time
+    for first, last, every in ((5.0, 8.0, 20.0), (0.0, 1.2, 2.5), (1.0, 1.5, 3.0)):
+        kept = (time % every < first) | (time % every > last)
+        tables = {name: getattr(clean, name)[kept] for name in ("time", "q", "qd", "tau")}
+        paused = replace(clean, **tables)
+        data_checks.require_motion_units(ARM, paused)
+        turned = replace(paused, qd=paused.qd * SECOND_TURNED)
+        with pytest.raises(RobolinError, match="of shoulder_lift_joint contradict the positions"):
+            data_checks.require_motion_units(ARM, turned)
+
+
 @pytest.mark.slow
 def test_a_joint_that_never_moves_keeps_the_file() -> None:
     """Remarks name the joint and the missing excitation; the fit remains possible."""

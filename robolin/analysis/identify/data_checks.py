@@ -87,7 +87,7 @@ def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecordi
             )
 
 
-def require_motion_units(arm: Arm, recording: StoredRecording) -> None:
+def require_motion_units(arm: Arm, recording: Recording | StoredRecording) -> None:
     """Reject times in another unit, and velocities that contradict the positions.
 
     recording: without spikes
