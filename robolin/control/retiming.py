@@ -190,8 +190,7 @@ def _with_rows(part: _PathPart, motion: RetimedMotion, rows: Indices, start: flo
     """The part with tighter limits in intervals whose rows exceed them, else the same part."""
     index = _intervals(part.times, motion.time[rows] - start)
     rates, values = np.abs(motion.qd[rows]), np.hstack([motion.tau[rows], motion.qdd[rows]])
-    between = Extremes.of_rows(len(part.x) - 1, index, rates, values)
-    changes = between.excess(part.problem.limits)
+    changes = Extremes.of_rows(len(part.x) - 1, index, rates, values).excess(part.problem.limits)
     if not any(change.any() for change in changes):
         return part
     if not part.slowed:
@@ -232,10 +231,7 @@ def _points(arm: Arm, q: JointValues) -> tuple[Floats, Indices]:
 
 @dataclass(frozen=True)
 class _PathPart:
-    """A part of the path from rest to rest, with ṡ² at its points.
-
-    slowed: ṡ² is that of the sweeps, times a factor
-    """
+    """A part of the path from rest to rest, with ṡ² at its points: by sweeps, or slowed down."""
 
     problem: PathProblem
     x: Floats
@@ -379,8 +375,7 @@ def _within_limits(problem: PathProblem) -> _PathPart:
 def _still_exceeded(arm: Arm, repeats: int, first: int, last: int) -> RobolinError:
     return RobolinError(
         f"the motion still exceeds the limits between points {first + 1} and {last + 1} of "
-        "the path "
-        f"after {repeats} repetitions",
+        f"the path after {repeats} repetitions",
         where=arm.source,
         hint="use more points, or a smoother path",
     )
