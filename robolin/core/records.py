@@ -65,7 +65,7 @@ else:
 
         def __get__(self, instance, owner):
             # threads that count at the same time may count below 0
-            if instance is None or self.left <= 0:
+            if self.left <= 0 or not isinstance(instance, self.arguments[0]):
                 return super().__get__(instance, owner)
             self.left -= 1
             self.fields = self.fields or _init_fields(self.arguments[0])
