@@ -246,9 +246,7 @@ def require_fit(client: Any, job: PartJob) -> None:
             message = f"robolin must be {__version__}, got {answer[0]}"
             hint = "install the same version on all machines"
         elif answer[1] != job.arm_digest:
-            message = (
-                f"the robot file '{job.loads.path}' is missing or has other content: {answer[2]}"
-            )
+            message = f"the robot file '{job.loads.path}' is missing or different: {answer[2]}"
             hint = "copy the file to the same path on every worker"
         else:
             continue
@@ -374,9 +372,7 @@ def _with_trouble(outcome: PartDone, sent: _Sent) -> PartDone:
     if outcome.error is not None:
         return outcome
     name = Path(outcome.target).name
-    trouble = tuple(
-        ("warning", f"{name}: was computed by another worker: {why}") for why in sent.why
-    )
+    trouble = tuple(("warning", f"another worker computed {name}: {why}") for why in sent.why)
     return replace(outcome, messages=(*outcome.messages, *trouble))
 
 

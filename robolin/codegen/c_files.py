@@ -13,8 +13,8 @@ from typing import Any
 
 from robolin import __version__
 from robolin.codegen.c_function import CFunction, own_function
-from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.single_precision import (
+from robolin.codegen.functions import (
+    ChosenQuestion,
     MeasuredLoss,
     NamedFloats,
     max_float_error,

@@ -18,7 +18,7 @@ from robolin.codegen.extra_files import (
     require_ros2,
 )
 from robolin.codegen.fmu_files import fmu_archives, is_marked_archive, require_fmu
-from robolin.codegen.functions import ChosenQuestion, chosen_questions
+from robolin.codegen.functions import ChosenQuestion, chosen_questions, measured_loss, parameters_in
 from robolin.codegen.mpc_files import (
     MpcController,
     mpc_header,
@@ -26,7 +26,6 @@ from robolin.codegen.mpc_files import (
     mpc_test,
     require_mpc,
 )
-from robolin.codegen.single_precision import measured_loss, parameters_in
 from robolin.codegen.wasm_files import wasm_files
 from robolin.codegen.wasm_module import is_marked
 from robolin.core.arm import ORIGIN, Arm

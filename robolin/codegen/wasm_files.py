@@ -11,8 +11,7 @@ from typing import Any
 
 from robolin import __version__
 from robolin.codegen.c_files import header_contract_lines
-from robolin.codegen.functions import ChosenQuestion
-from robolin.codegen.single_precision import valid_states
+from robolin.codegen.functions import ChosenQuestion, valid_states
 from robolin.codegen.wasm_module import WasmFunction, WasmModule, wasm_module
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import axis_to_z, transpose

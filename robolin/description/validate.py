@@ -106,9 +106,7 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
             yield finding("limits-inverted", location, message + repr_number(upper), hint)
         elif lower == upper:
             message = f"joint '{joint.name}': both limits are {repr_number(lower)}"
-            hint = (
-                "write the range, or change the joint type to fixed; the dynamics do not use limits"
-            )
+            hint = "write the range, or change the type to fixed; the dynamics do not use limits"
             yield finding("limits-zero-range", location, message, hint)
     yield from _effort_findings(joint)
     no_effort = joint.limits.effort_range == (0.0, 0.0)
@@ -289,10 +287,8 @@ def _mass_findings(name: str, body: Inertia, location: SourceLocation) -> Iterat
         hint = "write the mass, or set the inertia to zero if the link is only a frame"
         yield finding("inertia-without-mass", location, message, hint)
     elif body.mass and not any(body.rotary):
-        message = (
-            f"link '{name}': the mass is {repr_number(body.mass)} kg, but the moment of "
-            "inertia is 0"
-        )
+        mass = repr_number(body.mass)
+        message = f"link '{name}': the mass is {mass} kg, but the moment of inertia is 0"
         hint = (
             "if the link is a point mass, no action is needed; otherwise write the inertia "
             "about the centre of mass"

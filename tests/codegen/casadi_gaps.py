@@ -16,8 +16,7 @@ import numpy as np
 
 import robolin
 from robolin.checking.verification.digits import ExactNumbers, decimals, exact, fifty_digits
-from robolin.codegen.functions import ChosenQuestion, chosen_question
-from robolin.codegen.single_precision import random_states
+from robolin.codegen.functions import ChosenQuestion, chosen_question, random_states
 from robolin.core.arm import Arm
 from robolin.core.arrays import AnyArray, Floats
 from robolin.dynamics.algebra.trigonometry import DOUBLE

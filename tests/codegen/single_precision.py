@@ -19,8 +19,7 @@ import numpy as np
 
 import robolin
 from robolin.codegen.c_files import LARGEST_ERROR
-from robolin.codegen.functions import chosen_question
-from robolin.codegen.single_precision import largest_error_of, random_states
+from robolin.codegen.functions import chosen_question, largest_error_of, random_states
 from robolin.core.arm import Arm
 from robolin.dynamics.algebra.trigonometry import PRECISIONS
 from robolin.evaluation.evaluate import evaluate_rows

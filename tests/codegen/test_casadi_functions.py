@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.codegen.functions import QUESTIONS, chosen_question
-from robolin.codegen.single_precision import random_states
+from robolin.codegen.functions import QUESTIONS, chosen_question, random_states
 from robolin.dynamics.algebra.trigonometry import DOUBLE
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate

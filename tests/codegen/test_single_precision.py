@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.codegen import single_precision as floats
+from robolin.codegen import functions as floats
 from robolin.codegen.c_statements import literal
-from robolin.codegen.functions import QUESTIONS, ChosenQuestion, chosen_question
-from robolin.codegen.single_precision import (
+from robolin.codegen.functions import (
     MEASURED_STATES,
+    QUESTIONS,
+    ChosenQuestion,
+    chosen_question,
     max_float_error,
     random_states,
     valid_states,

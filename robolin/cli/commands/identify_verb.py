@@ -65,10 +65,9 @@ _OWN = [
         "--holdout FILE",
         STATE,
         "Hold out these recordings, or a part of each recording (default spread)\n"
-        "The fit uses only the other rows; held-out rows test the fit. spread holds out "
-        "30% of each "
-        "recording, in up to four blocks. 30% or 0.3 holds out the last 30% of each recording. "
-        "Repeat the option for several files.",
+        "The fit uses only the other rows; held-out rows test the fit. spread holds out 30% of "
+        "each recording, in up to four blocks. 30% or 0.3 holds out the last 30% of each "
+        "recording. Repeat the option for several files.",
         **_TEXTS,
     ),
     flag("--unloaded FILE", STATE, "Recording without the payload; repeatable", **_TEXTS),
@@ -447,7 +446,5 @@ def _remarks(source: ArmSource, result: Identification) -> list[str]:
     lines = [line for line in result.model_flags if not line.startswith(held)]
     if "payload/mass" in result.names:
         mass, _ = result.value("payload/mass")
-        lines.append(
-            f"the file does not contain the load of {mass:.6g} kg: add the load with --payload"
-        )
+        lines.append(f"the file has no load: add {mass:.6g} kg with --payload")
     return lines

@@ -188,10 +188,7 @@ def _duplicates(
     columns: Sequence[str], groups: Sequence[Sequence[int]], where: str
 ) -> list[RobolinError]:
     problems, repeated = [], []
-    hint = (
-        "remove one of the columns, or select columns by index: --columns position=0:6 for "
-        "columns 0 to 5"
-    )
+    hint = "remove one column, or select columns 0 to 5 by index: --columns position=0:6"
     for group in groups:
         names = list(dict.fromkeys(columns[i] for i in group))
         if len(names) > 1:

@@ -85,7 +85,7 @@ class NamedCases:
         hide = f"mount -t tmpfs none {self.folder / 'arm'} && exec $0 $@"
         with self._worker(), self._worker(before=["unshare", "-m", "sh", "-c", hide]):
             done = self._robolin(*self._ask("arm-less"), *self._cluster(2))
-        _require(done, 3, "is missing or has other content")
+        _require(done, 3, "is missing or different")
         assert not list((self.folder / "arm-less").glob("part-*"))
         return _summary(done, "is missing")
 

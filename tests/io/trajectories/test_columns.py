@@ -82,19 +82,19 @@ BAD = [
         "a column twice",
         ["q1", "q2", "q2"],
         r"motion\.csv: the column 'q2' occurs more than once",
-        "remove one of the columns",
+        "remove one column",
     ),
     (
         "two styles for one thing",
         ["q1", "q2", "elbow/position"],
         r"motion\.csv: the columns 'q2', 'elbow/position' have the same meaning",
-        "remove one of the columns",
+        "remove one column",
     ),
     (
         "time twice",
         ["time", "q1", "q2", "time"],
         r"motion\.csv: the column 'time' occurs more than once",
-        "remove one of the columns",
+        "remove one column",
     ),
     (
         "a typo",
