@@ -65,6 +65,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.slow)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Without the GIL, calls with one state are slower, with one warning; tests ignore it."""
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        config.addinivalue_line("filterwarnings", "ignore:Python calls with one state")
+
+
 def pytest_runtest_setup() -> None:
     """Skip what would start after the time that ROBOLIN_TESTS_UNTIL gives, in seconds of Unix."""
     until = os.environ.get("ROBOLIN_TESTS_UNTIL")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars
 import pytest
 
 import robolin
 from robolin.core.arrays import as_joint_array
 from robolin.queries.states import States
+
+polars = pytest.importorskip("polars")
 
 ARM = robolin.load("two-link")
 Q = np.array([0.3, -0.7])

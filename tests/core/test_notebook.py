@@ -147,6 +147,7 @@ def test_frames_have_the_columns_of_the_csv(
     arm: robolin.Arm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Data frames have the columns and numbers that CSV has; dicts have arrays and units."""
+    pytest.importorskip("polars")
     result: Result = robolin.answer(arm, "inverse", robolin.States(q=[0.3] * 7))
     csv = run_ok("inverse", "panda", "--q", ",".join(["0.3"] * 7))
     frame = result.to_polars()

@@ -11,6 +11,10 @@ from robolin.engine.compiled.plan import BufferPool
 
 ROWS = 500
 
+pooled = pytest.mark.skipif(
+    not buffer_pool.REFERENCES_COUNTED, reason="without the GIL, memory is not pooled"
+)
+
 
 def _states(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-1.0, 1.0, (ROWS, 7))
@@ -42,6 +46,7 @@ def test_a_single_array_that_is_held_never_changes() -> None:
     assert held.tobytes() == before.tobytes()
 
 
+@pooled
 def test_memory_is_used_again_when_nobody_looks() -> None:
     """A result that was dropped makes room for the next one of its size, or of a smaller."""
     arm = robolin.load("panda")
@@ -83,6 +88,7 @@ def test_a_small_result_does_not_occupy_a_large_buffer() -> None:
     assert few.nbytes < large.nbytes / 4
 
 
+@pooled
 def test_the_pool_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest buffers are freed if there are too many or if they are too large together."""
     monkeypatch.setattr(buffer_pool, "MAX_POOLED_BYTES", 8000)

@@ -7,6 +7,7 @@ import inspect
 import math
 import pickle
 import re
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +107,7 @@ def test_calls_are_built_in_here() -> None:
 def test_an_unsupported_interpreter_uses_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
     """If set, or on an untested interpreter, calls use plain Python and state why."""
     assert call_table.fallback_reason.__wrapped__() == call_table.fallback_reason()
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
     for name, value, why in (
         ("SUPPORTED_MINORS", (), "was not tested"),
         ("FUNCTIONS", {"none": "PyNo_SuchThing"}, "does not export the required functions"),
