@@ -207,7 +207,7 @@ def _integral(time: Floats, rate: Floats) -> Floats:
     coarse = integrate.simpson(rate[..., half], x=time[half], axis=-1)
     if len(time) < _FEWEST_ROWS or (np.abs(total - coarse) > _RESOLVED * np.abs(total)).any():
         raise UsageError(
-            f"the {len(time)} rows of the trajectory are too far apart to integrate its cost",
+            f"the {len(time)} rows of the trajectory are too far apart to integrate the cost",
             hint="simulate the robot with this regulator, or store more rows (every=1)",
         )
     return total

@@ -96,13 +96,13 @@ def no_inertia(pivot: SingularPivot, where: str = "") -> RobolinError:
         return RobolinError(
             f"joint '{joint}' has negative inertia D = {D:.3g}, so forward dynamics is undefined",
             where=where,
-            hint="check the mass and inertia of its child links with robolin validate",
+            hint="check the mass and inertia of the child links with robolin validate",
         )
     lock = f", or lock the joint (--lock {joint}=0)" if pivot.alone else ""
     return RobolinError(
         f"joint '{joint}' moves no inertia (D = {D:.3g}), so forward dynamics is undefined",
         where=where,
-        hint=f"add mass and inertia to its child links, or add --armature {joint}=VALUE{lock}",
+        hint=f"add mass and inertia to the child links, or add --armature {joint}=VALUE{lock}",
     )
 
 

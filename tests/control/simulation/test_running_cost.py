@@ -198,7 +198,7 @@ def test_motions_under_other_controllers_need_close_rows() -> None:
     assert fine.cost is None
     assert regulator().motion_cost(fine).spent > regulator().motion_cost(fine).left
     with pytest.raises(
-        robolin.UsageError, match="rows of the trajectory are too far apart to integrate its cost"
+        robolin.UsageError, match="rows of the trajectory are too far apart to integrate the cost"
     ):
         regulator().motion_cost(coarse)
 
