@@ -108,7 +108,7 @@ class Question:
 
         Example:
             >>> robolin.Question.keywords("linearize-inverse")["perturb"][:35]
-            'KEY=VALUES, or a list of them: Retu'
+            'KEY=VALUES, or a list of such value'
         """
 
         keywords = keywords_of(_resolve_verb(verb))
