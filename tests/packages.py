@@ -16,6 +16,9 @@ class Package:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        # pytest reads private names of every object of a module when it collects the tests
+        if name.startswith("_"):
+            raise AttributeError(name)
         return getattr(import_module(self._name), name)
 
 

@@ -8,26 +8,31 @@ is found: whether it passes does not matter here.
 from __future__ import annotations
 
 import copy
-import gc
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from functools import cache, cached_property
+from itertools import count
 from types import CodeType, FrameType
 from typing import Any
 from unittest.mock import patch
+from weakref import ref
 
 from _pytest.outcomes import Skipped
 
+from robolin.core import arm as core_arm
 from robolin.core.arm import CACHE_SLOT, Arm
 from robolin.dynamics.algorithm import Algorithm
 from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.kernels import KernelSpec
+from robolin.evaluation import quick_calls
 from robolin.evaluation.evaluate import ArmCache
 from tests.dynamics import worked
 from tools.papers_measure import cases, function_of
+
+_NUMBERS = count()
 
 
 def codes_of(thing: Any) -> list[CodeType]:
@@ -153,12 +158,13 @@ def forget(scope: dict[str, Any]) -> None:
 def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
     """Call `note` with the spec of every kernel at its first use.
 
-    All arms begin with an empty cache: kernels of earlier tests would not be noted.
+    All arms begin with an empty cache, in an attribute of another name: kernels of earlier tests
+    would not be noted.
     """
     specs: set[KernelSpec] = set()
-    find_spec = ArmCache.kernel_spec_of
-    for arm in (each for each in gc.get_objects() if type(each) is Arm):
-        vars(arm).pop(CACHE_SLOT, None)
+    slot = f"{CACHE_SLOT} {next(_NUMBERS)}"
+    arms: list[ref[Arm]] = []
+    find_spec, start = ArmCache.kernel_spec_of, ArmCache.__init__
 
     def noting(cache: ArmCache, name: str, width: int | None = None) -> KernelSpec:
         spec: KernelSpec = find_spec(cache, name, width)
@@ -167,5 +173,18 @@ def _kernels_noted(note: Callable[[KernelSpec], None]) -> Iterator[None]:
             note(spec)
         return spec
 
-    with patch.object(ArmCache, "kernel_spec_of", noting):
-        yield
+    def starting(cache: ArmCache, arm: Arm) -> None:
+        arms.append(ref(arm))
+        start(cache, arm)
+
+    with (
+        patch.object(core_arm, "CACHE_SLOT", slot),
+        patch.object(quick_calls, "CACHE_SLOT", slot),
+        patch.object(ArmCache, "kernel_spec_of", noting),
+        patch.object(ArmCache, "__init__", starting),
+    ):
+        try:
+            yield
+        finally:
+            for arm in filter(None, (each() for each in arms)):
+                vars(arm).pop(slot, None)
