@@ -27,3 +27,8 @@ def needs(name: str, reason: str = "") -> Any:
     if find_spec(name.partition(".")[0]) is None:
         pytest.skip(reason or f"needs the package {name}", allow_module_level=True)
     return Package(name)
+
+
+def optional(name: str) -> Any:
+    """The package of this name; None if it is absent."""
+    return Package(name) if find_spec(name) else None

@@ -16,15 +16,9 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError
+from tests.packages import optional
 
-try:
-    import torch
-except ModuleNotFoundError:
-    torch = None
-try:
-    import jax
-except ModuleNotFoundError:
-    jax = None
+torch, jax = optional("torch"), optional("jax")
 
 VALUES: tuple[Any, ...] = (3, "x", None, object(), [], {}, ["x"], [None], {"x": "x"}, -1.5, True)
 TIME = np.linspace(0.0, 0.5, 6)
