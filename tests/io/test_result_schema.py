@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from robolin.cli.commands import bench_verbs
 from robolin.io.formats.json_writer import result_schema
 from robolin.queries.verbs import VERBS
 from tests.cli.command import robolin, run_ok
@@ -129,8 +130,10 @@ REPORTS = {
         *(pytest.param(each, marks=pytest.mark.slow) for each in REPORTS),
     ],
 )
-def test_reports_have_json(name: str) -> None:
+def test_reports_have_json(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command that prints a table of a report prints JSON as well."""
+    # the fewest runs of each command
+    monkeypatch.setattr(bench_verbs, "ENOUGH_SECONDS", 0.0)
     run_ok("record", "inverse", "two-link", "--rtol", "1e-9", "-o", "held.json")
     # diff ends with 1 if the robots differ
     run = robolin(*REPORTS[name].split(), "--format", "json")
