@@ -149,6 +149,12 @@ def optimized_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
+def quick_collections() -> None:
+    """Garbage collections of the test skip older objects, such as those of PyTorch: 0.3 s each."""
+    gc.freeze()
+
+
+@pytest.fixture
 def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` compiles no kernels of rare arms: other tests compare them with plain Python."""
     from robolin.checking.verification import verify

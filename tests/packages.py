@@ -16,8 +16,8 @@ class Package:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        # pytest reads private names of every object of a module when it collects the tests
-        if name.startswith("_"):
+        # pytest reads these names of every object of a module when it collects the tests
+        if name == "_mock_name" or name.startswith("__"):
             raise AttributeError(name)
         return getattr(import_module(self._name), name)
 

@@ -63,6 +63,7 @@ def test_first_and_second_derivatives_are_those_of_differences(verb: str) -> Non
 
 @pytest.mark.parametrize("order", [0, 1, 2])
 @pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.usefixtures("quick_collections")
 def test_arms_are_freed_after_the_last_graph(verb: str, order: int) -> None:
     """A graph keeps the arm for its backward passes; nothing keeps it afterwards."""
     arm = replace(robolin.load("two-link"))
@@ -87,6 +88,7 @@ def test_arms_are_freed_after_the_last_graph(verb: str, order: int) -> None:
     assert deleted() is None
 
 
+@pytest.mark.usefixtures("quick_collections")
 def test_a_deleted_arm_is_an_error() -> None:
     """Compiled code that outlives its function and its arm reports it."""
     arm = replace(robolin.load("two-link"))

@@ -216,6 +216,7 @@ def test_calls_and_their_results_can_be_pickled(verb: str) -> None:
     assert same_bits(kept, result)
 
 
+@pytest.mark.usefixtures("quick_collections")
 @pytest.mark.slow
 def test_calls_outlive_their_arm() -> None:
     """A call works after the last other reference to the arm is gone, and then frees it."""
@@ -231,6 +232,7 @@ def test_calls_outlive_their_arm() -> None:
     assert gone() is None
 
 
+@pytest.mark.usefixtures("quick_collections")
 @native
 def test_functions_of_one_object_share_what_they_read() -> None:
     """A function works after another one of the same object was created and deleted."""
@@ -246,6 +248,7 @@ def test_functions_of_one_object_share_what_they_read() -> None:
     assert same_bits(call(*state), expected)
 
 
+@pytest.mark.usefixtures("quick_collections")
 @pytest.mark.slow
 @native
 def test_calls_leave_no_references_behind() -> None:
