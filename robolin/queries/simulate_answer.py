@@ -74,9 +74,10 @@ def answer_simulate(context: QueryContext) -> Result | ResultStream:
     stored, reference_motion = _feedback(context, files), read_reference(context, files)
     reference = stored or reference_motion
     prescribed = read_prescribed(context, files, reference_motion)
+    origin = reference_motion.origin if reference_motion else 0.0
     for rows in (reference, prescribed):
         if rows is not None and rows.times is not None:
-            _check_time_span(context, rows.name, rows.times)
+            _check_time_span(context, rows.name, rows.times, origin)
     start = simulation_start(context, files, reference, prescribed)
     q, qd, start_text = start.q, start.qd, start.start_text
     if loops.close is not None:
@@ -171,18 +172,21 @@ def _feedback(context: QueryContext, files: dict[str, str]) -> StoredFeedback | 
     return stored
 
 
-def _check_time_span(context: QueryContext, name: str, times: Floats) -> None:
-    """Reject files whose times do not overlap the simulation; note partial overlap."""
+def _check_time_span(context: QueryContext, name: str, times: Floats, origin: float = 0.0) -> None:
+    """Reject files whose times do not overlap the simulation; note partial overlap.
+
+    origin: time in the file at the start of the simulation
+    """
     duration = _number(context.question, "duration")
     if duration is None:
         return
     first, last = float(times[0]), float(times[-1])
-    span = f"the file covers {first:.12g} s to {last:.12g} s"
+    span = f"the file covers {first + origin:.12g} s to {last + origin:.12g} s"
     if first >= duration or last < 0.0:
         raise RobolinError(
-            f"{span}, but the simulation covers 0 s to {duration:g} s",
+            f"{span}, but the simulation covers {origin:.12g} s to {origin + duration:.12g} s",
             where=name,
-            hint="start the times of the trajectory at 0 s",
+            hint=f"start the times of the trajectory at {origin:.12g} s",
         )
     if _misses_part(first, last, duration):
         context.note(f"{name}: {span}; at other times, the nearest row is used")

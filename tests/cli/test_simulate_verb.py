@@ -94,6 +94,15 @@ def test_a_followed_motion_starts_at_its_first_time(tmp_path: Path) -> None:
         assert (note in ran.err) == (origin > 0.0)
         results.append(ran.out)
     assert results[0] == results[1] == results[2]
+    # messages state the times that the file contains
+    following = (*following, "--duration", "1")
+    late = run_ok(*following).err
+    assert "from-1.7e+09.csv: the file covers 1700000000 s to 1700000000.25 s; at other" in late
+    prescribed = tmp_path / "prescribed.csv"
+    prescribed.write_text("time,elbow/acceleration\n0,0\n1,0\n")
+    ran = robolin(*following, "--prescribe", "elbow", "--prescribe-from", prescribed)
+    assert ran.code == 3
+    assert "0 s to 1 s, but the simulation covers 1700000000 s to 1700000001 s" in ran.err
     torques = tmp_path / "torques.csv"
     torques.write_text("time,shoulder/effort,elbow/effort\n1700000000,1,0\n1700000001,2,0\n")
     ran = robolin("simulate", "two-link", "--trajectory", torques, "--duration", "1")
