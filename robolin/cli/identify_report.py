@@ -306,7 +306,8 @@ def no_improvement(result: Identification, written: bool) -> RobolinError:
         hint = "the robot file already explains these recordings; no correction is necessary"
     elif best.name == "file":
         hint = (
-            "record more exciting motions (`robolin excite`), or check the efforts and their units"
+            "record a motion that determines the parameters better (`robolin excite` computes such "
+            "a motion), or check the efforts and their units"
         )
     else:
         hint = f"add --what {best.name}"

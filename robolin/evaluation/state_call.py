@@ -69,8 +69,8 @@ class PythonCall:
             name: parameters.sizes(shape) for name, shape in ALGORITHMS[self._name].gives.items()
         }
         self._row_shape = (arm.n,)
-        names = tuple(self._shapes)
-        self.result_type = result_type(verb, names) if len(names) > 1 else None
+        self.gives = tuple(self._shapes)
+        self.result_type = result_type(verb, self.gives) if len(self.gives) > 1 else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PythonCall, (self.arm, self.verb, self.method, self.fixed)
@@ -184,7 +184,7 @@ class NativeCall(CallTable):
 
     def __init__(self, plain: PythonCall) -> None:
         head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
-        doc = f"{head}{plain.verb} on the arm '{plain.arm.name}', for one state."
+        doc = f"{head}Compute {', '.join(plain.gives)} for one state of the arm '{plain.arm.name}'."
         assert plain.kernel is not None, "a built-in function has a kernel"
         super().__init__(plain.kernel, plain, doc, plain.result_type, plain.fixed)
         self._plain = plain

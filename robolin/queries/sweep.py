@@ -268,14 +268,14 @@ def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
     """Return the only model option with several values; raise unless there is exactly one."""
     swept = list(_swept(texts))
     if len(swept) != 1:
-        what = (
-            "no option has more than one value"
-            if not swept
-            else "more than one option has several values"
-        )
-        hint = "use, for example, --payload LINK:0,1,2,3; options: " + ", ".join(
-            f"--{name}" for name in SWEPT
-        )
+        options = ", ".join(f"--{name}" for name in SWEPT)
+        if swept:
+            what = "more than one option has several values"
+            hint = f"set several values for only one of the options {options}"
+        else:
+            what = "no option has several values"
+            hint = f"set several values for one of the options {options}, for example "
+            hint += "--payload LINK:0,1,2,3"
         raise UsageError(what, where="robolin sweep", hint=hint)
     if states.trajectory is not None or states.samples is not None:
         hint = "set one state with --q, --qd, …"

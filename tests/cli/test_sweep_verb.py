@@ -55,7 +55,7 @@ def test_other_options_can_be_swept(
     [
         ((), "requires a COMMAND"),
         (("inspect", "two-link"), "requires a COMMAND"),
-        (("inverse", "two-link"), "no option has more than one value"),
+        (("inverse", "two-link"), "no option has several values"),
         (
             ("inverse", "two-link", "--payload", "lower:0,1", "--armature", "elbow=0,1"),
             "robolin sweep: more than one option has several values",
@@ -151,8 +151,8 @@ def test_messages_name_their_value() -> None:
 @pytest.mark.parametrize(
     "wish, message",
     [
-        ({}, "no option has more than one value"),
-        ({"payload": ("tip", 1.0)}, "no option has more than one value"),
+        ({}, "no option has several values"),
+        ({"payload": ("tip", 1.0)}, "no option has several values"),
         ({"payload": 3}, "payload: must have several values, got 3"),
         (
             {"armature": {"elbow": [0, 1]}, "lock": {"elbow": [0, 1]}},

@@ -258,7 +258,7 @@ _HEADER = (
 )
 
 
-_FOLDED = ("multiplications folded", "additions folded")
+_FOLDED = ("multiplications with --fold", "additions with --fold")
 
 
 def count_sections(
@@ -291,7 +291,7 @@ def _folded_kinematics(rows: Sequence[CountedAlgorithm]) -> list[str]:
         return []
     least = reduce(or_, folded)
     return [
-        f"with constants folded: {pluralize(least['multiplication'], 'multiplication')}, "
+        f"forward kinematics with --fold: {pluralize(least['multiplication'], 'multiplication')}, "
         f"{pluralize(least['addition'], 'addition')}"
     ]
 

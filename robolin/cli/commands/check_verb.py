@@ -110,7 +110,7 @@ _PARAMS = [
     flag(
         "--root FOLDER",
         METHOD,
-        "Base folder of the recorded relative paths (default: the folder of the stored result)",
+        "Folder for relative paths in the stored result (default: the folder of the stored result)",
         modifies={
             "stored": "add a STORED file: paths in a suite are relative to the suite's folder"
         },

@@ -156,8 +156,9 @@ def _determined(result: Identification) -> str:
     """Share of every parameter, as a coloured table per kind of owner."""
     shares = dict(zip(result.names, result.share.tolist(), strict=True))
     text = (
-        f"Share of at least {ALONE:g}: the recordings alone determine the parameter. "
-        f"Share of at most {BY_FILE:g}: the value comes from the robot file alone. "
+        "The share (0 to 1) shows how much the recordings determine a parameter. "
+        f"If the share is at least {ALONE:g}, the recordings alone determine the parameter. "
+        f"If the share is at most {BY_FILE:g}, the value comes from the robot file alone. "
         "Between these shares, the recordings determine only linear combinations with other "
         "parameters: compare predictions, not single values."
     )
