@@ -206,6 +206,9 @@ def option_hint(error: click.NoSuchOption) -> str:
     typed = error.option_name
     if error.ctx is None:
         return ""
+    if typed in ("-q", "--quiet"):
+        # not the option --q of positions: every command has -q, but groups of commands have not
+        return "write -q after the command, as in robolin inverse panda -q"
     flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
     word = typed.lstrip("-")

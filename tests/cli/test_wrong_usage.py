@@ -408,6 +408,15 @@ def test_every_command_has_quiet() -> None:
         assert ("-q" in words) == bool(command.options_metavar), name
 
 
+@pytest.mark.parametrize("words", ["-q inverse panda", "batch -q", "help --quiet"])
+def test_quiet_before_a_command_gets_its_place(words: str) -> None:
+    """The hint was about --q, the positions."""
+    ran = robolin(*words.split())
+    assert ran.code == 2
+    assert "hint: write -q after the command, as in robolin inverse panda -q\n" in ran.err
+    assert run_ok("inverse", "panda", "-q").err == ""
+
+
 def test_quiet_hides_warnings_and_notes(tmp_path: Path) -> None:
     """-q leaves the result and the exit code unchanged; `validate -q` lists errors only."""
     robot = tmp_path / "odd.urdf"
