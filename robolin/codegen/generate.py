@@ -40,7 +40,7 @@ from robolin.core.choices import (
     SourceLayout,
     Target,
 )
-from robolin.core.text import join_and, quote_list
+from robolin.core.text import quote_list
 from robolin.dynamics.algebra.trigonometry import DOUBLE, PRECISIONS, Precision
 from robolin.errors import FileError, UsageError, require_path
 from robolin.evaluation.constant_inputs import SETTLING_TIME, JointsNamed, observer_inputs
@@ -205,11 +205,14 @@ def _unrolled(question: ChosenQuestion, precision: Precision, prefix: str) -> CF
     return straight_function(question.verb, title, program, precision, f"{prefix}_")
 
 
+_EXTRAS_HINT = f"pass a list with one or more of {', '.join(EXTRAS)}"
+
+
 def _extras(extras: Sequence[Extra]) -> Sequence[Extra]:
     if isinstance(extras, list | tuple):
         return extras
     message = f"extras: must be a list, got {extras!r}"
-    raise UsageError(message, hint=f"pass a list of {join_and(EXTRAS)}")
+    raise UsageError(message, hint=_EXTRAS_HINT)
 
 
 def _verbs(verbs: Sequence[str]) -> list[str]:
@@ -232,19 +235,22 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
     return names
 
 
+def _unknown(name: str, value: str, choices: Sequence[str]) -> UsageError:
+    hint = f"choose one of {', '.join(choices)}"
+    return UsageError(f"{name}: unknown value '{value}'", hint=hint)
+
+
 def _require_choices(
     target: str, real: str, layout: str, extras: Sequence[str], states: int
 ) -> None:
     if target not in TARGETS:
-        raise UsageError(f"target: unknown value '{target}'", hint=f"choose {join_and(TARGETS)}")
+        raise _unknown("target", target, TARGETS)
     if real not in REALS:
-        raise UsageError(f"real: unknown value '{real}'", hint=f"choose {join_and(REALS)}")
+        raise _unknown("real", real, REALS)
     if layout not in LAYOUTS:
-        raise UsageError(f"layout: unknown value '{layout}'", hint=f"choose {join_and(LAYOUTS)}")
+        raise _unknown("layout", layout, LAYOUTS)
     if any(each not in EXTRAS for each in extras):
-        raise UsageError(
-            f"extras: unknown value {extras!r}", hint=f"pass a list of {join_and(EXTRAS)}"
-        )
+        raise UsageError(f"extras: unknown value {extras!r}", hint=_EXTRAS_HINT)
     if target == "wasm" and real != "double":
         raise UsageError("WebAssembly requires double precision", hint="omit --real float")
     if target == "wasm" and extras:

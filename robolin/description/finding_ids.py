@@ -92,7 +92,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "mjcf-rejected": ("error", "MuJoCo cannot compile an element of the file."),
     "mjcf-unread": (
         "note",
-        "A mesh or texture of a MuJoCo model cannot be read, but no inertia depends on this file.",
+        "The file of a mesh or texture of a MuJoCo model cannot be read. No inertia depends on it.",
     ),
     "mjcf-warning": ("warning", "MuJoCo reported a warning when it compiled the file."),
     "name-empty": ("error", "A name is empty."),

@@ -310,4 +310,8 @@ class ExplainedSweeps:
     def _from_next(self, name: str, inward: bool) -> str:
         if self._serial:
             return f"{name}(k-1)" if inward else f"{name}(k+1)"
-        return f"Σ {name}(c) over the links c on k" if inward else f"{name}(p), p the parent of k"
+        return (
+            f"Σ {name}(c) over the child links c of k"
+            if inward
+            else f"{name}(p), p the parent of k"
+        )

@@ -207,8 +207,8 @@ def _note_tracking_error(
     large = [f"{error:.2g} {unit}" for unit, error in errors.items() if error > rounding]
     if large:
         most = "up to " * (motion.q.ndim > 2)
-        away = f"{most}{' and '.join(large)} from the positions in the file"
-        context.note(f"{prescribed.name}: prescribed joints end {away}")
+        away = f"{most}{' and '.join(large)} away from the positions in the file"
+        context.note(f"{prescribed.name}: at the end, the prescribed joints are {away}")
 
 
 def validate_values(question: Question) -> None:

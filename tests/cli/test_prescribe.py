@@ -113,7 +113,8 @@ def test_a_base_follows_a_file(tmp_path: Path) -> None:
         assert np.abs(np.array(results[name]) - getattr(true, name)).max() <= 1e-12, name
     assert abs(results["qd"][-1][0] - (0.2 - 0.03)) <= 1e-12
     # positions in the file are those of a base that does not rotate
-    assert "base.csv: prescribed joints end 0.0003 m from the positions in the file" in ran.err
+    away = "0.0003 m away from the positions in the file"
+    assert f"base.csv: at the end, the prescribed joints are {away}" in ran.err
 
 
 def test_the_initial_state_may_come_from_flags(tmp_path: Path) -> None:
@@ -293,7 +294,8 @@ def test_initial_states_take_precedence(tmp_path: Path) -> None:
     )
     ran = run_ok(*command, "--duration", "0.1", "--format", "json")
     assert "base.csv: prescribed joints start with q set by --initial, instead" in ran.err
-    assert "base.csv: prescribed joints end up to 0.8 m from the positions in the file" in ran.err
+    away = "up to 0.8 m away from the positions in the file"
+    assert f"base.csv: at the end, the prescribed joints are {away}" in ran.err
     document = json.loads(ran.out)
     begun = "2 rows of starts.csv, at rest; qd of prescribed joints from base.csv"
     assert document["meta"]["contract"]["start"] == begun

@@ -334,7 +334,8 @@ def test_cancelling_masses_are_refused():
     description = chain("revolute", "fixed")
     links = (*description.links[:2], replace(description.links[2], inertia=Inertia(-1.0)))
     with pytest.raises(
-        RobolinError, match=r"arm\.urdf:101: joint 'j1': the masses of its child links sum to zero"
+        RobolinError,
+        match=r"arm\.urdf:101: joint 'j1': the masses of its child link and of the links",
     ) as caught:
         build(replace(description, links=links))
     assert caught.value.where == "arm.urdf:101"

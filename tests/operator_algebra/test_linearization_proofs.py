@@ -42,7 +42,7 @@ def any_vectors(at: Subject) -> np.ndarray:
 
 
 def inward(at: Subject, own: np.ndarray, turn) -> np.ndarray:
-    """S(k) = Σ turn(c, S(c)) over the links c on k, + own(k), from the tips to the base."""
+    """S(k) = Σ turn(c, S(c)) over the child links c of k, + own(k), from the tips to the base."""
     sums = np.array([np.zeros((6, 6)), *own])
     for k in at.links():
         if at.parent(k) <= at.op.n:

@@ -165,7 +165,7 @@ def test_trees_are_explained_as_trees() -> None:
     """On a tree what is carried inward is a sum over the links that sit on a link."""
     text = trees()[1].op.mass_matrix.explain()
     assert "v1(k) = H*(k) x(k) + v1(p), p the parent of k" in text
-    assert "z1(k) = v2(k) + Σ z1(c) over the links c on k" in text
+    assert "z1(k) = v2(k) + Σ z1(c) over the child links c of k" in text
 
 
 @pytest.mark.parametrize("name", FORMULAS)

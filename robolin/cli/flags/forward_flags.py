@@ -205,10 +205,10 @@ DRIVE = flags(
         "Disturbances are not subject to effort limits and are not included in the efforts.",
         "--gain C|VALUES": "Gain c for rate and pose control [1/s] (default 1)\n"
         "Write one number for all joints, or one per joint.",
-        "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose for --control pose\n"
+        "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose of the pose controller\n"
         "The pose is X, Y, Z [m] and roll, pitch, yaw [rad] in the frame of the root link.",
-        "--position-gain K|X,Y,Z": "Position stiffness for --control pose [N/m] (default 100)",
-        "--orientation-gain K|X,Y,Z": "Orientation stiffness for --control pose [N m] (default 10)",
+        "--position-gain K|X,Y,Z": "Position stiffness of the pose controller [N/m] (default 100)",
+        "--orientation-gain K|X,Y,Z": "Rotational stiffness of the pose controller [N m] (default 10)",
         "--ignore-limits": "Do not limit torques to the effort limits in the robot file",
     },
 )

@@ -331,8 +331,9 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
     try:
         return merged_inertia(parts)
     except ZeroDivisionError as error:
-        message = f"joint '{joint.name}': the masses of its child links sum to zero"
-        hint = "look for a negative mass among the links that are fixed to this link"
+        message = f"joint '{joint.name}': the masses of its child link and of the links fixed to "
+        message += "it sum to zero"
+        hint = "look for a negative mass among these links"
         raise RobolinError(message, where=str(joint.location), hint=hint) from error
 
 
