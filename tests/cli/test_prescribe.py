@@ -222,7 +222,7 @@ def test_the_tracking_error_is_of_the_prescribed_coordinate(tmp_path: Path) -> N
     end = json.loads(ran.out)["results"]["q"][-1]
     assert abs(end[0]) > 1e-3
     assert abs(end[1]) > 2.0 * abs(end[0])
-    assert f"end {abs(end[0]):.2g} m from the positions in the file" in ran.err
+    assert f"are {abs(end[0]):.2g} m away from the positions in the file" in ran.err
 
 
 def test_full_revolutions_of_a_body_do_not_count(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ DRIVE = flags(
         "--target FRAME=X,Y,Z,ROLL,PITCH,YAW": "Target pose of the pose controller\n"
         "The pose is X, Y, Z [m] and roll, pitch, yaw [rad] in the frame of the root link.",
         "--position-gain K|X,Y,Z": "Position stiffness of the pose controller [N/m] (default 100)",
-        "--orientation-gain K|X,Y,Z": "Rotational stiffness of the pose controller [N m] (default 10)",
+        "--orientation-gain K|X,Y,Z": "Rotational stiffness of the controller [N m] (default 10)",
         "--ignore-limits": "Do not limit torques to the effort limits in the robot file",
     },
 )
