@@ -52,8 +52,8 @@ from robolin.errors import RobolinError, UsageError
 _REPEATS = 30
 # motions at most whose rows at equal times are checked: most have fewer than five
 _ROW_REPEATS = 100
-# factor of ṡ² for a motion whose limits cannot be tightened
-_SLOWER = 0.98
+# factor of ṡ² for a motion that would take longer than this factor with tighter limits
+_SLOWER, _LONGER = 0.98, 1.05
 # round-off of positions at their limits
 _BEYOND = 1e-9
 # neighbours within this part of the length are equal: a spline through round-off has corners
@@ -194,13 +194,13 @@ def _with_rows(part: _PathPart, motion: RetimedMotion, rows: Indices, start: flo
     if not any(change.any() for change in changes):
         return part
     if not part.slowed:
-        # the fastest motion may come to rest at a point where it cannot stay, and the sweeps then
-        # find none; this motion, but slower, has smaller velocities and torques
+        # the fastest motion may almost rest at a point, or come to rest where it cannot stay: then
+        # the same motion, but slower, takes less time
         with suppress(_NoMotionError):
             tighter = _within_limits(part.problem.reduced(changes, part.extremes))
-            return replace(tighter, repeats=part.repeats + 1 + tighter.repeats, turn=part.turn)
-    x = _SLOWER * part.x
-    extremes = Extremes.of(MotionSamples.of(part.problem, x))
+            if tighter.duration <= _LONGER * part.duration:
+                return replace(tighter, repeats=part.repeats + 1 + tighter.repeats, turn=part.turn)
+    extremes = Extremes.of(MotionSamples.of(part.problem, x := _SLOWER * part.x))
     return replace(part, x=x, extremes=extremes, repeats=part.repeats + 1, slowed=True)
 
 
