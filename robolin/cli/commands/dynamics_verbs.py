@@ -253,7 +253,7 @@ def simulate_command(inquiry: Request, out: Output) -> None:
     \b
     Examples:
       robolin simulate two-link --q 1,0 --duration 2 --every 10 -o fall.csv
-      robolin simulate panda --control pd --goal home --duration 1
+      robolin simulate panda --control computed-torque --goal home --duration 1
       robolin simulate acrobot --feedback gains.npz --offset 0.1,0 --duration 5
       robolin simulate ur5 --initial states.csv --duration 1 -o ends.npz
 

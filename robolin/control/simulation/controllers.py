@@ -129,6 +129,7 @@ class SteeringController:
     def __init__(self, arm: Arm, law: PoseControl, run_options: RunOptions) -> None:
         self._braking = BrakingController(arm, law.gain, run_options)
         self._arm, self._run_options = replace(arm, tip=_moving_frame(arm, law.frame)), run_options
+        self.gain: Floats = self._braking.gain
         self._position = _numbers("position", law.position, (3,))
         self._rotation = _rotation(law.rotation)
         self._k = _gains("position_gain", law.position_gain)
@@ -145,6 +146,15 @@ class SteeringController:
             tau = tau + pose["jacobian"][..., i, :] * couple[..., i, None]
             tau = tau + pose["jacobian"][..., 3 + i, :] * force[..., i, None]
         return tau
+
+    def stiffness(self, q: Floats) -> Floats:
+        """Jᵀ k J (..., n, n) of the position, and of the orientation at the target."""
+        J = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._run_options)["jacobian"]
+        angular, linear = J[..., :3, :], J[..., 3:, :]
+        k_axes, axes = self._k_axes, self._rotation
+        couple = k_axes.sum() * np.eye(3) - axes * k_axes @ np.swapaxes(axes, -1, -2)
+        value: Floats = np.swapaxes(linear, -1, -2) @ (self._k[:, None] * linear)
+        return value + np.swapaxes(angular, -1, -2) @ couple @ angular
 
     def error(self, q: Floats) -> PoseError:
         """Pose error of the frame at q."""

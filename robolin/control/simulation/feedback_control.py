@@ -302,6 +302,11 @@ class TrackingController:
             return feedback + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
         return feedback
 
+    def positions(self, end: float) -> Floats:
+        """Target positions: (n,), or (rows, n) up to the first row after the end."""
+        q, time = self.reference.arrays["q"], self.reference.time
+        return q if time is None or q.ndim == 1 else q[: np.searchsorted(time, end) + 1]
+
     def _inverse(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         values = {"q": q, "qd": qd, "qdd": qdd}
         return evaluate(self._arm, "inverse", values, **self._run_options)["tau"]

@@ -8,9 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.control.simulation.controllers import Law
+from robolin.control.simulation.controllers import (
+    BrakingController,
+    Law,
+    PoseControl,
+    RateControl,
+    SteeringController,
+    controller_of,
+)
 from robolin.control.simulation.equations import Drive, Equations, FreeMotion, JointRates
-from robolin.control.simulation.feedback_control import FeedbackControl, StateFeedback
+from robolin.control.simulation.feedback_control import (
+    ComputedTorque,
+    FeedbackControl,
+    PDControl,
+    StateFeedback,
+    TrackingController,
+)
 from robolin.control.simulation.integrators import FixedSteps, Look, Repair, adapted_steps
 from robolin.control.simulation.rollout import rollout_of
 from robolin.control.simulation.schedule import Schedule
@@ -289,16 +302,31 @@ DAMPED = 2.6
 
 
 def require_short_steps(
-    arm: Arm, law: Law | None, schedule: Schedule, run_options: RunOptions
+    arm: Arm, law: Law | None, schedule: Schedule, q: Floats, run_options: RunOptions
 ) -> None:
     """Reject steps of rk4 that make a stable closed-loop mode grow.
 
     Torques that are constant between samples close no loop within a step.
+
+    q: initial positions (..., n)
     """
-    if not isinstance(law, FeedbackControl) or law.dt is not None or schedule.integrator != "rk4":
+    if law is None or schedule.integrator != "rk4":
         return
-    step = schedule.longest
-    poles = _poles(arm, StateFeedback(arm, law), law, schedule.duration, step, run_options)
+    step, lower = schedule.longest, ""
+    if isinstance(law, FeedbackControl):
+        if law.dt is not None:
+            return
+        closed = _closed_loop(arm, StateFeedback(arm, law), law, schedule.duration, run_options)
+        dof = arm.n if law.basis is None else np.shape(law.basis)[-1]
+    elif arm.loops or any(joint.limits.effort_range == (0.0, 0.0) for joint in arm.joints):
+        # the law alone does not determine the modes of closed loops and of joints without torque
+        return
+    else:
+        closed, dof = _stiff_loop(arm, law, q, schedule.duration, run_options), arm.n
+        lower = f", or smaller {GAINS[type(law)]}"
+    # matrices without a pole beyond DAMPED / step need no eigenvalues
+    closed = closed[_norm_bounds(closed, dof) * step > DAMPED]
+    poles: Complexes = np.linalg.eigvals(closed).astype(complex)
     z = step * poles[poles.real < 0.0]
     grown = 1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0)))
     if not ((np.abs(z) > DAMPED) & (np.abs(grown) > 1.0)).any():
@@ -309,20 +337,28 @@ def require_short_steps(
         f"with these gains, a mode decays at {fastest:.4g} 1/s; steps of {step:g} s are too long "
         "for this mode, so the simulation would be unstable",
         where="dt",
-        hint=f"use --integrator radau, or --dt {dt:g} or less; in Python integrator='radau' or "
-        f"dt={dt:g}",
+        hint=f"use --integrator radau, or --dt {dt:g} or less{lower}; in Python "
+        f"integrator='radau' or dt={dt:g}",
     )
 
 
-def _poles(
+# names of the gains of each law, for hints
+GAINS: dict[type, str] = {
+    PDControl: "gains (--kp, --kd)",
+    ComputedTorque: "gains (--kp, --kd)",
+    RateControl: "--gain",
+    PoseControl: "gains (--gain, --position-gain, --orientation-gain)",
+}
+
+
+def _closed_loop(
     arm: Arm,
     feedback: StateFeedback,
     law: FeedbackControl,
     duration: float,
-    step: float,
     run_options: RunOptions,
-) -> Complexes:
-    """Closed-loop poles in 1/s of all rows of gains that may have one beyond DAMPED / step."""
+) -> Floats:
+    """Closed-loop matrices (..., size, size) of all rows of gains."""
     at = feedback.rows(duration)
     values = {name: at[name] for name in ("q", "qd", "tau")}
     model = evaluate_arm(arm, "linearize-forward", values, **run_options)
@@ -336,9 +372,34 @@ def _poles(
     closed[..., n : 2 * n, :] -= kept.T @ model["dqdd_dtau"][..., motors] @ K
     if size > 2 * n:
         closed[..., 2 * n :, :] = at["integrals"]
-    closed = closed[_norm_bounds(closed, n) * step > DAMPED]
-    poles: Complexes = np.linalg.eigvals(closed).astype(complex)
-    return poles
+    return closed
+
+
+def _stiff_loop(arm: Arm, law: Law, q: Floats, duration: float, run_options: RunOptions) -> Floats:
+    """Matrices (..., 2 n, 2 n) of M q̈ = -S δq - D q̇, the stiff part of other control laws.
+
+    PDControl: at every row of the reference.  PoseControl: at the initial positions.
+    """
+    controller, M = controller_of(arm, law, run_options), np.eye(arm.n)
+    S, D = np.zeros_like(M), np.zeros_like(M)
+    if isinstance(controller, TrackingController):
+        S, D = np.diag(controller.kp), np.diag(controller.kd)
+        if isinstance(law, PDControl):
+            M = evaluate_arm(
+                arm, "mass-matrix", {"q": controller.positions(duration)}, **run_options
+            )["mass_matrix"]
+            D = D + np.diag([joint.damping for joint in arm.joints])
+    elif isinstance(controller, BrakingController):
+        D = np.diag(controller.gain)
+    elif isinstance(controller, SteeringController):
+        M = evaluate_arm(arm, "mass-matrix", {"q": q}, **run_options)["mass_matrix"]
+        S, D = controller.stiffness(q), M * controller.gain
+    n = arm.n
+    closed = np.zeros((*M.shape[:-2], 2 * n, 2 * n))
+    closed[..., :n, n:] = np.eye(n)
+    closed[..., n:, :n] = -np.linalg.solve(M, np.broadcast_to(S, M.shape))
+    closed[..., n:, n:] = -np.linalg.solve(M, np.broadcast_to(D, M.shape))
+    return closed
 
 
 def _norm_bounds(closed: Floats, n: int) -> Floats:

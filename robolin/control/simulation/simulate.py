@@ -222,7 +222,7 @@ def _prepared(
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.prescribed is None and task.accelerations is None:
         run_options: RunOptions = {"engine": task.engine, "jobs": task.jobs}
-        require_short_steps(task.arm, task.control, task.schedule, run_options)
+        require_short_steps(task.arm, task.control, task.schedule, q, run_options)
     if task.arm.loops:
         task = _on_closures(task, q, qd)
     elif task.baumgarte is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import robolin
+from robolin.control.simulation.controllers import SteeringController
 
 POSE = [0.3, -0.7]
 
@@ -66,3 +69,66 @@ def test_gains_of_any_row_in_time_count() -> None:
     with pytest.raises(robolin.RobolinError, match="with these gains, a mode decays at"):
         robolin.simulate(arm, POSE, duration=0.8, control=law)
     assert len(robolin.simulate(arm, POSE, duration=0.01, control=law).q) == 11
+
+
+STIFF = {
+    "pd": (robolin.PDControl(POSE, kp=10.0, kd=1e3), "(--kp, --kd)"),
+    "pd along rows": (
+        robolin.PDControl([POSE, POSE], kp=10.0, kd=1e3, time=[0.0, 1.0]),
+        "(--kp, --kd)",
+    ),
+    "computed torque": (robolin.ComputedTorque(POSE, kp=1.0, kd=3e3), "(--kp, --kd)"),
+    "rate": (robolin.RateControl(3e3), "--gain"),
+    "pose": (
+        robolin.PoseControl("tip", (1.0, 0.5, 0.0), gain=100.0, position_gain=1e8),
+        "--position-gain",
+    ),
+}
+
+
+@pytest.mark.parametrize("law", STIFF)
+def test_stiff_gains_of_other_laws_are_rejected(law: str) -> None:
+    """The hint names the gains; adaptive steps and smaller steps are accepted."""
+    arm = robolin.load("two-link")
+    control, gains = STIFF[law]
+    if law == "pose":
+        tool = robolin.jacobian(arm, POSE, frame=control.frame)
+        control = replace(control, position=tool.position, rotation=tool.rotation)
+    with pytest.raises(robolin.RobolinError, match="with these gains, a mode decays at") as caught:
+        robolin.simulate(arm, POSE, duration=0.01, control=control)
+    assert "or smaller" in caught.value.hint
+    assert gains in caught.value.hint
+    dt = float(caught.value.hint.rpartition("dt=")[2])
+    for steps in ({"dt": dt}, {"integrator": "radau"}):
+        motion = robolin.simulate(arm, POSE, duration=0.01, control=control, **steps)
+        assert np.isfinite(motion.q).all()
+
+
+def test_the_mode_of_pd_control_is_that_of_its_gains() -> None:
+    arm = robolin.load("two-link")
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.simulate(arm, POSE, duration=0.02, control=robolin.PDControl(POSE, kp=10.0, kd=1e3))
+    named = float(caught.value.message.partition("decays at ")[2].partition(" 1/s")[0])
+    # gravity changes slow modes only
+    assert named == pytest.approx(_fastest(arm, 1e3), rel=1e-3)
+
+
+def test_the_mode_of_pose_control_is_that_of_its_torques() -> None:
+    """JᵀkJ is the derivative of the torques at the target."""
+    arm, h = robolin.load("ur5", gravity=0), 1e-6
+    q = np.array([0.3, -1.0, 1.2, 0.4, 0.9, 0.1])
+    tool = robolin.jacobian(arm, q, frame="tool0")
+    k, k_axes = [100.0, 200.0, 50.0], [10.0, 5.0, 2.0]
+    law = robolin.PoseControl(
+        "tool0",
+        tool.position,
+        tool.rotation,
+        position_gain=k,
+        orientation_gain=k_axes,
+    )
+    controller = SteeringController(arm, law, {})
+    rows = [
+        (controller(0.0, q - h * dq, 0.0 * q) - controller(0.0, q + h * dq, 0.0 * q)) / (2 * h)
+        for dq in np.eye(6)
+    ]
+    assert np.abs(controller.stiffness(q) - np.transpose(rows)).max() < 1e-6
