@@ -153,8 +153,9 @@ class SteeringController:
         angular, linear = J[..., :3, :], J[..., 3:, :]
         k_axes, axes = self._k_axes, self._rotation
         couple = k_axes.sum() * np.eye(3) - axes * k_axes @ np.swapaxes(axes, -1, -2)
-        value: Floats = np.swapaxes(linear, -1, -2) @ (self._k[:, None] * linear)
-        return value + np.swapaxes(angular, -1, -2) @ couple @ angular
+        force = np.swapaxes(linear, -1, -2) @ (self._k[:, None] * linear)
+        value: Floats = force + np.swapaxes(angular, -1, -2) @ couple @ angular
+        return value
 
     def error(self, q: Floats) -> PoseError:
         """Pose error of the frame at q."""

@@ -323,7 +323,7 @@ def require_short_steps(
         return
     else:
         closed, dof = _stiff_loop(arm, law, q, schedule.duration, run_options), arm.n
-        lower = f", or smaller {GAINS[type(law)]}"
+        lower = f"smaller {GAINS[type(law)]}, "
     # matrices without a pole beyond DAMPED / step need no eigenvalues
     closed = closed[_norm_bounds(closed, dof) * step > DAMPED]
     poles: Complexes = np.linalg.eigvals(closed).astype(complex)
@@ -337,17 +337,17 @@ def require_short_steps(
         f"with these gains, a mode decays at {fastest:.4g} 1/s; steps of {step:g} s are too long "
         "for this mode, so the simulation would be unstable",
         where="dt",
-        hint=f"use --integrator radau, or --dt {dt:g} or less{lower}; in Python "
+        hint=f"use {lower}--integrator radau, or --dt {dt:g} or less; in Python "
         f"integrator='radau' or dt={dt:g}",
     )
 
 
 # names of the gains of each law, for hints
 GAINS: dict[type, str] = {
-    PDControl: "gains (--kp, --kd)",
-    ComputedTorque: "gains (--kp, --kd)",
+    PDControl: "--kp and --kd",
+    ComputedTorque: "--kp and --kd",
     RateControl: "--gain",
-    PoseControl: "gains (--gain, --position-gain, --orientation-gain)",
+    PoseControl: "--gain, --position-gain and --orientation-gain",
 }
 
 

@@ -72,12 +72,12 @@ def test_gains_of_any_row_in_time_count() -> None:
 
 
 STIFF = {
-    "pd": (robolin.PDControl(POSE, kp=10.0, kd=1e3), "(--kp, --kd)"),
+    "pd": (robolin.PDControl(POSE, kp=10.0, kd=1e3), "--kp and --kd"),
     "pd along rows": (
         robolin.PDControl([POSE, POSE], kp=10.0, kd=1e3, time=[0.0, 1.0]),
-        "(--kp, --kd)",
+        "--kp and --kd",
     ),
-    "computed torque": (robolin.ComputedTorque(POSE, kp=1.0, kd=3e3), "(--kp, --kd)"),
+    "computed torque": (robolin.ComputedTorque(POSE, kp=1.0, kd=3e3), "--kp and --kd"),
     "rate": (robolin.RateControl(3e3), "--gain"),
     "pose": (
         robolin.PoseControl("tip", (1.0, 0.5, 0.0), gain=100.0, position_gain=1e8),
@@ -96,7 +96,7 @@ def test_stiff_gains_of_other_laws_are_rejected(law: str) -> None:
         control = replace(control, position=tool.position, rotation=tool.rotation)
     with pytest.raises(robolin.RobolinError, match="with these gains, a mode decays at") as caught:
         robolin.simulate(arm, POSE, duration=0.01, control=control)
-    assert "or smaller" in caught.value.hint
+    assert caught.value.hint.startswith("use smaller ")
     assert gains in caught.value.hint
     dt = float(caught.value.hint.rpartition("dt=")[2])
     for steps in ({"dt": dt}, {"integrator": "radau"}):
