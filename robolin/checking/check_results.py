@@ -82,11 +82,23 @@ def check_file(path: str, options: CheckSettings) -> CheckOutcome:
     """Compute a stored result again and compare."""
 
     def check() -> CheckOutcome:
+        _require_result_name(path)
         with open_stored(path) as stored:
             question = recorded_question(stored, options.inputs)
             return _checked(stored, path, question, options, options.close or _stored_with(stored))
 
     return _outcome(path, path, check)
+
+
+def _require_result_name(path: str) -> None:
+    """Reject a folder, and the provenance of a CSV result in place of the result."""
+    if Path(path).is_dir():
+        hint = f"check the results in it: {Path(path).as_posix().removesuffix('/')}/*"
+        raise UsageError("is a folder, not a stored result", where=path, hint=hint)
+    table = path.removesuffix(FORMATS["csv"].companion)
+    if table != path and Path(table).is_file():
+        message = f"contains the provenance of {table}, not a result"
+        raise UsageError(message, where=path, hint=f"check {table}")
 
 
 def check_case(case: Case, options: CheckSettings) -> CheckOutcome:

@@ -128,9 +128,8 @@ def shown_entries(
     listed = comparison.worth_listing
     shown = listed[:most]
     more, rounded = len(listed) - len(shown), len(comparison.beyond) - len(listed)
-    counts = (
-        [f"… {more} more entr{'y differs' if more == 1 else 'ies differ'}{rest}"] if more else []
-    )
+    verb = "y differs" if more == 1 else "ies differ"
+    counts = [f"… {more} {'more ' * bool(shown)}entr{verb}{rest}"] if more else []
     if rounded:
         entries = "entry differs" if rounded == 1 else "entries differ"
         counts.append(f"… {rounded} {entries} by round-off only{rest}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -69,6 +69,7 @@ class TextLines:
 
 
 ReportSection = ReportTable | TextLines
+FittingSections = Callable[[int, int], Sequence[ReportSection]]
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,13 @@ class Report:
         self,
         sections: Sequence[ReportSection],
         document: Any,
-        screen: Sequence[ReportSection] | None = None,
+        screen: Sequence[ReportSection] | FittingSections | None = None,
         lines_after: int = 0,
     ) -> None:
         """Write the sections, or the corresponding document as JSON.
 
-        screen:      sections for a terminal in order of importance; others are listed
+        screen:      sections for a terminal in order of importance; others are listed. Or a
+                     function of the width and height that returns the sections to show
         lines_after: lines of the screen to leave for messages
         """
         if self.path is not None:
@@ -103,7 +105,11 @@ class Report:
         elif terminal or self.color == "always":
             if screen is not None and self.shows_screen:
                 width, height = shutil.get_terminal_size()
-                sections = fitting_sections(screen, width, height - lines_after)
+                height -= lines_after
+                if callable(screen):
+                    sections = screen(width, height)
+                else:
+                    sections = fitting_sections(screen, width, height)
             text = render_report(sections, _width(terminal), self._colored(terminal))
         else:
             text = plain_text(sections)
@@ -307,7 +313,7 @@ def fitting_sections(
             room -= sum(_lines(piece, width) + 1 for piece in pieces)
         elif needed > room > _FEWEST_LINES and isinstance(section, TextLines):
             # causes come before the table of differences, so half of the screen is theirs
-            shown.append(_first_lines(section, room // 2, width))
+            shown.append(first_lines(section, room // 2, width))
             room -= _lines(shown[-1], width) + 1
         elif needed > room:
             left += filter(None, [re.split(r"[,;]| \[", section.title)[0]])
@@ -319,7 +325,7 @@ def fitting_sections(
     return shown if foot is None else [*shown, foot]
 
 
-def _first_lines(section: TextLines, room: int, width: int) -> TextLines:
+def first_lines(section: TextLines, room: int, width: int) -> TextLines:
     """As many lines as fit, with the number of the others."""
     count = len(section.lines)
     cut = section
@@ -343,11 +349,17 @@ def _first_rows(table: ReportTable, room: int, width: int) -> list[ReportSection
         rows -= 1
     left = {"more row": len(table.rows) - rows, "more column": columns}
     more = " and ".join(pluralize(count, noun) for noun, count in left.items() if count)
-    return [replace(table, rows=table.rows[:rows]), TextLines([f"… {more} (--all)"])]
+    first = replace(table, rows=table.rows[:rows])
+    return [first, TextLines([f"… {more} (--all)"])] if more else [first]
 
 
 def _lines(section: ReportSection, width: int) -> int:
-    return render_report([section], width, False).count("\n")
+    return line_count([section], width)
+
+
+def line_count(sections: Sequence[ReportSection], width: int) -> int:
+    """The number of lines of the sections on a terminal of this width."""
+    return render_report(sections, width, False).count("\n")
 
 
 def table_fits(table: ReportTable, width: int) -> bool:

@@ -281,6 +281,28 @@ def test_an_arm_that_lost_a_joint_is_reported() -> None:
 
 
 @pytest.mark.usefixtures("project")
+def test_the_provenance_of_a_csv_result_is_not_checked_twice() -> None:
+    """`check stored/*` matches FILE.csv and FILE.csv.meta.json, which belong together."""
+    table = record("stored/a.csv")
+    ran = robolin("check", table, f"./{table}.meta.json")
+    assert (ran.code, status(ran)) == (0, ["same"])
+    alone = robolin("check", f"{table}.meta.json")
+    assert alone.code == 3
+    assert "contains the provenance of stored/a.csv, not a result" in alone.out
+    assert "hint: check stored/a.csv" in alone.out
+
+
+@pytest.mark.usefixtures("project")
+def test_a_folder_is_refused_with_its_files_as_hint() -> None:
+    """A folder has no extension either, but that is not the mistake."""
+    record()
+    ran = robolin("check", "stored")
+    assert ran.code == 3
+    assert "stored: is a folder, not a stored result" in ran.out
+    assert "hint: check the results in it: stored/*" in ran.out
+
+
+@pytest.mark.usefixtures("project")
 def test_against_compares_two_files() -> None:
     """--against runs nothing, so that the arm need not be there."""
     record("a.npz")

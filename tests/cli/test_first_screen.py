@@ -249,3 +249,31 @@ def test_long_causes_leave_room_for_the_table() -> None:
     assert shown[0].lines[-1] == f"… {31 - len(shown[0].lines)} more lines (--all)"
     assert isinstance(shown[1], ReportTable)
     assert 0 < len(shown[1].rows) < 12
+
+
+def test_every_result_that_differs_has_lines_on_the_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No result loses its table without a count, also after a refused one."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"{name}.npz" for name in "abcdefgh"]
+    records = [["record", "inverse", "two-link.yaml", "-o", name] for name in names]
+    screens([["models", "--copy", "two-link"], *records])
+    arm = tmp_path / "two-link.yaml"
+    text = arm.read_text()
+    assert "mass: 1" in text
+    arm.write_text(text.replace("mass: 1", "mass: 1.5", 1))
+    (tmp_path / "bad.npz").write_bytes(b"")
+    one, two, three, many = screens(
+        [["check", *few] for few in (names[:1], names[:2], ["bad.npz", *names[:2]], names)]
+    )
+    assert all(len(lines) < ROWS for lines in (one, two, three, many))
+    assert sum(line.startswith("shoulder/effort") for line in one) == 1
+    for lines, tables in ((two, 2), (three, 1)):
+        assert sum(line.startswith("entry ") for line in lines) == tables
+        assert (
+            sum(line.startswith("… ") and line.endswith("(--all)") for line in lines) >= 2 - tables
+        )
+    assert many[-1].startswith("Also: ")
+    assert sum(line.startswith("… ") and line.endswith("(--all)") for line in many) >= 2
+    assert not any(line.startswith("…  ") for line in [*one, *two, *three, *many])

@@ -177,6 +177,20 @@ def test_the_contract_has_state_torque_and_algorithm() -> None:
     assert all(str(contract[key]) in table for key in ("gravity", "state", "torque", "algorithm"))
 
 
+def test_assumptions_in_a_csv_pipe_are_explained() -> None:
+    """CSV has no place for them; the numbers stay as they are."""
+    plain, run = (run_ok("inverse", "two-link", *more) for more in ((), ("--assumptions",)))
+    assert run.out == plain.out
+    assert run.err == "note: CSV contains no model assumptions: use --format table or json\n"
+
+
+def test_the_headline_names_the_torques_once() -> None:
+    """--tau hold and the holding torques are the same."""
+    ran = run_ok("forward", "two-link", "--q", "0,1", "--tau", "hold", "--format", "table")
+    headline = ran.out.splitlines()[0]
+    assert headline.endswith("at q = 0,1, qd = 0, tau = holding torques")
+
+
 def test_the_algorithm_follows_the_arm_and_the_method() -> None:
     """Mimic joints make auto conventional; operator rejects them."""
     contract = document("linearize-forward", "panda-fingers")["meta"]["contract"]

@@ -178,12 +178,20 @@ def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
                 validated_path(name),
                 config,
             )
-            for name in dict.fromkeys(options.stored)
+            for name in _without_companions(options.stored)
         ]
     cases = nearest_suite(options.suite)
     if options.model is not None:
         cases = tuple(_with_arm(case, options.model) for case in cases)
     return [partial(check_case, case, config) for case in cases]
+
+
+def _without_companions(stored: tuple[str, ...]) -> list[str]:
+    """The stored results, each once, without the provenance files of CSV results among them."""
+    from robolin.io.format_table import with_companion
+
+    companions = {os.path.normpath(each) for name in stored for each in with_companion(name)[1:]}
+    return [name for name in dict.fromkeys(stored) if os.path.normpath(name) not in companions]
 
 
 def _require_inputs_kept(options: CheckOptions) -> None:

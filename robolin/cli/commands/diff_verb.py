@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from robolin.checking.outcome import (
+    SHOWN_AT_MOST,
     CheckOutcome,
     counted_outcomes,
     github,
@@ -39,6 +41,8 @@ from robolin.cli.report import (
     ReportSection,
     ReportTable,
     TextLines,
+    first_lines,
+    line_count,
     report_flags,
 )
 from robolin.core.text import pluralize, printable
@@ -269,8 +273,48 @@ def write_check_report(report: Report, outcomes: Sequence[CheckOutcome], everyth
         sections = (
             list(_check_report_sections(outcomes, everything)) if report.form == "table" else []
         )
-        screen = None if everything else sections
-        report.write(sections, outcomes_document(outcomes, everything), screen)
+        detailed = [each for each in outcomes if each.status != "same"]
+        # each of several results gets its part of the screen
+        screen = partial(_fitting_details, outcomes) if len(detailed) > 1 else sections
+        document = outcomes_document(outcomes, everything)
+        report.write(sections, document, None if everything else screen)
+
+
+def _fitting_details(
+    outcomes: Sequence[CheckOutcome], width: int, height: int
+) -> list[ReportSection]:
+    """The outcomes on one screen; every result gets some lines before one of them gets more."""
+    lines = [counted_outcomes(outcomes), *_summary_lines(outcomes)]
+    # lines for the list of the other results with a blank one, and for the next prompt
+    room = height - 3
+    head = first_lines(TextLines(lines), room // 2, width)
+    room -= line_count([head], width)
+    shown: list[list[ReportSection]] = []
+    detailed: list[CheckOutcome] = []
+    left: list[str] = []
+    for outcome in outcomes:
+        if outcome.status == "same" and not list(_extra_notes(outcome)):
+            continue
+        few = list(_details(outcome, False, 0))
+        if (needed := line_count(few, width) + 1) > room:
+            left.append(f"{outcome.name}: {outcome.status}")
+            continue
+        room -= needed
+        shown.append(few)
+        detailed.append(outcome)
+    for most in range(1, SHOWN_AT_MOST + 1):
+        for i, outcome in enumerate(detailed):
+            longer = list(_details(outcome, False, most))
+            more = line_count(longer, width) - line_count(shown[i], width)
+            if more <= room:
+                room -= more
+                shown[i] = longer
+    sections = [head, *(section for each in shown for section in each)]
+    if left:
+        names = f"Also: {', '.join(left)} (--all)"
+        one_line = names if len(names) <= width else f"Also: {len(left)} more results (--all)"
+        sections.append(TextLines([one_line]))
+    return sections
 
 
 def _check_report_sections(
@@ -298,16 +342,27 @@ def _summary_lines(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
         )
 
 
-def _details(outcome: CheckOutcome, everything: bool) -> Iterator[ReportSection]:
+def _details(
+    outcome: CheckOutcome, everything: bool, most: int | None = None
+) -> Iterator[ReportSection]:
+    """The reasons and the differing entries; at most `most` entries, and two reasons more."""
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
     if comparison is None or outcome.error is not None:
         yield TextLines(outcome_lines(outcome), title)
         return
-    yield TextLines(list(reasons(comparison)), title)
-    shown, counts = shown_entries(comparison, everything)
-    if shown:
-        yield _report_table(shown)
+    causes = list(reasons(comparison))
+    if most is None:
+        shown, counts = shown_entries(comparison, everything)
+    else:
+        shown, counts = shown_entries(comparison, everything, most=most)
+        if (more := len(causes) - most - 2) > 1:
+            causes[-more:] = [f"… {pluralize(more, 'more line')} (--all)"]
+    if not shown:
+        yield TextLines([*causes, *counts], title)
+        return
+    yield TextLines(causes, title)
+    yield _report_table(shown)
     if counts:
         yield TextLines(counts)
 

@@ -90,6 +90,8 @@ class Output:
         Args:
             result: the result, or its parts
         """
+        if self.assumptions and self.prints_numbers() and self.resolved_format() == PIPED:
+            self.note("CSV contains no model assumptions: use --format table or json")
         if self.arrays:
             from robolin.core.summary import only_arrays
 

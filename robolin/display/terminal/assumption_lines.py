@@ -26,6 +26,8 @@ _MODEL = (
 _PLAIN = re.compile(r"none|no\b|whole tree|link '.*', the root$|the root$|respected, none")
 # ignored elements without an effect on dynamics
 _APPEARANCE = frozenset(("visual", "collision", "material", "geom", "camera", "light", "site"))
+# elements that are ignored only in a parent element where they have no meaning
+_WITH_EFFECT = frozenset(("origin", "inertial", "mass", "inertia", "axis", "limit", "dynamics"))
 # lines of 80 columns for the model and its ignored elements
 _MOST_LINES = 2
 # longer texts about the model are summarized
@@ -64,6 +66,7 @@ def _with_ignored(sentence: str, ignored: Sequence[str]) -> str:
     lines = max(_MOST_LINES, len(wrap(counted, 80)))
     # names without counts, as in 'collision (17)', and without attributes
     kinds = [re.sub(r" \(\d+\).*", "", each) for each in ignored]
+    kinds = [f"misplaced {kind}" if kind in _WITH_EFFECT else kind for kind in kinds]
     kinds.sort(key=lambda kind: kind.split()[0] in _APPEARANCE)
     for count in range(min(3, len(kinds)), 0, -1):
         more = [pluralize(len(kinds) - count, "more kind")] if count < len(kinds) else []
@@ -97,6 +100,9 @@ def _model_phrase(key: str, value: Any) -> str:
         return ""
     if key == "friction" and "not applied" in text:
         return "friction off (--friction-velocity)"
+    text = _NUMBER.sub(_shortened, text)
+    if key == "friction" and text.startswith("applied, "):
+        return _smooth_friction(text)
     if key in ("base", "tip"):
         return _end_of_chain(key, text)
     if key == "loops":
@@ -105,6 +111,20 @@ def _model_phrase(key: str, value: Any) -> str:
     if len(text) > _LONG and key in _SUMMARIES:
         return _SUMMARIES[key](text)
     return f"{key} {text}"
+
+
+def _shortened(number: re.Match[str]) -> str:
+    """A number of a file with at most six significant digits."""
+    text = number[0]
+    return f"{float(text):.6g}" if len(text) > len("-0.123456") else text
+
+
+def _smooth_friction(text: str) -> str:
+    """'applied, smoothed as FORMULA: VALUES', or the range of the values if they are many."""
+    formula, _, values = text.rpartition(": ")
+    if len(values) <= _LONG:
+        return f"friction {text}"
+    return f"{_per_joint('friction')(values)}, {formula.removeprefix('applied, ')}"
 
 
 def _end_of_chain(key: str, text: str) -> str:

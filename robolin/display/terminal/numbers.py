@@ -1,10 +1,10 @@
 """Numbers as text of equal width; entries that are negligible in their table are `~0`.
 
-An entry of a matrix is negligible below 1e-10 of the largest ones of both its row and its column,
-or below 1e-11 of the largest of all.  Small joints keep their entries, since their own row and
-column are small too.
-Other entries are negligible as round-off: below 1e-14 of the largest one of the table, or below
-1e-10 of it and below the round-off of the robot, the floor.
+An entry is negligible below 1e-11 of the largest one of its matrix or vector, and in a matrix also
+below 1e-10 of the largest ones of both its row and its column.  Small joints keep their entries,
+since their own row and column are small too.
+Entries below 1e-10 of the largest one are also negligible as round-off if they are below the
+round-off of the robot, the floor.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ def _noise(values: Any, floor: float) -> list[float]:
     largest = max(sizes, default=0.0)
     round_off = max(OF_THE_TABLE * largest, min(floor, OF_ROW_AND_COLUMN * largest))
     noise = floor if largest < floor else round_off
+    noise = max(noise, OF_THE_MATRIX * largest)
     if values.ndim != 2 or min(values.shape) < 2:
         return [noise] * len(sizes)
-    noise, width = max(noise, OF_THE_MATRIX * largest), values.shape[1]
+    width = values.shape[1]
     rows = [max(sizes[i : i + width]) for i in range(0, len(sizes), width)]
     columns = [max(sizes[j::width]) for j in range(width)]
     return [max(noise, OF_ROW_AND_COLUMN * min(row, column)) for row in rows for column in columns]

@@ -245,16 +245,16 @@ def _rows(result: Result, rows: int) -> str:
 def _state(result: Result) -> str:
     parts = []
     zero = str(result.contract.get("state", ""))
+    torque = str(result.contract.get("torque", ""))
     for name in _POINT:
-        if name in result.options:
+        if name == "tau" and torque.startswith("holding"):
+            parts.append((name, "holding torques"))
+        elif name in result.options:
             text = str(result.options[name])
             parts.append((name, text if len(text) <= 40 else f"{text[:37]}…"))
         elif "zero" in zero and re.search(rf"\b{name}\b", zero):
             parts.append((name, "0"))
-    torque = str(result.contract.get("torque", ""))
-    if torque.startswith("holding"):
-        parts.append(("tau", "holding torques"))
-    elif torque.startswith("zero"):
+    if torque.startswith("zero"):
         parts.append(("tau", "0"))
     # a line does not end between a name and its value
     return ", ".join(f"{name} = {text}".replace(" ", TIE) for name, text in parts)

@@ -10,7 +10,7 @@ import robolin
 from robolin.core.natural_scales import UNDECIDED_RATE
 from robolin.core.result import Array, Result, stream_of_one_part
 from robolin.core.summary import only_arrays
-from robolin.display.terminal.numbers import aligned
+from robolin.display.terminal.numbers import aligned, vector_texts
 from robolin.display.terminal.screen import short_names
 from robolin.display.terminal.show import spread_rows
 from robolin.display.terminal.table import render_table
@@ -168,6 +168,7 @@ IGNORED = [
         ["limit attribute command_effort (12)"],
         "; ignored elements: limit attribute command_effort.",
     ),
+    (["origin (1)", "visual (3)"], "; ignored elements: misplaced origin and visual."),
     (["a" * 45, "b" * 90], f"; ignored elements: {'a' * 45} and 1 more kind."),
     (["a" * 190, "b" * 190], "; ignored: 2 kinds of elements."),
 ]
@@ -181,6 +182,36 @@ def test_ignored_elements_are_named_in_two_lines(ignored, end):
     first = next(i for i, line in enumerate(lines) if line.startswith("Assumes"))
     assert " ".join(map(str.strip, lines[first:])).endswith(end)
     assert len(lines) - first <= 2
+
+
+FRICTION = "applied, smoothed as μ tanh(q̇/0.01): "
+
+
+@for_each(
+    "values,shown",
+    [
+        ("2.9607940086777695 on a, b 0.2", f"friction {FRICTION}2.96079 on a, b 0.2."),
+        (
+            ", ".join(f"shoulder_{i}_joint {i}.9607940086777695" for i in range(1, 7)),
+            "friction 1.96079 to 6.96079, smoothed as μ tanh(q̇/0.01).",
+        ),
+    ],
+)
+def test_numbers_of_the_model_have_six_digits(values, shown):
+    """All digits of a file are in the assumptions, not in the sentence about the model."""
+    contract = {"gravity": "0, 0, -9.81 m/s²", "friction": f"{FRICTION}{values}"}
+    text = render_table(result_of(matrix(2), contract=contract), 300, False)
+    assert text.splitlines()[-1].endswith(shown)
+
+
+def test_a_vector_obeys_the_rule_of_its_note():
+    """3.5e-11 next to 16.38 is below 1e-11 times the largest entry."""
+    assert [each.strip() for each in vector_texts(np.array([0.0, 16.38, 3.5e-11, 3.5e-9]), 4)] == [
+        "0",
+        "16.38",
+        "~0",
+        "3.500e-09",
+    ]
 
 
 def test_all_ignored_elements_are_in_the_assumptions():
