@@ -159,8 +159,9 @@ def _checked(
     try:
         now = with_stored_motors(request, stored.meta)
         comparison = _compared(stored, now, options.settings, close)
-    except RobolinError as error:
+    except RobolinError as refused:
         # for example, a joint of the stored request no longer exists
+        error = _with_recorded_command(refused, request.verb)
         changed = _changed_model(stored, request)
         location = changed_location(request.arm, changed.changes) if changed else None
         return CheckOutcome(
@@ -177,6 +178,14 @@ def _checked(
         record_inquiry(request.inquiry(), Path(stored.path), options.settings, _stored_with(stored))
         return CheckOutcome(name, stored.path, "updated", question, comparison, location=location)
     return CheckOutcome(name, stored.path, "same", question, comparison, location=location)
+
+
+def _with_recorded_command(error: RobolinError, verb: str) -> RobolinError:
+    """The error with a hint that says which command has the options in it."""
+    if len(error.parts) > 1 or "--" not in error.hint:
+        return error
+    hint = f"record the result again with `robolin {verb}`: {error.hint}"
+    return type(error)(error.message, where=error.where, hint=hint)
 
 
 def _compared(

@@ -91,7 +91,8 @@ def tolerances_in(stored: Mapping[str, Mapping[str, float]]) -> Tolerances:
 _ROUNDINGS = 64.0
 
 LIBRARY_NOTE = (
-    "the last digits depend on the linear-algebra library and the machine; set --rtol and --atol"
+    "the last digits depend on the linear-algebra library and the machine; set tolerances, for "
+    "example --rtol 1e-9 --atol 1e-9"
 )
 
 # arrays whose algorithm has changed, see FORMER_ALGORITHMS

@@ -175,7 +175,8 @@ def _locate(label: str, stored: StoredFile, inputs: Inputs) -> str:
         dict.fromkeys(f"'{os.path.normpath(candidate)}'" for candidate in candidates)
     )
     raise FileError(
-        f"the {label} '{name}' does not exist" + (f"; looked for {tried}" if tried else ""),
+        f"the {label} '{name}' does not exist"
+        + (f"; looked for {tried}" if tried not in ("", f"'{name}'") else ""),
         where=stored.path,
         hint="use --root FOLDER to name the folder that contains the files"
         + ", or set the robot with --model ARM" * (label == ARM_OPTION)

@@ -6,6 +6,7 @@ write · 70 a bug of ours · 130 interrupted · 143 terminated
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -35,6 +36,8 @@ _silent: list[bool] = []
 # Python's messages if the system starts no thread, or memory ends while it creates an exception
 _NO_THREAD = "can't start new thread"
 _NO_MEMORY = ("without setting an exception", "error return without exception set")
+# no space for more output
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def run() -> NoReturn:
@@ -172,7 +175,10 @@ def _as_robolin_error(error: BaseException) -> RobolinError | None:
         hint = "raise the limit on processes and threads (ulimit -u), or on memory (ulimit -v)"
         return FileError("cannot start another thread", hint=hint)
     if isinstance(error, OSError) and error.errno is not None:
-        return FileError(error.strerror or text, where=str(error.filename or ""))
+        # writers of files name their file
+        full = error.filename is None and error.errno in _FULL
+        where = "standard output" if full else str(error.filename or "")
+        return FileError(error.strerror or text, where=where)
     # an OSError without a number is raised by a library that misses its own files
     foreign = isinstance(error, ImportError) and (error.name or "").split(".")[0] != "robolin"
     if isinstance(error, OSError) or foreign:

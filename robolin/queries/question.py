@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from robolin.core.choices import base_verb, is_swept
 from robolin.core.former_names import FORMER_OPTIONS
 from robolin.core.records import dataclass
-from robolin.core.text import closest_match, did_you_mean, join_and
+from robolin.core.text import closest_match, did_you_mean
 from robolin.core.text_parsing import FlagText, text_of
 from robolin.errors import UsageError
 from robolin.io.format_table import base_name
@@ -69,12 +69,10 @@ class Question:
             label = keyword.replace("_", "-")
             label = FORMER_OPTIONS.get(label, label)
             if label not in command.own_options:
-                takes = (
-                    f"choose one of {join_and([*command.own_options])}"
-                    if command.own_options
-                    else f"{verb} has no keywords"
-                )
-                hint = did_you_mean(label, [*command.own_options], takes)
+                names = [each.replace("-", "_") for each in command.own_options]
+                hint = did_you_mean(keyword, names) or f"{verb} has no keywords"
+                if hint.endswith(" more"):
+                    hint += f"; robolin.Question.keywords('{verb}') lists all"
                 raise UsageError(f"{verb} has no keyword '{keyword}'", hint=hint)
             if (
                 ready := coerce_option(command, label, command.own_options[label], value)

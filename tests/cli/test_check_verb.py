@@ -172,12 +172,12 @@ def test_inputs_are_found_from_the_stored_file(project: Path, monkeypatch) -> No
 @pytest.mark.usefixtures("project")
 def test_inputs_elsewhere() -> None:
     """A missing arm is reported with the searched path; --root and --model set another."""
-    path = record()
+    path = record("stored/a.npz")
     Path("else").mkdir()
     Path("arm.yaml").rename("else/arm.yaml")
     ran = robolin("check", path)
     assert ran.code == 4
-    assert "the arm 'arm.yaml' does not exist; looked for 'arm.yaml'" in ran.out
+    assert "the arm 'arm.yaml' does not exist\n" in ran.out
     assert "--root FOLDER" in ran.out
     run_ok("check", path, "--root", "else")
     run_ok("check", path, "--model", "else/arm.yaml")
@@ -193,7 +193,7 @@ def test_a_result_is_not_taken_for_its_recording() -> None:
     run_ok("inverse", "two-link", "--trajectory", "in", "-o", "res/", "-q")
     ran = robolin("check", "res/m.csv")
     assert ran.code == 4
-    assert "res/m.csv: the trajectory 'm.csv' does not exist; looked for 'm.csv'" in ran.out
+    assert "res/m.csv: the trajectory 'm.csv' does not exist\n" in ran.out
     assert "--root FOLDER" in ran.out
     run_ok("check", "res/m.csv", "--root", "in")
 
@@ -278,6 +278,18 @@ def test_an_arm_that_lost_a_joint_is_reported() -> None:
     (case,) = json.loads(robolin("check", path, "--format", "json").out)["cases"]
     assert "2 values" in case["errors"][0]["message"]
     assert ("elbow", "type") in {(change["name"], change["quantity"]) for change in case["model"]}
+
+
+@pytest.mark.usefixtures("project")
+def test_hints_fit_the_command_check() -> None:
+    """Options of the recorded command are named as such; a path is not named twice."""
+    run_ok("record", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-o", "a.npz")
+    edited("name: elbow", "name: wrist")
+    ran = robolin("check", "a.npz")
+    assert ran.code == 3
+    assert "hint: record the result again with `robolin inverse`: " in ran.out
+    Path("arm.yaml").unlink()
+    assert "the arm 'arm.yaml' does not exist\n" in robolin("check", "a.npz").out
 
 
 @pytest.mark.usefixtures("project")

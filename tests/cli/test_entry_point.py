@@ -221,7 +221,7 @@ def test_a_full_disk_is_reported_once(args: list[str]) -> None:
         done = run_forked(START, args, environment(), stdout=full)
 
     assert done.returncode == 4
-    assert done.stderr.decode() == "error: No space left on device\n"
+    assert done.stderr.decode() == "error: standard output: No space left on device\n"
 
 
 def test_a_closed_stdout_is_an_error() -> None:

@@ -93,6 +93,7 @@ def test_flags_after_a_verb_belong_to_the_verb() -> None:
     meta = read_result("a.npz").meta
     assert (meta["options"]["rtol"], meta["tolerances"]) == ("1e-8", {})
     assert "the last digits depend on" in ran.err
+    assert "for example --rtol 1e-9 --atol 1e-9" in ran.err
 
     ran = run_ok("record", "--rtol", "1e-3", *question, "-o", "a.npz")
     meta = read_result("a.npz").meta

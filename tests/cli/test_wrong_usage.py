@@ -408,6 +408,15 @@ def test_every_command_has_quiet() -> None:
         assert ("-q" in words) == bool(command.options_metavar), name
 
 
+@pytest.mark.parametrize("command", ["record", "sweep", "batch plan"])
+def test_quiet_before_a_recorded_command_gets_its_place(command: str) -> None:
+    """'-q' is no command; options of a command follow it."""
+    ran = robolin(*command.split(), "-q", "inverse", "panda")
+    assert ran.code == 2
+    assert f"error: robolin {command}: no such option '-q'\n" in ran.err
+    assert f"hint: write -q after the command, as in robolin {command} COMMAND ARM -q\n" in ran.err
+
+
 @pytest.mark.parametrize("words", ["-q inverse panda", "batch -q", "help --quiet"])
 def test_quiet_before_a_command_gets_its_place(words: str) -> None:
     """The hint was about --q, the positions."""

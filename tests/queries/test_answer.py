@@ -199,7 +199,11 @@ WRONG = [
     ),
     (lambda: States(q=np.ma.masked_array([1.0, 2.0], [True, False])), "has masked values"),
     (lambda: States(q=[None, 1]), "must be an array of real numbers, got type"),
-    (lambda: Question("response", step=1), "choose one of actuated, passive, outputs"),
+    (
+        lambda: Question("response", step=1),
+        "choose one of 'keep', .* and 5 more; robolin.Question.keywords.'response'. lists all",
+    ),
+    (lambda: Question("inverse", frictn=1), "'settling_time'"),
     (lambda: Question("inverse", links=True), "inverse has no keyword 'links'"),
     (lambda: answer_with("sensitivity", q=[0, 0]), "remove this option"),
     (lambda: States(q=np.zeros((2, 2, 2))), "at most one batch axis"),

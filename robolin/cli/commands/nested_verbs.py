@@ -79,6 +79,7 @@ def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
     from robolin.cli.query_command import parse_request
 
     words = _canonical(words)
+    _require_command_first(words, "sweep")
     if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
         hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
         raise UsageError(
@@ -89,6 +90,14 @@ def parse_sweep(words: Sequence[str]) -> tuple[Request, Output]:
             hint = "remove this option; use `robolin inverse ARM --limits` for a single value"
             raise UsageError("cannot be used in a sweep", where="--limits", hint=hint)
         return parse_request(ctx, f"{SWEEP} {words[0]}")
+
+
+def _require_command_first(words: Sequence[str], name: str) -> None:
+    """Reject an option of COMMAND that is before it."""
+    if words and words[0].startswith("-"):
+        option = words[0].partition("=")[0]
+        hint = f"write {option} after the command, as in robolin {name} COMMAND ARM {option}"
+        raise UsageError(f"no such option '{option}'", where=f"robolin {name}", hint=hint)
 
 
 def _draw(inquiry: Request, out: Output, path: str) -> None:
@@ -185,6 +194,7 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
     if not words:
         hint = "for example: robolin record inverse panda -o holding.npz"
         raise UsageError("requires a COMMAND", where="robolin record", hint=hint)
+    _require_command_first(words, "record")
     inquiry, out = _parse_recorded(_canonical(words))
 
     def write(answer: Result | ResultStream) -> None:
@@ -259,6 +269,7 @@ def plan_command(words: tuple[str, ...]) -> None:
     from robolin.queries.request import request_from_options
 
     words = _canonical(words)
+    _require_command_first(words, "batch plan")
     if not words or answering_verb(words[0]) is None:
         hint = f"for example: {_PLAN} inverse panda --trajectory 'logs/*.csv' -o out/"
         raise UsageError("requires a COMMAND that returns results", where=_PLAN, hint=hint)

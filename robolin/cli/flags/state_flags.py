@@ -205,8 +205,8 @@ READING_FLAGS = [
     flag(
         "--differentiate METHOD",
         STATE,
-        "Compute missing velocities: central or savgol[:SECONDS]\n"
-        "Also computes missing accelerations. central: central differences. savgol: "
+        "Compute missing velocities and accelerations: central or savgol[:SECONDS]\n"
+        "central: central differences. savgol: "
         "Savitzky-Golay filter (local polynomials), also for unequal time steps. savgol:0.1:4 "
         "sets the filter width to 0.1 s and the polynomial order to 4 (default 3). The default "
         "width is 11 rows if all time steps are equal. For unequal time steps, the default width "

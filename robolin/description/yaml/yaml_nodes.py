@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from robolin.core.records import dataclass
 from robolin.core.text import printable
 from robolin.description.model import Finding, SourceLocation
+from robolin.description.robot_source import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from yaml import Event, YAMLError, events
@@ -111,6 +112,8 @@ def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]
         return None, (*tree.findings, _finding("yaml-malformed", tree.reached, message, hint))
     if tree.root is None and not tree.findings:
         hint = "start the file with 'robolin: 1'"
+        if source == STANDARD_INPUT:
+            hint = "pipe a robot file: YAML that starts with 'robolin: 1', or URDF, SDF or MJCF"
         return None, (_finding("file-empty", SourceLocation(source, 1), "the file is empty", hint),)
     return tree.root, tuple(tree.findings)
 

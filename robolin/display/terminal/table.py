@@ -200,7 +200,11 @@ class ArrayTables:
                 rows = room - 4 - (len(ink.text(legend)) if legend else 0)
                 small = len(piece.rows) <= SMALL_MATRIX and not piece.ends
                 fewest = SMALL_MATRIX if small else _FEWEST_ROWS
-                piece = first_rows(piece, max(rows, fewest))
+                rows = max(rows, fewest)
+                # a note about one row is as long as the row
+                alone = len(self.pieces) == 1 and not piece.note
+                if not (alone and len(piece.rows) == rows + 1):
+                    piece = first_rows(piece, rows)
             more = ["", *(ink.text(piece.title, "bold") if piece.title else [])]
             if piece.rows:
                 more += ink.draw(partial(_print_grid, piece), grid_width(piece))

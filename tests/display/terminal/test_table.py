@@ -204,6 +204,23 @@ def test_numbers_of_the_model_have_six_digits(values, shown):
     assert text.splitlines()[-1].endswith(shown)
 
 
+def test_no_note_takes_the_place_of_one_row():
+    """A table with one row too many shows it instead of '… 1 more row'."""
+    array = Array("tau", np.arange(1.0, 13.0), (names(12),), "N·m")
+    notes = {
+        height: [
+            line
+            for line in render_table(result_of(array), 80, False, height=height).splitlines()
+            if "more row" in line
+        ]
+        for height in range(14, 30)
+    }
+    assert any(notes.values())
+    assert not any("1 more row" in line for lines in notes.values() for line in lines)
+    for height in notes:
+        assert render_table(result_of(array), 80, False, height=height).count("\n") < height
+
+
 def test_a_vector_obeys_the_rule_of_its_note():
     """3.5e-11 next to 16.38 is below 1e-11 times the largest entry."""
     assert [each.strip() for each in vector_texts(np.array([0.0, 16.38, 3.5e-11, 3.5e-9]), 4)] == [
