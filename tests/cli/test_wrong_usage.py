@@ -410,7 +410,7 @@ def test_every_command_has_quiet() -> None:
 
 @pytest.mark.parametrize("command", ["record", "sweep", "batch plan"])
 def test_quiet_before_a_recorded_command_gets_its_place(command: str) -> None:
-    """'-q' is no command; options of a command follow it."""
+    """The options of a recorded command follow it."""
     ran = robolin(*command.split(), "-q", "inverse", "panda")
     assert ran.code == 2
     assert f"error: robolin {command}: no such option '-q'\n" in ran.err
