@@ -23,8 +23,8 @@ from robolin.analysis.identify.recording import (
     Recording,
     SmoothRows,
     StoredRecording,
-    without_spikes,
 )
+from robolin.analysis.identify.signal_faults import without_spikes
 from robolin.analysis.identify.stages import Score, find_weights
 from robolin.core.arm import Inertia
 from robolin.core.arm_parameters import OF_LINK, linear_values, parameters

@@ -20,7 +20,6 @@ import numpy as np
 from robolin.analysis.identify.design_rows import DesignRows, parameter_list
 from robolin.analysis.identify.recording import (
     LARGEST,
-    MEDIAN_ROWS,
     PART_ROWS,
     Recording,
     RowStore,
@@ -30,14 +29,15 @@ from robolin.analysis.identify.recording import (
     recorded_rows,
     recording_parts,
     smooth,
-    without_spikes,
 )
 from robolin.analysis.identify.signal_faults import (
+    MEDIAN_ROWS,
     MOST_EQUAL,
     constant_bursts,
     count_held,
     missing_rows,
     require_ordered_times,
+    without_spikes,
 )
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Integers, Mask

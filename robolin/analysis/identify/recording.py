@@ -6,9 +6,7 @@ the step that explains the increments of q best by the velocities is
     dt(i) = Σ_j Δq_j v_j / Σ_j v_j²          v = mean velocity of both rows
 
 It is rounded to a multiple of the period; a multiple of 0 is a repeated row, which is dropped.
-Glitches of up to 7 rows are replaced by linear interpolation: numbers far from the running median
-that jump away and back.  All signals pass the same zero-phase filter: a local cubic with tricube
-weights.
+All signals pass the same zero-phase filter: a local cubic with tricube weights.
 """
 
 from __future__ import annotations
@@ -27,8 +25,6 @@ from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 
-# rows of the running median, and the deviation in robust standard deviations that it replaces
-MEDIAN_ROWS, MEDIAN_DEVIATIONS = 15, 6.0
 # a normal distribution has 1.4826 times its median absolute deviation as standard deviation
 ROBUST = 1.4826
 # rows that are cleaned together, and bytes of rows that stay in memory
@@ -38,8 +34,8 @@ LARGEST = 1e100
 # speeds in rad/s or m/s below which a motion shows nothing about the clock
 _SLOW = 0.05
 _ORDER = 3
-# rows that are smoothed together, and numbers whose running median is found together
-_ROWS_TOGETHER, _NUMBERS_TOGETHER = 512, 4096
+# rows that are smoothed together
+_ROWS_TOGETHER = 512
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,76 +218,6 @@ def _table(name: str, values: object) -> Floats:
     if array.ndim != 2:
         raise RobolinError(f"{name} must have two axes, rows and joints, got {array.ndim}")
     return array
-
-
-def running_median(values: Floats, rows: int = MEDIAN_ROWS) -> Floats:
-    """Median of the finite numbers among `rows` neighbours, column by column."""
-    half = rows // 2
-    padded = np.pad(values, ((half, half), (0, 0)), mode="edge")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, rows, axis=0)
-    middle = np.empty_like(values)
-    together = max(_ROWS_TOGETHER, _NUMBERS_TOGETHER // values.shape[1])
-    for i in range(0, len(values), together):
-        middle[i : i + together] = _medians(windows[i : i + together])
-    return middle
-
-
-def _medians(windows: Floats) -> Floats:
-    """Median of the finite numbers of every window (..., w)."""
-    if np.isfinite(windows).all():
-        return np.asarray(np.median(windows, axis=-1))
-    with np.errstate(all="ignore"):
-        ordered = np.sort(windows, axis=-1)
-    count = np.isfinite(ordered).sum(axis=-1, keepdims=True)
-    low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
-    middle = 0.5 * (
-        np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1)
-    )
-    return np.asarray(middle[..., 0])
-
-
-def without_spikes(values: Floats) -> tuple[Floats, Mask]:
-    """Replace single wrong numbers by those between their neighbours; also their mask (rows,)."""
-    repaired = values.copy()
-    wrong = np.zeros(len(values), dtype=bool)
-    for j in range(values.shape[1]):
-        column, spikes = _column_without_spikes(values[:, j : j + 1])
-        repaired[:, j] = column[:, 0]
-        wrong |= spikes[:, 0]
-    return repaired, wrong
-
-
-def _column_without_spikes(values: Floats) -> tuple[Floats, Mask]:
-    finite = np.where(np.abs(values) < LARGEST, values, np.nan)
-    middle = running_median(finite)
-    distance = np.abs(finite - middle)
-    scale = ROBUST * np.nanmedian(distance, axis=0)
-    # a signal without noise, or at rest, deviates by rounding alone
-    swing = np.nanpercentile(finite, 99.0, axis=0) - np.nanpercentile(finite, 1.0, axis=0)
-    scale = np.maximum(scale, 2e-3 * swing)
-    limit = MEDIAN_DEVIATIONS * scale + 1e-12
-    spikes = _cut_off(finite, (distance <= limit)[:, 0], float(limit[0]))[:, None]
-    repaired, rows = finite.copy(), np.arange(len(values))
-    for j in np.flatnonzero(spikes.any(axis=0) & ~spikes.all(axis=0)):
-        wrong = spikes[:, j]
-        repaired[wrong, j] = np.interp(rows[wrong], rows[~wrong], finite[~wrong, j])
-    return repaired, spikes
-
-
-def _cut_off(column: Floats, usual: Mask, limit: float) -> Mask:
-    """Rows between two jumps without any usual row: a glitch leaves the signal and returns.
-
-    Rows next to a step, such as friction of a joint that turns, are far from the median too, but
-    connect to usual rows.
-    """
-    steps = np.diff(column, axis=0)
-    # a steep signal has large steps, but equal ones
-    usual_steps = running_median(steps) if len(steps) else steps
-    jumps = ~(np.abs(steps - usual_steps)[:, 0] <= limit)
-    piece = np.concatenate([[0], np.cumsum(jumps)])
-    kept = np.zeros(piece[-1] + 1, dtype=bool)
-    kept[piece[usual]] = True
-    return np.asarray(~kept[piece])
 
 
 class Clock(NamedTuple):

@@ -1,4 +1,8 @@
-"""Faults within the signals of a recording: bursts, signals that keep one value, missing rows."""
+"""Faults within the signals of a recording: spikes, bursts, signals that keep one value, gaps.
+
+Spikes of up to 7 rows are replaced by linear interpolation: numbers far from the running median
+that jump away and back.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,18 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from robolin.analysis.identify.design_rows import MOVING_SPEED
-from robolin.analysis.identify.recording import LARGEST, Recording
+from robolin.analysis.identify.recording import LARGEST, ROBUST, Recording
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
 from robolin.core.text import join_and, pluralize
 from robolin.errors import RobolinError
 
+# rows of the running median, and the deviation in robust standard deviations that it replaces
+MEDIAN_ROWS, _MEDIAN_DEVIATIONS = 15, 6.0
+# factor by which third differences must show more noise than the running median does
+_MORE_NOISE = 1.5
+# rows, and numbers, whose running median is found together
+_ROWS_TOGETHER, _NUMBERS_TOGETHER = 512, 4096
 # rows of a burst of equal values (fewer rows are a spike), and of one that is cut off at an end
 _FEWEST_EQUAL, MOST_EQUAL = 8, 256
 # factor of a jump to the median of neighbouring steps, number of these steps on each side, and the
@@ -27,6 +37,82 @@ _USUAL = 0.3
 _HELD_SECONDS, _HELD_ROWS, _HELD_PART = 0.1, 10, 0.005
 # part of the rows from which on missing rows are reported
 _MISSING_PART = 0.01
+
+
+def running_median(values: Floats, rows: int = MEDIAN_ROWS) -> Floats:
+    """Median of the finite numbers among `rows` neighbours, column by column."""
+    half = rows // 2
+    padded = np.pad(values, ((half, half), (0, 0)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, rows, axis=0)
+    middle = np.empty_like(values)
+    together = max(_ROWS_TOGETHER, _NUMBERS_TOGETHER // values.shape[1])
+    for i in range(0, len(values), together):
+        middle[i : i + together] = _medians(windows[i : i + together])
+    return middle
+
+
+def _medians(windows: Floats) -> Floats:
+    """Median of the finite numbers of every window (..., w)."""
+    if np.isfinite(windows).all():
+        return np.asarray(np.median(windows, axis=-1))
+    with np.errstate(all="ignore"):
+        ordered = np.sort(windows, axis=-1)
+    count = np.isfinite(ordered).sum(axis=-1, keepdims=True)
+    low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
+    middle = 0.5 * (
+        np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1)
+    )
+    return np.asarray(middle[..., 0])
+
+
+def without_spikes(values: Floats) -> tuple[Floats, Mask]:
+    """Replace single wrong numbers by those between their neighbours; also their mask (rows,)."""
+    repaired = values.copy()
+    wrong = np.zeros(len(values), dtype=bool)
+    for j in range(values.shape[1]):
+        column, spikes = _column_without_spikes(values[:, j : j + 1])
+        repaired[:, j] = column[:, 0]
+        wrong |= spikes[:, 0]
+    return repaired, wrong
+
+
+def _column_without_spikes(values: Floats) -> tuple[Floats, Mask]:
+    finite = np.where(np.abs(values) < LARGEST, values, np.nan)
+    middle = running_median(finite)
+    distance = np.abs(finite - middle)
+    scale = ROBUST * np.nanmedian(distance, axis=0)
+    # in a steep signal, many rows are the median of their neighbours, so that only differences
+    # show the noise
+    changes = np.abs(np.diff(finite[:, 0], 3))
+    changes = changes[np.isfinite(changes)]
+    noise = ROBUST / np.sqrt(20.0) * float(np.median(changes)) if changes.size else 0.0
+    scale = np.where(noise > _MORE_NOISE * scale, noise, scale)
+    # a signal without noise, or at rest, deviates by rounding alone
+    swing = np.nanpercentile(finite, 99.0, axis=0) - np.nanpercentile(finite, 1.0, axis=0)
+    scale = np.maximum(scale, 2e-3 * swing)
+    limit = _MEDIAN_DEVIATIONS * scale + 1e-12
+    spikes = _cut_off(finite, (distance <= limit)[:, 0], float(limit[0]))[:, None]
+    repaired, rows = finite.copy(), np.arange(len(values))
+    for j in np.flatnonzero(spikes.any(axis=0) & ~spikes.all(axis=0)):
+        wrong = spikes[:, j]
+        repaired[wrong, j] = np.interp(rows[wrong], rows[~wrong], finite[~wrong, j])
+    return repaired, spikes
+
+
+def _cut_off(column: Floats, usual: Mask, limit: float) -> Mask:
+    """Rows between two jumps without any usual row: a glitch leaves the signal and returns.
+
+    Rows next to a step, such as friction of a joint that turns, are far from the median too, but
+    connect to usual rows.
+    """
+    steps = np.diff(column, axis=0)
+    # a steep signal has large steps, but equal ones
+    usual_steps = running_median(steps) if len(steps) else steps
+    jumps = ~(np.abs(steps - usual_steps)[:, 0] <= limit)
+    piece = np.concatenate([[0], np.cumsum(jumps)])
+    kept = np.zeros(piece[-1] + 1, dtype=bool)
+    kept[piece[usual]] = True
+    return np.asarray(~kept[piece])
 
 
 def constant_bursts(recording: Recording) -> Mask:
