@@ -64,8 +64,8 @@ def identification_screen(
     assert isinstance(errors, ReportTable)
     alone, sums, by_file = result.determined
     counts = (
-        f"the data determine {alone} parameters individually and {sums} only in linear "
-        f"combinations; {by_file} parameters keep the values in the robot file"
+        f"the data determine {alone} parameters individually, {sums} only in linear "
+        f"combinations, and {by_file} not at all"
     )
     short = replace(
         errors,
@@ -93,8 +93,7 @@ def _verdict(result: Identification) -> Iterator[str]:
     alone, sums, by_file = result.determined
     yield (
         f"the inertias of all bodies are physically possible; the data determine {alone} "
-        f"parameters individually and {sums} only in linear combinations; {by_file} parameters "
-        "keep the values in the robot file"
+        f"parameters individually, {sums} only in linear combinations, and {by_file} not at all"
     )
 
 
@@ -109,7 +108,8 @@ def _parameter_table(result: Identification) -> ReportTable:
     ]
     header = ("parameter", "file", "identified", "deviation", "share")
     title = (
-        "Parameters (share 1: the data determine the value; 0: the robot file determines the value)"
+        "Parameters; share 1: the data determine the parameter; 0: its value and deviation follow "
+        "from the prior (--prior)"
     )
     return ReportTable(header, rows, frozenset(header[1:]), title)
 

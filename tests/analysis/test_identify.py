@@ -18,7 +18,7 @@ from robolin.analysis.identify import conditioning, data_checks, design_rows, si
 from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.data_checks import unexplained_joints
-from robolin.analysis.identify.deviations import BlockSums
+from robolin.analysis.identify.deviations import BlockSums, Uncertainty
 from robolin.analysis.identify.recording import (
     Recording,
     SmoothRows,
@@ -143,6 +143,16 @@ def test_steps_of_friction_are_kept(noise: float) -> None:
     rng = np.random.default_rng(2)
     smooth = 20.0 * np.sin(2.0 * time) - 8.0 * np.sign(np.cos(2.0 * time + 1.0))
     values = (smooth + noise * rng.normal(size=time.size))[:, None]
+    repaired, glitches = without_spikes(values)
+    assert not glitches.any()
+    np.testing.assert_array_equal(repaired, values)
+
+
+def test_noise_of_a_steep_signal_is_no_spike() -> None:
+    """In a steep signal the running median is the row itself, and does not show the noise."""
+    time = np.arange(0.0, 25.0, 0.01)
+    noise = 0.15 * np.random.default_rng(7).normal(size=time.size)
+    values = (20.0 * np.sin(6.0 * time + 3.0 * np.sin(0.3 * time)) + noise)[:, None]
     repaired, glitches = without_spikes(values)
     assert not glitches.any()
     np.testing.assert_array_equal(repaired, values)
@@ -415,6 +425,46 @@ def test_a_joint_that_moves_in_one_block_only(seed: int) -> None:
     (note,) = (each for each in fit.notes if "only one short part of the recordings" in each)
     assert "elbow/damping" in note
     assert "shoulder" not in note
+
+
+def payload_sentences(last: float, last_error: float) -> list[str]:
+    """Findings if the payload stage adds 0.5 kg, and the last stage another mass."""
+    listed = design_rows.parameter_list(ARM)
+    name = ARM.links_tip_to_base[0].name
+    i, size = listed.names.index(f"{name}/mass"), len(listed.names)
+    stages_before = []
+    for stage, change, deviation in (("payload", 0.5, 0.01), ("all", last, 0.05)):
+        x, covariance = listed.values.copy(), np.zeros((size, size))
+        x[i] += change
+        covariance[i, i] = deviation**2
+        known = Uncertainty(covariance, 0.0 * covariance, np.zeros(size), np.zeros(size, bool))
+        stages_before.append(data_checks.FittedStage(stage, 1, x, known))
+    scores = [Score(np.full(6, error), np.full(6, error)) for error in (0.02, last_error)]
+    return [*data_checks.payload_change(ARM, listed, name, stages_before, scores)]
+
+
+def test_a_load_is_reported_if_the_last_stage_confirms_it() -> None:
+    """A last stage with another mass and a smaller error contradicts a load."""
+    (confirmed,) = payload_sentences(0.45, 0.015)
+    assert confirmed.startswith("link 'wrist_3_link' is 0.50 ± 0.01 kg heavier than in the file: a")
+    assert payload_sentences(0.0, 0.017) == []
+
+
+def test_links_that_cannot_be_separated_share_a_load() -> None:
+    (sentence,) = payload_sentences(0.23, 0.0195)
+    assert sentence == (
+        "link 'wrist_3_link', or a link before it, is about 0.5 kg heavier than in the file: the "
+        "recording does not determine which of these links"
+    )
+
+
+def test_a_poor_fit_is_a_warning() -> None:
+    score = Score(np.array([0.1, 0.5, 0.1, 0.1, 0.1, 0.1]), np.zeros(6))
+    few, contradicted, poor = data_checks.fit_warnings(ARM, 16, ["forearm_link"], score)
+    assert few.startswith("only 16 smoothed rows test the fit")
+    assert "contradicts the values of forearm_link" in contradicted
+    assert poor.startswith("the fit leaves an error of 50 % for joint 'shoulder_lift_joint'")
+    assert not [*data_checks.fit_warnings(ARM, 600, [], Score(np.zeros(6), np.zeros(6)))]
 
 
 def test_a_part_that_was_not_mounted_is_found() -> None:
@@ -741,7 +791,7 @@ def test_rows_processed_together_do_not_change_the_result(monkeypatch: pytest.Mo
     recording = recorded(TRUE, 30.0, coulomb=3.0)
     flags = {"what": "friction", "width": 0.1, "lag": 0.0}
     at_once = robolin.identify(ARM, recording, **flags)
-    monkeypatch.setattr(recordings_module, "_NUMBERS_TOGETHER", 1)
+    monkeypatch.setattr(signal_faults, "_NUMBERS_TOGETHER", 1)
     monkeypatch.setattr(recordings_module, "IN_MEMORY", 1 << 12)
     same = robolin.identify(ARM, recording, **flags)
     np.testing.assert_array_equal(same.values, at_once.values)

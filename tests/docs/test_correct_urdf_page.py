@@ -38,7 +38,7 @@ def test_the_tutorial_finds_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
             [float(each) for each in others], rel=0.1
         )
     settings = run.out.partition("Settings")[2]
-    for words in ("122 rows with spikes", "lag: 12.1 ms", "period 8 ms"):
+    for words in ("71 rows with spikes", "lag: 12.1 ms", "period 8 ms"):
         assert words in settings
     assert "wrist_3_link/mass" in Path("fit.html").read_text("utf-8")
     for block in blocks[2:]:

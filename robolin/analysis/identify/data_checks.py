@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from robolin.analysis.identify.recording import (
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
-from robolin.core.text import join_and
+from robolin.core.text import join_and, pluralize
 from robolin.errors import RobolinError
 
 # ratio of measured to modelled torques beyond which a unit must be wrong
@@ -42,6 +43,12 @@ _FASTER = 0.1
 _ROWS_OF_MOTION, _SHORTEST_PERIOD, _LONGEST_PERIOD = 50, 2e-5, 1.0
 # time steps that are this many times the median are gaps
 _GAP = 20.0
+# deviations within which two changes of a mass agree, and from which on a change is clear
+_AGREE, _CLEAR = 2.0, 3.0
+# part by which the error of the payload stage may exceed that of the last stage
+_AS_GOOD = 0.05
+# held-out rows below which their error says little
+_FEW_ROWS = 50
 # relative error of a joint above which its efforts are explained poorly
 _POOR = 0.3
 
@@ -232,29 +239,58 @@ def carrier_of_loads(arm: Arm) -> str:
     return arm.link(-max(ends)[1]).name
 
 
+class FittedStage(NamedTuple):
+    """A stage before its test: name, number of parameters, their values (p,) and deviations."""
+
+    name: str
+    parameters: int
+    x: Floats
+    known: Uncertainty
+
+
 def payload_change(
-    arm: Arm, listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
+    arm: Arm,
+    listed: ParameterList,
+    carrier: str,
+    stages: Sequence[FittedStage],
+    scores: Sequence[Score],
 ) -> Iterator[str]:
-    """State by how much the mass of the payload's link differs from the file, if it does."""
-    i = listed.names.index(f"{carrier}/mass")
-    change, deviation = float(x[i] - listed.values[i]), float(known.deviations[i])
-    if abs(change) < max(3.0 * deviation, 0.03 * abs(listed.values[i])):
+    """State by how much the mass of the payload's link differs from the file, if it does.
+
+    The last stage, which fits all links, must confirm the difference.  If it finds another one, but
+    does not lower the error, the difference may be that of a link before.
+
+    scores: of the stages on held-out rows
+    """
+    i, last = listed.names.index(f"{carrier}/mass"), stages[-1]
+    payload = next((each for each in stages if each.name == "payload"), None)
+    if payload is None:
+        return
+    error, least = scores[stages.index(payload)].headline, scores[-1].headline
+    change, deviation = float(payload.x[i] - listed.values[i]), float(payload.known.deviations[i])
+    if abs(change) < max(_CLEAR * deviation, 0.03 * abs(listed.values[i])):
+        return
+    last_change, last_deviation = last.x[i] - listed.values[i], last.known.deviations[i]
+    gap = abs(last_change - change) / max(float(np.hypot(deviation, last_deviation)), 1e-300)
+    confirmed = gap <= _AGREE and abs(last_change) >= _CLEAR * last_deviation
+    if not confirmed and error > (1.0 + _AS_GOOD) * least:
         return
     link = next(each for each in arm.links if each.name == carrier)
     # at least one significant digit of the deviation
     digits = int(np.clip(np.ceil(-np.log10(max(deviation, 1e-9))), 2, 6))
-    amount = f"link '{link.name}' is {abs(change):.{digits}f} ± {deviation:.{digits}f} kg"
-    if change > 0.0:
+    way = "heavier" if change > 0.0 else "lighter"
+    if not confirmed:
         yield (
-            f"{amount} heavier than in the file: a load is missing in the file, or its masses "
-            "are wrong"
+            f"link '{link.name}', or a link before it, is about {abs(change):.2g} kg {way} than in "
+            "the file: the recording does not determine which of these links"
         )
-    else:
+        return
+    amount = f"link '{link.name}' is {abs(change):.{digits}f} ± {deviation:.{digits}f} kg {way}"
+    cause = "a load is missing in the file"
+    if change < 0.0:
         part = f"a part fixed to it ({', '.join(link.merged)})" if link.merged else "a part of it"
-        yield (
-            f"{amount} lighter than in the file: {part} was not mounted during the recording, or "
-            "the masses in the file are wrong"
-        )
+        cause = f"{part} was not mounted during the recording"
+    yield f"{amount} than in the file: {cause}, or the masses in the file are wrong"
 
 
 def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty) -> str:
@@ -265,6 +301,21 @@ def load_text(listed: ParameterList, carrier: str, x: Floats, known: Uncertainty
         f"payload {x[i]:.3f} ± {known.deviations[i]:.3f} kg, centre of mass ({centre}) m in "
         f"link '{carrier}'"
     )
+
+
+def fit_warnings(arm: Arm, tested: int, contradicted: Sequence[str], score: Score) -> Iterator[str]:
+    """Warnings about a poor fit, or a test with few rows.
+
+    tested: number of held-out rows
+    contradicted: links, as in `contradicted_links`
+    """
+    if tested < _FEW_ROWS:
+        yield (
+            f"only {pluralize(tested, 'smoothed row')} test the fit, so its error is uncertain: "
+            "record a longer motion"
+        )
+    yield from contradicted_links(contradicted)
+    yield from unexplained_joints(arm, score)
 
 
 def contradicted_links(names: Sequence[str]) -> Iterator[str]:

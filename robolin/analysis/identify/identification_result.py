@@ -48,7 +48,8 @@ class Identification(DisplayMixin):
             prior
         prior_deviations: the part of `deviations` that is due to the prior (p,)
         covariance: (p, p)
-        share: (p,), 1 if the recordings alone determine a parameter, 0 if the file alone does
+        share: (p,), 1 if the recordings determine a parameter, 0 if they have no information about
+            this parameter alone: its value and deviation then follow from the prior
         stages: errors on held-out rows, `file` first
         friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) of every joint (n,)
         measured: smoothed torques of the held-out rows (rows, n)
@@ -57,7 +58,8 @@ class Identification(DisplayMixin):
         time: times of the held-out rows (rows,) in s
         settings: estimated or given settings: rows, width, lag, clock, cleaned rows, prior
         findings: sentences about the payload
-        notes: remarks about the data
+        notes: remarks about the data, with the warnings
+        warnings: notes that show a poor fit or wrong data
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -89,6 +91,7 @@ class Identification(DisplayMixin):
     settings: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def value(self, name: str) -> tuple[float, float]:
         """Identified value and standard deviation of a parameter.
@@ -121,7 +124,7 @@ class Identification(DisplayMixin):
 
     @property
     def determined(self) -> tuple[int, int, int]:
-        """Numbers of parameters determined by the data, in combinations, and by the file alone."""
+        """Numbers of parameters determined by the data, in combinations, and not at all."""
         alone = int((self.share >= ALONE).sum())
         by_file = int((self.share <= BY_FILE).sum())
         return alone, len(self.share) - alone - by_file, by_file

@@ -24,10 +24,11 @@ from robolin.analysis.identify.conditioning import (
 )
 from robolin.analysis.identify.consistent_fit import ball_parameters
 from robolin.analysis.identify.data_checks import (
+    FittedStage,
     carrier_of_loads,
-    contradicted_links,
     excitation_notes,
     faster_joints,
+    fit_warnings,
     load_text,
     payload_change,
     require_measured_efforts,
@@ -36,7 +37,6 @@ from robolin.analysis.identify.data_checks import (
     require_possible_bodies,
     require_torque_units,
     require_torques,
-    unexplained_joints,
 )
 from robolin.analysis.identify.design_rows import (
     PAYLOAD,
@@ -239,6 +239,7 @@ class _Identifier:
     report: Callable[[str], None]
     update: Callable[[float], None]
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
 
@@ -263,24 +264,24 @@ class _Identifier:
         self.update(_WEIGHTED)
         spread = joint_spreads(fit)
         start = self._start(listed, spread)
-        fitted: list[tuple[str, int, Floats]] = []
+        fitted: list[FittedStage] = []
         for name, free, trust in self._stages(listed):
             self.report(f"stage {name}: {pluralize(len(free), 'parameter')}")
             x, known, words, contradicted = fit_stage(
                 listed, rows, start, free, spread, trust, self.options.fix
             )
             self.settings["weights"] = words
-            fitted.append((name, len(free), x))
-            if name == "payload":
-                self.findings += payload_change(self.arm, listed, self._carrier, x, known)
-        after = scored(test, [x for _, _, x in fitted], weights.v0)
+            fitted.append(FittedStage(name, len(free), x, known))
+        after = scored(test, [each.x for each in fitted], weights.v0)
         stages = [Stage("file", 0, before.scores[0])]
         stages += [Stage(*f[:2], score) for f, score in zip(fitted, after.scores, strict=True)]
+        self.findings += payload_change(self.arm, listed, self._carrier, fitted, after.scores)
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
         require_possible_bodies(listed, x)
         self.notes += [*excitation_notes(fit, rows.both_ways), *known.notes(listed.names)]
-        self.notes += [*faster_joints(fit, test), *contradicted_links(contradicted)]
+        self.notes += faster_joints(fit, test)
+        self.warnings += fit_warnings(self.arm, test.count, contradicted, after.scores[-1])
         self._state_settings(fit, sample, test, after, weights.v0)
         return Identification(
             arm=corrected_arm(self.arm, listed, x, weights.v0),
@@ -299,7 +300,8 @@ class _Identifier:
             time=after.rows.time,
             settings=self.settings,
             findings=tuple(self.findings),
-            notes=(*self.notes, *unexplained_joints(self.arm, stages[-1].score)),
+            notes=(*self.notes, *self.warnings),
+            warnings=tuple(self.warnings),
         )
 
     def _between(self, start: float, end: float) -> Callable[[float], None]:
@@ -355,7 +357,7 @@ class _Identifier:
         width, lag = options.width, options.lag
         if lag is None:
             lag = 0.0 if exact else find_lag(self.arm, rows, width or fitting_widths(rows)[-1])
-            self.notes += lag_notes(lag, LAGS)
+            self.warnings += lag_notes(lag, LAGS)
         width = width or (DEFAULT_WIDTH if exact else find_width(self.arm, rows, lag))
         self.settings["width"] = "none, accelerations are given" if exact else f"{width:g} s"
         self.settings["lag"] = f"{1e3 * lag:.1f} ms"
@@ -426,8 +428,7 @@ class _Identifier:
         return stages
 
     def _describe(self, recordings: Sequence[CleanRecording]) -> None:
-        cleaned = sum(each.cleaned for each in recordings)
-        rows = sum(each.rows for each in recordings)
+        cleaned, rows = (sum(getattr(r, name) for r in recordings) for name in ("cleaned", "rows"))
         for each in recordings:
             counts = (each.rows, each.left_out, each.constant, each.missing)
             self.notes += fault_notes(self.arm, each.name, counts, each.held)

@@ -188,10 +188,9 @@ def command(**values: Any) -> None:
     except RobolinError:
         _say(notes, values["quiet"], report.shows_screen)
         raise
-    notes += result.notes
+    notes += [note for note in result.notes if note not in result.warnings]
     # the pages are written in any case: they show why an error does not fall
     contents = _pages(arm, result, values)
-    written_pages = bool(contents)
     remarks: list[str] = []
     if values["path"] is not None and result.improves:
         require_same_robot_files(source.path, reading, digests)
@@ -204,15 +203,17 @@ def command(**values: Any) -> None:
         contents[values["npz"]] = identification_archive(result, command_text)
     written = [*(f"{path}: written" for path in contents), *remarks]
     sections = list(identification_sections(arm, result))
-    lines = sum(wrapped_lines("note", _shortened(note)) for note in [*notes, *written])
+    lines = sum(wrapped_lines("warning", each) for each in result.warnings)
+    lines += sum(wrapped_lines("note", _shortened(note)) for note in [*notes, *written])
     lines += 0 if result.improves else _ERROR_LINES
     screen = identification_screen(sections, result)
     report.write(sections, identification_document(result), screen, lines)
+    _say(result.warnings, values["quiet"], short=False, kind="warning")
     _say(notes, values["quiet"], report.shows_screen)
     _write(contents)
     _say(written, values["quiet"], report.shows_screen)
     if not result.improves:
-        raise no_improvement(result, written_pages)
+        raise no_improvement(result, bool(contents))
 
 
 def identified_again(arguments: list[str]) -> Identification:
@@ -228,9 +229,9 @@ def _shortened(note: str) -> str:
     return note if " --" in note else short_note("note", note)
 
 
-def _say(notes: Sequence[str], quiet: bool, short: bool) -> None:
+def _say(notes: Sequence[str], quiet: bool, short: bool, kind: str = "note") -> None:
     for note in [] if quiet else notes:
-        say("note", _shortened(note) if short else note)
+        say(kind, _shortened(note) if short else note)
 
 
 def _model_options(ctx: click.Context) -> dict[str, Any]:
@@ -241,7 +242,7 @@ def _model_options(ctx: click.Context) -> dict[str, Any]:
 
 
 def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
-    path, npz = values["path"], values["npz"]
+    path, npz, report, plot = (values[each] for each in ("path", "npz", "report", "plot"))
     if path is not None:
         from robolin.description.corrected_file import require_extension
         from robolin.description.robot_source import robot_text
@@ -252,7 +253,6 @@ def _require_extensions(source: ArmSource, values: Mapping[str, Any]) -> None:
         require_extension(validated_path(path), robot_text(source.path))
     if npz is not None and _suffix(npz) != ".npz":
         raise UsageError("the extension must be .npz", where=npz, hint="use --npz found.npz")
-    report, plot = values["report"], values["plot"]
     if report is not None and _suffix(report) not in (".html", ".htm"):
         hint = "use --report found.html"
         raise UsageError("the extension must be .html", where=report, hint=hint)

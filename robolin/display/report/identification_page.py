@@ -93,7 +93,7 @@ def _summary(arm: Arm, result: Identification) -> str:
         ),
         KeyNumber("Determined by the data", str(alone), f"of {len(result.names)} parameters"),
         KeyNumber("Determined only in linear combinations", str(sums), "parameters"),
-        KeyNumber("Unchanged from the robot file", str(by_file), "parameters"),
+        KeyNumber("Not determined by the data", str(by_file), "parameters"),
     ]
     header = ("joint", *(stage.name for stage in result.stages), "all rows", "v0")
     rows = [
@@ -158,7 +158,9 @@ def _determined(result: Identification) -> str:
     text = (
         "The share (0 to 1) shows how much the recordings determine a parameter. "
         f"If the share is at least {ALONE:g}, the recordings alone determine the parameter. "
-        f"If the share is at most {BY_FILE:g}, the value comes from the robot file alone. "
+        f"If the share is at most {BY_FILE:g}, the recordings have no information about the "
+        "parameter alone: its value and deviation follow from the prior, which is the robot file "
+        "with its assumed error. The value changes if other parameters of the link change. "
         "Between these shares, the recordings determine only linear combinations with other "
         "parameters: compare predictions, not single values."
     )
@@ -224,7 +226,7 @@ def _group(name: str) -> str:
 
 
 def _source(share: float) -> str:
-    return "data" if share >= ALONE else "file" if share <= BY_FILE else "sums"
+    return "data" if share >= ALONE else "prior" if share <= BY_FILE else "sums"
 
 
 def _unit(arm: Arm, name: str) -> str:

@@ -54,7 +54,7 @@ def test_the_page_has_errors_parameters_and_shares() -> None:
     labels = (
         "Determined by the data",
         "Determined only in linear combinations",
-        "Unchanged from the robot file",
+        "Not determined by the data",
     )
     for label, count in zip(labels, result.determined, strict=True):
         assert f'<dt>{label}</dt><dd class="value">{count}</dd>' in page
