@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import robolin as library
 from robolin.analysis.identify.recording import Recording
+from robolin.cli.report import ReportTable, TextLines, fitting_sections
 from robolin.core.arm_parameters import parameters
 from robolin.description.robot_source import robot_text
 from tests.analysis.identify_recordings import V0, recorded, true_arm
@@ -92,6 +94,29 @@ def test_recordings_kept_back_may_be_files(log: Path, tmp_path: Path) -> None:
     for holdout in (other, "20%", "spread"):
         run = run_ok(*arguments, "--holdout", holdout, "--what", "friction", "--format", "json")
         assert [stage["name"] for stage in json.loads(run.out)["stages"]] == ["file", "friction"]
+
+
+def test_a_poor_fit_is_a_warning(tmp_path: Path) -> None:
+    """With the efforts of two joints exchanged, the error decreases, but the fit is poor."""
+    recording = recorded(TRUE, coulomb=3.0, noise=0.01)
+    exchanged = replace(recording, tau=recording.tau[:, [0, 1, 3, 2, 4, 5]])
+    flags = ("--trajectory", write_csv(tmp_path / "log.csv", exchanged), "--what", "friction")
+
+    run, quiet = (robolin("identify", "ur5", *flags, *more) for more in ((), ("-q",)))
+
+    assert "warning: no parameter values explain the efforts of 'elbow_joint'" in run.err
+    assert "warning" not in quiet.err
+
+
+def test_a_complete_table_has_no_number_of_other_rows() -> None:
+    """A table that is too high for the screen, but has few rows, is shown as it is."""
+    table = ReportTable(("joint", "error"), [(f"joint{i}", "1 %") for i in range(4)])
+    lines = [TextLines(["words"]), table, TextLines(["width: 0.1 s"] * 9, "Settings, all")]
+    shown = fitting_sections(lines, 80, 8)
+    assert [each.lines[0] for each in shown if isinstance(each, TextLines)] == [
+        "words",
+        "Also: Settings (--all)",
+    ]
 
 
 @pytest.mark.slow
