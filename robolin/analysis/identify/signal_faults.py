@@ -81,12 +81,7 @@ def _column_without_spikes(values: Floats) -> tuple[Floats, Mask]:
     middle = running_median(finite)
     distance = np.abs(finite - middle)
     scale = ROBUST * np.nanmedian(distance, axis=0)
-    # in a steep signal, many rows are the median of their neighbours, so that only differences
-    # show the noise
-    changes = np.abs(np.diff(finite[:, 0], 3))
-    changes = changes[np.isfinite(changes)]
-    noise = ROBUST / np.sqrt(20.0) * float(np.median(changes)) if changes.size else 0.0
-    scale = np.where(noise > _MORE_NOISE * scale, noise, scale)
+    scale = np.maximum(scale, _noise_of_a_steep_signal(finite[:, 0], float(scale[0])))
     # a signal without noise, or at rest, deviates by rounding alone
     swing = np.nanpercentile(finite, 99.0, axis=0) - np.nanpercentile(finite, 1.0, axis=0)
     scale = np.maximum(scale, 2e-3 * swing)
@@ -97,6 +92,20 @@ def _column_without_spikes(values: Floats) -> tuple[Floats, Mask]:
         wrong = spikes[:, j]
         repaired[wrong, j] = np.interp(rows[wrong], rows[~wrong], finite[~wrong, j])
     return repaired, spikes
+
+
+def _noise_of_a_steep_signal(column: Floats, scale: float) -> float:
+    """Standard deviation by third differences; 0 if `scale`, by the running median, is right.
+
+    In a steep signal, whose steps exceed the noise, many rows are the median of their neighbours.
+    """
+    changes = np.abs(np.diff(column, 3))
+    changes = changes[np.isfinite(changes)]
+    if not changes.size:
+        return 0.0
+    noise = ROBUST / np.sqrt(20.0) * float(np.median(changes))
+    steep = np.nanmedian(np.abs(np.diff(column))) > noise
+    return noise if steep and noise > _MORE_NOISE * scale else 0.0
 
 
 def _cut_off(column: Floats, usual: Mask, limit: float) -> Mask:
