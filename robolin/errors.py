@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+# modules between the user's call and warnings.warn
+_OURS = ("robolin", "contextlib")
 # exit code of commands such as `diff` that found a difference
 FOUND_SOMETHING = 1
 
@@ -107,6 +111,19 @@ class RobolinWarning(UserWarning):
         ...     robolin.answer(arm, "inverse", robolin.States(q="panda_joint1=45"))
         <Result of inverse: tau (7,) [N·m]>
     """
+
+
+def warn(text: str) -> None:
+    """Emit a `RobolinWarning` at the caller of robolin."""
+    warnings.warn(text, RobolinWarning, stacklevel=_levels_to_caller())
+
+
+def _levels_to_caller() -> int:
+    """Return the stack level of the first frame outside robolin, where warnings point."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def raise_all(problems: Sequence[RobolinError]) -> None:

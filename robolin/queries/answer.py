@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +10,7 @@ import numpy as np
 
 from robolin.core.arm import Arm
 from robolin.core.result import Result, ResultStream, checked_stream
-from robolin.errors import RobolinWarning, require_callable
+from robolin.errors import require_callable, warn
 from robolin.queries.question import Question
 from robolin.queries.request import (
     MessageCallback,
@@ -23,22 +21,11 @@ from robolin.queries.request import (
 )
 from robolin.queries.states import States
 
-# modules between the user's call and warnings.warn
-_OURS = ("robolin", "contextlib")
-
 
 def emit_warning(kind: str, text: str) -> None:
     """Emit warnings as Python warnings; drop notes and summaries."""
     if kind == "warning":
-        warnings.warn(text, RobolinWarning, stacklevel=_levels_to_caller())
-
-
-def _levels_to_caller() -> int:
-    """Return the stack level of the first frame outside robolin, where warnings point."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
-        frame, level = frame.f_back, level + 1
-    return level
+        warn(text)
 
 
 def answer(

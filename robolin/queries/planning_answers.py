@@ -17,7 +17,8 @@ from robolin.control.optimization.joint_limits import scaled_ranges
 from robolin.control.optimization.optimal_motion import REPLAY_STEPS, OptimalMotion
 from robolin.control.optimization.optimize import optimize
 from robolin.control.retiming import REVERSAL, PathStop, retime
-from robolin.control.simulation.simulate import simulate
+from robolin.control.simulation.schedule import Schedule
+from robolin.control.simulation.simulate import SimulationTask, run_simulation
 from robolin.core.arm import Arm
 from robolin.core.arm_parts import rotation_from_rpy
 from robolin.core.arrays import Floats
@@ -285,10 +286,9 @@ def _replay_over(motion: OptimalMotion, ranges: Mapping[str, Any]) -> str:
     """
     duration, law = float(motion.time[-1]), motion.feedback()
     try:
-        done = simulate(
-            motion.arm, motion.q[0], motion.qd[0], duration=duration,
-            dt=motion.dt / REPLAY_STEPS, every=REPLAY_STEPS, control=law,
-        )  # fmt: skip
+        schedule = Schedule(duration, dt=motion.dt / REPLAY_STEPS, every=REPLAY_STEPS)
+        task = SimulationTask(motion.arm, schedule, control=law)
+        done = run_simulation(task, motion.q[0], motion.qd[0], 0.0)
     except RobolinError:
         # the final error of the replay is infinite
         return ""

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.control.simulation.feedback_control import FeedbackControl
 from robolin.control.simulation.simulate import SimulationTask
-from robolin.control.simulation.simulated_motion import Simulation
+from robolin.control.simulation.simulated_motion import EnergyCheck, Simulation
 from robolin.control.simulation.torques import Push, effort_limits
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
@@ -28,8 +28,6 @@ _NUMBERS = (
 )
 # cost-to-go of a regulator, xᵀ P x
 COST_TO_GO = "cost_to_go"
-# relative energy error above which the integration is considered inaccurate
-_MAX_ENERGY_ERROR = 1e-2
 # relative round-off allowed beyond a limit
 _ROUNDING = 1e-12
 _VELOCITIES = {"rates": "q̇", "xi": "ξ = (I + HφK)* q̇", "nu": "ν = m* q̇"}
@@ -222,8 +220,13 @@ class MotionChecks:
     energy_error: largest energy error of each motion (...) in J
     """
 
-    kinetic: Floats
-    energy_error: Floats
+    @property
+    def kinetic(self) -> Floats:
+        return self._energies.kinetic
+
+    @property
+    def energy_error(self) -> Floats:
+        return self._energies.error
 
     def __init__(self, task: SimulationTask, returning: ReturnCheck | None = None) -> None:
         self.returning = returning
@@ -232,8 +235,7 @@ class MotionChecks:
         self._saturated, self._exceeded, self._passive, self._fast = (
             _RowCounts(names) for _ in range(4)
         )
-        self.kinetic = self.energy_error = self._moved = np.array(-np.inf)
-        self._energies = self._tau = self._distance = np.array(-np.inf)
+        self._energies = EnergyCheck(task.arm)
         self._low, self._high = np.full(task.arm.n, np.inf), np.full(task.arm.n, -np.inf)
         self._torque_rounding = _torque_rounding(task.arm)
         limits = [joint.limits.velocity for joint in task.arm.joints]
@@ -248,14 +250,7 @@ class MotionChecks:
         q = motion.q.reshape(-1, self._arm.n)
         self._low = np.minimum(self._low, q.min(axis=0))
         self._high = np.maximum(self._high, q.max(axis=0))
-        energies = np.abs([motion.kinetic_energy, motion.potential_energy, motion.work])
-        moved = np.maximum(energies[0], energies[2]).max(axis=-1)
-        self.kinetic = np.maximum(self.kinetic, motion.kinetic_energy.max(axis=-1))
-        self.energy_error = np.maximum(self.energy_error, motion.energy_drift)
-        self._moved = np.maximum(self._moved, moved)
-        self._energies = np.maximum(self._energies, energies.max(axis=-1))
-        self._tau = np.maximum(self._tau, np.abs(motion.tau).max(axis=-2))
-        self._distance = np.maximum(self._distance, np.abs(motion.q).max(axis=-2))
+        self._energies.update(motion)
 
     def _update_counts(self, motion: Simulation) -> None:
         task, arm = self._task, self._arm
@@ -280,7 +275,8 @@ class MotionChecks:
             self._passive.text("torques act on passive joints in"),
             self._position_limits_text(),
             self._velocity_limits_text(),
-            self._energy_drift_text(),
+            self._energies.text(),
+            self._task.schedule.long_step_text(),
         )
         return [text for text in texts if text]
 
@@ -316,31 +312,6 @@ class MotionChecks:
         ]
         text = f"position limits are exceeded (the simulation has no end stops): {list_some(names)}"
         return text * bool(names)
-
-    def _energy_drift_text(self) -> str:
-        """A warning if the energy error is large compared with the exchanged energy."""
-        lost, moved = self.energy_error, self._moved
-        beyond = (lost > _MAX_ENERGY_ERROR * moved) & (lost > self._energy_rounding())
-        if not beyond.any():
-            return ""
-        worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
-        return (
-            f"the energy error is {lost[worst]:.3g} J, compared with {moved[worst]:.3g} J of "
-            "exchanged energy; use a smaller --dt or --rtol"
-        )
-
-    def _energy_rounding(self) -> Floats:
-        """Round-off of energies (...) in J.
-
-        Energies and work are sums of terms as large as weight times reach, and torques times
-        positions, which may cancel.
-        """
-        gravity = float(np.linalg.norm(self._arm.gravity))
-        scales = natural_scales(self._arm.model_dict, gravity)
-        exerted = (self._tau * np.maximum(1.0, self._distance)).sum(axis=-1)
-        own = scales.of_unit(unit_of("kinetic_energy", ()))
-        scale: Floats = own + self._energies.sum(axis=0) + exerted
-        return rounding_share("energy_error") * scale
 
 
 def _torque_rounding(arm: Arm) -> float:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from robolin.control.optimization.torque_form import TorqueForm, violations
 from robolin.control.simulation.feedback_control import FeedbackControl
 from robolin.control.simulation.integration import feedback_states
 from robolin.control.simulation.schedule import Schedule
-from robolin.control.simulation.simulate import simulate
+from robolin.control.simulation.simulate import SimulationTask, run_simulation
 from robolin.control.simulation.torques import EffortLimits, InterpolatedTorque
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats
@@ -296,8 +295,9 @@ def _replayed_end(motion: OptimalMotion, gains: bool) -> Floats:
     dt = motion.dt / REPLAY_STEPS
     if motion.method == "torque":
         law = motion.feedback(gains=gains)
-        options: dict[str, Any] = {"limits": False, "engine": "compiled", "jobs": 1}
-        q = simulate(arm, *start, duration=duration, dt=dt, every=None, control=law, **options).q
+        schedule = Schedule(duration, dt=dt, every=None)
+        task = SimulationTask(arm, schedule, control=law, limits=False, engine="compiled", jobs=1)
+        q = run_simulation(task, *start, 0.0).q
     else:
         schedule, none = Schedule(duration, dt=dt, every=None), np.full(arm.n, np.inf)
         limits = EffortLimits(-none, none)

@@ -120,6 +120,15 @@ class Schedule:
         start = step * self.step
         return start, self.duration - start if step == self.steps - 1 else self.step
 
+    def long_step_text(self) -> str:
+        """A warning if the fixed step is longer than the simulation."""
+        if not self.fixed or self.step * (1.0 - _SLIVER) <= self.duration:
+            return ""
+        return (
+            f"dt = {self.step:g} s is longer than the duration of {self.duration:g} s, so the "
+            "simulation has one step of this duration"
+        )
+
     def settings_text(self) -> str:
         """Describe the integrator and its settings."""
         name = INTEGRATOR_NAMES[self.integrator]

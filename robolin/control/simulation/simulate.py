@@ -27,6 +27,7 @@ from robolin.control.simulation.integration import (
 from robolin.control.simulation.integrators import ZeroOrderHold, fitting_schedule, steps_between
 from robolin.control.simulation.schedule import Schedule, scheduled
 from robolin.control.simulation.simulated_motion import (
+    EnergyCheck,
     RunningCost,
     Simulation,
     observed_motion,
@@ -59,7 +60,7 @@ from robolin.core.arrays import (
 from robolin.core.choices import Integrator, StateForm
 from robolin.core.records import dataclass
 from robolin.engine.compiled.kernels import can_compile
-from robolin.errors import UsageError, require_callable
+from robolin.errors import UsageError, require_callable, warn
 from robolin.evaluation.constant_inputs import JointsNamed, require_no_closures
 from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
 from robolin.evaluation.loop_projection import simulated_loops
@@ -150,6 +151,9 @@ def simulate(
             belong to an arm with other parameters, or gains that are too stiff for dt
         UsageError: options that cannot be combined, or an option with an invalid value
 
+    Warns:
+        RobolinWarning: a large energy error, or a step longer than the duration
+
     Example:
         >>> arm = robolin.load("two-link")
         >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.5, every=250)
@@ -166,7 +170,15 @@ def simulate(
     wish = prescription(prescribe, qdd)
     options = (*constraint, engine, jobs, baumgarte, disturbance, wish)
     task = SimulationTask(arm, schedule, hold, control, state, limits, *options)
-    return run_simulation(task, q, qd, tau)
+    motion = run_simulation(task, q, qd, tau)
+    energies = EnergyCheck(arm)
+    energies.update(motion)
+    # constraints of the user may exchange energy
+    free = accelerations is None and project is None
+    for text in (schedule.long_step_text(), energies.text(flags=False) if free else ""):
+        if text:
+            warn(text)
+    return motion
 
 
 def with_samples_met(task: SimulationTask) -> SimulationTask:

@@ -17,12 +17,19 @@ from robolin.control.simulation.controllers import Controller, Law
 from robolin.control.simulation.equations import Equations
 from robolin.control.simulation.feedback_control import StateFeedback
 from robolin.control.simulation.schedule import Schedule
+from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, Mask
+from robolin.core.natural_scales import natural_scales, rounding_share
 from robolin.core.notebook import DisplayMixin
+from robolin.core.quantity_table import unit_of
 from robolin.core.records import dataclass
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
 
+# relative energy error above which the integration is considered inaccurate
+_MAX_ENERGY_ERROR = 1e-2
+# relative energy error that functions report
+_GROSS_ERROR = 0.1
 # marks fields that `robolin.testing` does not store
 NOT_STORED = {"stored": False}
 
@@ -106,6 +113,65 @@ class Simulation(DisplayMixin):
         """Largest energy error of each motion, in J."""
         drift: Floats = np.abs(self.energy_error).max(axis=-1)
         return drift
+
+
+class EnergyCheck:
+    """Energies of a motion, collected part by part, and the text about a large energy error.
+
+    kinetic: largest kinetic energy of each motion (...) in J
+    error:   largest energy error of each motion (...) in J
+    """
+
+    def __init__(self, arm: Arm) -> None:
+        self._arm = arm
+        self.kinetic = self.error = self._moved = np.array(-np.inf)
+        self._energies = self._tau = self._distance = np.array(-np.inf)
+
+    def update(self, motion: Simulation) -> None:
+        """Add the rows of a part."""
+        energies = np.abs([motion.kinetic_energy, motion.potential_energy, motion.work])
+        moved = np.maximum(energies[0], energies[2]).max(axis=-1)
+        self.kinetic = np.maximum(self.kinetic, motion.kinetic_energy.max(axis=-1))
+        self.error = np.maximum(self.error, motion.energy_drift)
+        self._moved = np.maximum(self._moved, moved)
+        self._energies = np.maximum(self._energies, energies.max(axis=-1))
+        self._tau = np.maximum(self._tau, np.abs(motion.tau).max(axis=-2))
+        self._distance = np.maximum(self._distance, np.abs(motion.q).max(axis=-2))
+
+    def text(self, flags: bool = True) -> str:
+        """A warning if the energy error is large compared with the exchanged energy.
+
+        flags: name flags; False names keywords, and only reports a gross error
+        """
+        lost, moved, dashes = self.error, self._moved, "--" * flags
+        most = _MAX_ENERGY_ERROR if flags else _GROSS_ERROR
+        beyond = (lost > most * moved) & (lost > self._rounding())
+        if not flags:
+            # stored rows may be at rest, with no exchanged energy
+            beyond &= lost > _MAX_ENERGY_ERROR * self._scale()
+        if not beyond.any():
+            return ""
+        worst = np.unravel_index(np.argmax(np.where(beyond, lost, 0.0)), lost.shape)
+        return (
+            f"the energy error is {lost[worst]:.3g} J, compared with {moved[worst]:.3g} J of "
+            f"exchanged energy; use a smaller {dashes}dt or {dashes}rtol"
+        )
+
+    def _rounding(self) -> Floats:
+        """Round-off of energies (...) in J.
+
+        Energies and work are sums of terms as large as weight times reach, and torques times
+        positions, which may cancel.
+        """
+        exerted = (self._tau * np.maximum(1.0, self._distance)).sum(axis=-1)
+        scale: Floats = self._scale() + self._energies.sum(axis=0) + exerted
+        return rounding_share("energy_error") * scale
+
+    def _scale(self) -> float:
+        """Weight times reach in J."""
+        gravity = float(np.linalg.norm(self._arm.gravity))
+        scales = natural_scales(self._arm.model_dict, gravity)
+        return scales.of_unit(unit_of("kinetic_energy", ()))
 
 
 def stacked_motions(motions: Sequence[Simulation], batch: tuple[int, ...]) -> Simulation:

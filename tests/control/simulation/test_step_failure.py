@@ -150,7 +150,7 @@ def test_the_advice_helps() -> None:
     error = message(dt=0.05, control=law, tau=0.0)
     assert "--dt 0.0094 or less" in error.hint
     # the slowest mode decays as exp(-3.7 t)
-    motion = robolin.simulate(ARM, [0.0, 0.0], duration=6.0, dt=0.0094, control=law)
+    motion = robolin.simulate(ARM, [0.0, 0.0], duration=6.0, dt=0.005, control=law)
     assert np.abs(motion.q[-1] - [0.3, -0.2]).max() < 1e-6
 
 
@@ -203,3 +203,14 @@ def test_a_jump_that_no_step_follows() -> None:
     error = message(arm=arm, q=[0.0], tau=lambda t, q, qd: [(0.5 - t) ** -2.0], rtol=1e-6)
     assert "at t = 0.5 s" in error.message
     assert f"joint '{arm.joint_names[0]}'" in error.message
+
+
+def test_a_large_energy_error_is_a_warning() -> None:
+    """Steps that are too long for the motion, without divergence; the caller is named."""
+    arm = robolin.load("two-link")
+    with pytest.warns(robolin.RobolinWarning, match="use a smaller dt or rtol") as caught:
+        robolin.simulate(arm, [1.0, -0.5], duration=2.0, dt=0.2)
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(robolin.RobolinWarning) as caught:
+        robolin.simulate(arm, [1.0, -0.5], duration=1.0, dt=5.0)
+    assert "dt = 5 s is longer than the duration of 1 s" in str(caught[0].message)
