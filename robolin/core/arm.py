@@ -253,8 +253,8 @@ class Arm:
     def with_parameters(self, values: JointValues | Mapping[str, float]) -> Arm:
         """The same arm with other inertial, damping, armature, friction and spring parameters.
 
-        Values are not checked for physical consistency; `robolin.inverse` of the new arm is the
-        regressor times the values.
+        Values are not checked for physical consistency, except for their signs; `robolin.inverse`
+        of the new arm is the regressor times the values.
 
         Args:
             values: (len(names),) in the order of `names` of `robolin.regressor`, in its units, or a
@@ -268,15 +268,20 @@ class Arm:
             UsageError: an unknown name, a wrong shape, a value that is not finite, a first moment
                 without mass, or a rest torque without stiffness
 
+        Warns:
+            RobolinWarning: a new mass, damping, armature or friction that is negative
+
         Example:
             >>> arm = robolin.load("two-link")
             >>> heavy = arm.with_parameters({"lower/mass": 2.0, "elbow/damping": 0.1})
             >>> heavy.links[1].inertia.mass, heavy.joints[1].damping
             (2.0, 0.1)
         """
-        from robolin.core.arm_parameters import arm_with_parameters
+        from robolin.core.arm_parameters import arm_with_parameters, warn_if_negative
 
-        return arm_with_parameters(self, values)
+        other = arm_with_parameters(self, values)
+        warn_if_negative(other)
+        return other
 
     @cached_property
     def virtual_links(self) -> frozenset[int]:

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from robolin.core.arm import ORIGIN, Arm, Inertia, Joint, Link
 from robolin.core.arrays import AnyArray, JointValues
 from robolin.core.records import dataclass
-from robolin.core.text import did_you_mean, quote_list
+from robolin.core.text import did_you_mean, list_some, quote_list
 from robolin.dynamics.algorithm import REGRESSOR_COLUMNS, SPRING_COLUMNS
-from robolin.errors import UsageError
+from robolin.errors import UsageError, warn
 
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 OF_JOINT = ("damping", "armature", "friction")
@@ -151,6 +151,21 @@ def arm_with_parameters(arm: Arm, values: JointValues | Mapping[str, float]) -> 
         model_dict={**arm.model_dict, "parameters": changed},
         digest="",
     )
+
+
+def warn_if_negative(arm: Arm) -> None:
+    """Warn about masses, damping, armature and friction that were set to negative values."""
+    values = arm.model_dict.get("parameters", {}) if arm.model_dict else {}
+    negative = [
+        f"{label} = {value:g}"
+        for label, value in values.items()
+        if value < 0.0 and label.rpartition("/")[2] in _NOT_NEGATIVE
+    ]
+    if negative:
+        warn(f"parameters must be ≥ 0 to be physical: {list_some(negative)}")
+
+
+_NOT_NEGATIVE = {OF_LINK[0], *OF_JOINT, *OF_SIDES}
 
 
 def _with_friction_velocities(arm: Arm, values: Mapping[str, Any]) -> tuple[Arm, Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from robolin.analysis.identify.design_rows import PAYLOAD, ParameterList
 from robolin.analysis.identify.deviations import ALONE, BY_FILE
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
+from robolin.core.arm_parameters import arm_with_parameters
 from robolin.core.arrays import Floats, JointValues, as_joint_array
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
@@ -190,7 +191,7 @@ def per_joint(arm: Arm, velocities: JointValues) -> Floats:
 def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm:
     """The arm with identified values."""
     own = (f"{name}/friction_velocity" for name in arm.joint_names)
-    smooth = arm.with_parameters(dict(zip(own, v0, strict=True)))
+    smooth = arm_with_parameters(arm, dict(zip(own, v0, strict=True)))
     known = {p for p in listed.names if not p.startswith(f"{PAYLOAD}/")}
     values = {
         name: float(value)
@@ -201,4 +202,4 @@ def corrected_arm(arm: Arm, listed: ParameterList, x: Floats, v0: Floats) -> Arm
     for joint in one_sided:
         both = values.pop(f"{joint}/friction")
         values |= {f"{joint}/friction_positive": both, f"{joint}/friction_negative": both}
-    return smooth.with_parameters(values)
+    return arm_with_parameters(smooth, values)
