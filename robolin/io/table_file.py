@@ -244,6 +244,10 @@ def raise_first(
     raise_all(shown)
 
 
+# not all commands have the option
+BAD_ROW_HINT = "correct the row; commands with --on-bad-row can skip it: --on-bad-row nan"
+
+
 def require_finite_cells(
     block: TableBlock,
     names: Sequence[str],
@@ -267,7 +271,7 @@ def require_finite_cells(
             message = f"column '{name}' has an empty cell"
         else:
             message = f"'{values[row, i]}' in column '{name}' is not a finite number"
-        return RobolinError(message, where=block.location(row))
+        return RobolinError(message, where=block.location(row), hint=BAD_ROW_HINT)
 
     bad = np.argwhere(~np.isfinite(values)).tolist()
     # the part after the file name in 'm.npz, row 7'

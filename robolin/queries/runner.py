@@ -24,6 +24,7 @@ from robolin.queries.values import (
     StateInputs,
     TorqueDefault,
     Values,
+    first_nan_row,
     nan_rows,
     possible_quantities,
     require_useful,
@@ -43,7 +44,6 @@ _SKIP = "skip such rows with --on-bad-row nan"
 
 # size in bytes or rows above which all threads are busy from the start
 _LONG_SOURCE = 1 << 22
-
 _ROWS_PER_CHUNK = 16384
 
 # quantities that a recording must have, by the option that compares it with the model
@@ -140,7 +140,7 @@ class Runner:
         self._context, self._settings, self._function = context, context.settings, function
         self._inputs, self._source = open_batch(context, function.needs, function.torque)
         self._options, self._files = context.request.options, context.request.files
-        self._failed = 0
+        self._failed, self._first_failed = 0, ""
         # numbers per row of the results, once known
         self._numbers = 0.0
         # rows read so far, and the estimated total
@@ -161,8 +161,8 @@ class Runner:
         self._context.note(*(f"{self._inputs.file}: {note}" for note in self._source.final_notes))
         self._monitor.report(self._inputs.file)
         if self._failed:
-            rows = pluralize(self._failed, "row")
-            self._context.warn(f"{self._inputs.file}: NaN is written for {rows} without a result")
+            text = f"NaN is written for {pluralize(self._failed, 'row')} without a result"
+            self._context.warn(f"{self._inputs.file}: {text}, first in {self._first_failed}")
 
     def _parts(self) -> Iterator[Result]:
         progress, busy = self._settings.progress, self._thread_condition(self._justifies_thread)
@@ -227,6 +227,7 @@ class Runner:
         jobs = self._settings.jobs or self._jobs(chunk)
         arrays, failed = self._function.rows(self._context, self._inputs, chunk, jobs)
         self._failed += failed
+        self._first_failed = self._first_failed or first_nan_row(chunk, arrays, failed)
         return arrays and with_derived(self._context, arrays)
 
     def part(self, chunk: Chunk, arrays: tuple[Array, ...]) -> Result:

@@ -370,6 +370,15 @@ def with_passthrough(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ..
     return (*arrays, *(Array(name, values, (), "") for name, values in chunk.carried.items()))
 
 
+def first_nan_row(chunk: Chunk, arrays: tuple[Array, ...] | None, failed: int) -> str:
+    """Number of the first failed row of a chunk, as in 'row 8'; '' if none failed."""
+    if not failed:
+        return ""
+    values = arrays[0].values.reshape(chunk.rows, -1) if arrays else np.full((1, 1), np.nan)
+    location = chunk.location(int(np.argmax(np.isnan(values).all(axis=1))))
+    return location.rpartition(", ")[2]
+
+
 def nan_rows(like: tuple[Array, ...], rows: int) -> tuple[Array, ...]:
     """Return rows of NaN with the shapes of given arrays; integers become floats."""
     return tuple(

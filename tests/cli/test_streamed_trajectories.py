@@ -209,7 +209,8 @@ def test_bad_rows_may_be_nan(tmp_path: Path, rows: int, source: str, target: str
     np.testing.assert_array_equal(torques[fine, 1:], expected[fine])
     assert np.isnan(torques[list(bad), 1:]).all()
     np.testing.assert_array_equal(torques[:, 0], times)
-    assert ran.err == f"warning: motion.{source}: NaN is written for 3 rows without a result\n"
+    text = "NaN is written for 3 rows without a result, first in row 4"
+    assert ran.err == f"warning: motion.{source}: {text}\n"
 
 
 def test_a_joint_that_moves_nothing_is_named_with_its_row(tmp_path: Path) -> None:

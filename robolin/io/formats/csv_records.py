@@ -20,7 +20,7 @@ from robolin.core.records import dataclass
 from robolin.engine.csv_scanner import NOTHING_YET, scan_bytes
 from robolin.errors import RobolinError
 from robolin.io.formats.line_reader import Lines, begin_with_integers, count_bytes
-from robolin.io.table_file import ReadRequest, polars_usable
+from robolin.io.table_file import BAD_ROW_HINT, ReadRequest, polars_usable
 
 Record = tuple[int, list[str]]
 
@@ -198,7 +198,8 @@ def _row_problems(
         elif value is not None:
             values[position] = value
         elif not (request.allow_nan and _is_gap(cells[i])):
-            yield _cell_problem(cells[i], names[i]), datetime_hint(cells[i])
+            hint = BAD_ROW_HINT if _is_gap(cells[i]) else datetime_hint(cells[i])
+            yield _cell_problem(cells[i], names[i]), hint
 
 
 def _cut_off(

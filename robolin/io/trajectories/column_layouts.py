@@ -166,14 +166,13 @@ def names_without_case(
         )
         for name in columns
     ]
-    changed = [i for i, name in enumerate(names) if name != columns[i]]
+    native = {n.casefold(): n for n in (column_name(w, j) for w in COLUMN_WORDS for j in joints)}
+    names = [native.get(name.casefold(), name) for name in names]
+    changed = [i for i in range(len(names)) if names[i] != columns[i]]
     if not changed or len(set(names)) != len(set(columns)):
         return columns, []
-    first = changed[0]
-    note = (
-        f"upper and lower case of joint names is ignored: '{columns[first]}' is read as "
-        f"'{names[first]}'"
-    )
+    old, new = columns[changed[0]], names[changed[0]]
+    note = f"upper and lower case of joint names is ignored: '{old}' is read as '{new}'"
     return names, [note]
 
 
@@ -371,7 +370,7 @@ def _columns_of_joints(quantity: str, names: Sequence[str], unused: Sequence[str
         (before + after, f"{before}{{joint}}{after}")
         for before, _, after in parts
         if before + after
-        and "/" not in after
+        and ("/" not in after or (not before and _commanded(quantity, after) is not None))
         and known.issuperset(before + j + after for j in joints)
     ]
     return _pattern_hint(quantity, patterns) if len(names) > 1 else ""

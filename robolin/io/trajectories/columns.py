@@ -36,7 +36,9 @@ from robolin.io.trajectories.read_options import (
     left_side,
     listed_names,
     quantity_of,
+    range_hint,
     times_with_units,
+    without_repeats,
 )
 
 _NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")
@@ -83,7 +85,7 @@ def match(
     matches, others, unclear = _match_names(left, joints, selected, quantities, where)
     unused = [columns[i] for i in others if i not in aside]
 
-    problems += [*unclear, *_duplicates(columns, [times, *matches.values()], where)]
+    problems += [*unclear, *_duplicates(columns, times, matches, len(joints), where)]
     available = {*matches, *(("q", i) for orientation in quaternions for i in orientation.indices)}
     problems += _missing(available, selected, needs, unused, where, by_differences)
     if problems:
@@ -185,11 +187,11 @@ def _out_of_range(column: str, numbered: re.Match[str], n: int, where: str) -> R
 
 
 def _duplicates(
-    columns: Sequence[str], groups: Sequence[Sequence[int]], where: str
-) -> list[RobolinError]:
-    problems, repeated = [], []
-    hint = "remove one column, or select columns 0 to 5 by index: --columns position=0:6"
-    for group in groups:
+    columns: Sequence[str], times: Sequence[int], matches: Mapping[Meaning, Sequence[int]],
+    n: int, where: str,
+) -> list[RobolinError]:  # fmt: skip
+    problems, repeated, hint = [], [], f"remove one column{range_hint(matches, n)}"
+    for group in [times, *matches.values()]:
         names = list(dict.fromkeys(columns[i] for i in group))
         if len(names) > 1:
             message = f"the columns {listed_names(names)} have the same meaning"
@@ -352,7 +354,7 @@ def canonical_columns(
         if named is None:
             notes.append(f"time is taken from the column '{time}'")
     names = [placed.get(i, renamed.get(name, name)) for i, name in enumerate(columns)]
-    names = _with_currents(names, selected, rules, where)
+    names = _with_currents(without_repeats(names, placed), selected, rules, where)
     return NativeColumns(tuple(names), tuple(notes), naming)
 
 

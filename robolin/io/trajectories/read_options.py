@@ -160,6 +160,25 @@ def columns_in_range(
     }
 
 
+def range_hint(matches: Mapping[tuple[str, int], Sequence[int]], n: int) -> str:
+    """Hint with the indices of the first columns of a quantity that has a repeated column."""
+    for quantity in dict.fromkeys(name for (name, _), own in matches.items() if len(own) > 1):
+        first = [min(matches.get((quantity, i), [-1])) for i in range(n)]
+        if first[0] >= 0 and first == [*range(first[0], first[0] + n)]:
+            text = f"--columns {COLUMN_WORDS[quantity]}={first[0]}:{first[0] + n}"
+            return f", or select the columns of all joints by index: {text}"
+    return ""
+
+
+def without_repeats(names: Sequence[str], placed: Mapping[int, str]) -> list[str]:
+    """Names of columns; those with the name of a column selected by index are not used."""
+    chosen = {*placed.values()}
+    return [
+        f"{name} (not used)" if name in chosen and i not in placed else name
+        for i, name in enumerate(names)
+    ]
+
+
 def columns_of_rule(
     text: str, columns: Sequence[str], joints: Sequence[str], selected: Sequence[str], where: str
 ) -> dict[str, str]:

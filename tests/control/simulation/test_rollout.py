@@ -174,6 +174,7 @@ def test_the_most_elaborate_law_has_the_same_bits(rolled: list[tuple[int, int]])
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the energy error is")
 @for_each("name", ARMS)
 def test_bundled_arms_have_the_same_bits(name: str, rolled: list[tuple[int, int]]) -> None:
     """Every law runs on an arm, in addition to two-link, and every arm has some of the laws."""

@@ -3,7 +3,8 @@
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.io.trajectories.columns import match
+from robolin.io.trajectories.columns import canonical_columns, match
+from robolin.io.trajectories.read_options import ReadOptions
 
 ARM = ("shoulder", "elbow")
 
@@ -206,3 +207,32 @@ def test_all_problems_of_a_header_are_reported_at_once():
     with pytest.raises(RobolinError) as caught:
         match(["q1", "q1", "time", "time"], ["a", "b"], ["q"])
     assert len(caught.value.parts) == 2
+
+
+def test_a_repeated_column_can_be_avoided_by_index() -> None:
+    """The hint has the columns of the file; with it, the repeated column is not used."""
+    names = ["time", "shoulder/position", "elbow/position", "shoulder/position"]
+    joints = ["shoulder", "elbow"]
+    with pytest.raises(RobolinError) as caught:
+        match(names, joints, ["q"])
+    assert caught.value.hint.endswith("by index: --columns position=1:3")
+    named = canonical_columns(names, joints, ReadOptions(columns=("position=1:3",)), "m.csv").names
+    assert match(named, joints, ["q"]).columns["q"] == (1, 2)
+
+
+def test_the_same_error_in_all_columns_has_one_pattern() -> None:
+    joints = ["shoulder", "elbow"]
+    for end in ("postion", "position [deg]"):
+        with pytest.raises(RobolinError) as caught:
+            match([f"{joint}/{end}" for joint in joints], joints, ["q"])
+        assert f"add --columns 'position={{joint}}/{end}'" in caught.value.hint
+    with pytest.raises(RobolinError) as caught:
+        match(["shoulder/torque", "elbow/torque"], joints, ["tau"])
+    assert "add --columns 'effort={joint}/torque'" in caught.value.hint
+
+
+def test_upper_case_names_are_read() -> None:
+    names = ["SHOULDER/POSITION", "ELBOW/POSITION"]
+    named = canonical_columns(names, ["shoulder", "elbow"], ReadOptions(), "m.csv")
+    assert named.names == ("shoulder/position", "elbow/position")
+    assert "is read as 'shoulder/position'" in named.notes[0]
