@@ -280,6 +280,7 @@ _QUICK = frozenset(("inverse", "forward", "mass_matrix", "linearize_inverse", "l
 
 # commands that are methods of a model in Python
 _OF_MODELS = {
+    "validate": "; use `robolin validate FILE`, or robolin.report(FILE), which lists its findings",
     "poles": "; use robolin.state_space(arm, q).poles()",
     "response": "; use .frequency_response(…) or .step_response(…) of robolin.state_space(arm, q)",
 }
@@ -293,6 +294,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         longer = [each for each in __all__ if name[0] != "_" and each.startswith(f"{name}_")]
         hint = f"; use {', '.join(longer)}" if longer else _OF_MODELS.get(name, "")
+        if not hint and name[0] != "_":
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, __all__, n=1, cutoff=0.8)
+            hint = f"; did you mean {near[0]}?" if near else ""
         raise AttributeError(f"module 'robolin' has no attribute {name!r}{hint}")
     module = import_module(_HOME[name])
     value = getattr(module, name)

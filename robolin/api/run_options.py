@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,10 @@ def run_options(
     if defaults and dtype == "float64":
         return _DEFAULTS
     options: RunOptions = {"method": method, "engine": engine, "jobs": jobs}
-    return {**options, "loop_method": loop_method, "dtype": dtype}
+    # numpy.float32 for 'float32'
+    chosen: Any = dtype
+    name = np.dtype(chosen).name if isinstance(chosen, type) else chosen
+    return {**options, "loop_method": loop_method, "dtype": name}
 
 
 # sizes, in numbers, from which memory is pooled: a new allocation would cost more than the copy

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 from robolin.core.arm import Arm
-from robolin.core.labelled_values import in_joint_order, labelled
+from robolin.core.labelled_values import described_values, in_joint_order, labelled
 from robolin.core.labelled_values import require_same_rows as require_same_rows
 from robolin.core.records import dataclass
 from robolin.core.state_array import StateArray
@@ -60,6 +60,7 @@ JointValues = ArrayLike | Mapping[str, ArrayLike] | Sequence[Mapping[str, ArrayL
 
 # float64 represents all integers up to this one exactly
 _EXACT = 1 << 53
+_LOAD = "pass an arm from robolin.load"
 
 # units of time stamps -> decimals of a second
 DECIMALS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -100,8 +101,8 @@ def read_only(values: Sequence[float]) -> Floats:
 def require_arm(arm: object) -> None:
     """Reject anything but a loaded arm, such as the name of one."""
     if not isinstance(arm, Arm):
-        actual = repr(arm) if isinstance(arm, str) else f"a {type(arm).__name__}"
-        hint = f"load it first: robolin.load({arm!r})" if isinstance(arm, str) else "robolin.load"
+        actual = repr(arm) if isinstance(arm, str | None) else f"a {type(arm).__name__}"
+        hint = f"load it first: robolin.load({arm!r})" if isinstance(arm, str) else _LOAD
         raise UsageError(f"arm: must be a loaded robot, got {actual}", hint=hint)
 
 
@@ -204,11 +205,10 @@ def real_numbers(name: str, value: ArrayLike, arm: Arm | None = None) -> AnyArra
             f"{name}: has masked values", hint="fill the masked values, or remove their rows"
         )
     if array.dtype.kind not in "biuf":
-        hint = "pass numbers in rad or m, such as numpy.radians(30)" * isinstance(value, str)
+        words, hint = described_values(value, array.dtype)
         if isinstance(value, str) and arm and value in dict(arm.named_poses):
             hint = f'pass arm.poses["{value}"] for a named pose'
-        text = f"must be an array of real numbers, got type {array.dtype}"
-        raise RobolinError(f"{name}: {text}", hint=hint)
+        raise RobolinError(f"{name}: must be an array of real numbers, got {words}", hint=hint)
     return array
 
 
@@ -284,9 +284,9 @@ def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
         return tuple(np.broadcast_shapes(*shapes))
     except ValueError as error:
         # one value per joint fits all shapes, such as a default that the caller did not set
-        batches = {name: array for name, array in arrays.items() if array.ndim > 1}
-        shapes_text = ", ".join(f"{name} {array.shape}" for name, array in batches.items())
-        raise RobolinError(f"the shapes cannot be broadcast together: {shapes_text}") from error
+        text = ", ".join(f"{k} {v.shape}" for k, v in arrays.items() if v.ndim > 1)
+        message = f"the shapes cannot be broadcast together: {text}"
+        raise RobolinError(message, hint="pass the same number of rows, or one row") from error
 
 
 def row_of(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], row: int) -> Arrays:

@@ -169,3 +169,18 @@ def in_joint_order(
         message = f"{name}: no label for joint {quote_list(missing)}"
         raise RobolinError(message, hint=f"the labels are {quote_list(list(mapping))}; {_BARE}")
     return [matched.get(joint, 0.0) for joint in joints]
+
+
+def described_values(value: Any, dtype: Any) -> tuple[str, str]:
+    """Plain words for values that are not real numbers, and a hint; '' without one."""
+    if isinstance(value, str):
+        return "text", "pass numbers in rad or m, such as numpy.radians(30)"
+    if value is None:
+        return "None", "pass numbers, or 0 for zero values"
+    if isinstance(value, set | frozenset):
+        return "a set", "pass a list or an array: a set has no order"
+    if dtype.kind in "US":
+        return "text", "convert the text to numbers: numpy.asarray(values, dtype=float)"
+    if dtype.kind == "O" and isinstance(value, Sequence) and any(v is None for v in value):
+        return "None among the values", "replace None by a number"
+    return f"type {dtype}", ""

@@ -189,7 +189,7 @@ def test_the_same_zero() -> None:
         ),
         (
             lambda arm: robolin.kinematic_block(arm, "still"),
-            "qd: must be an array of real numbers, got type <U5\nhint: pass numbers in rad or m",
+            "qd: must be an array of real numbers, got text\nhint: pass numbers in rad or m",
         ),
         (lambda _: robolin.kinematic_block("ur5", 0.0), "arm: must be a loaded robot, got 'ur5'"),
     ],

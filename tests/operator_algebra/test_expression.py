@@ -225,7 +225,7 @@ class TestErrors:
 
     def test_no_position(self) -> None:
         with pytest.raises(
-            robolin.RobolinError, match="q: must be an array of real numbers, got type object"
+            robolin.RobolinError, match="q: must be an array of real numbers, got None"
         ):
             robolin.operators(chains()[1].arm, None)
 

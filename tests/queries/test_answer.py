@@ -192,13 +192,13 @@ WRONG = [
     (lambda: States(qq=[0]), "did you mean 'q'"),
     (lambda: States(position=[0]), "use 'q'"),
     (lambda: States(q=np.zeros(2) + 1j), "must be an array of real numbers, got type"),
-    (lambda: States(q=np.array(["1", "2"])), "must be an array of real numbers, got type"),
+    (lambda: States(q=np.array(["1", "2"])), "must be an array of real numbers, got text"),
     (
         lambda: States(q=np.array(["2026-01-01"] * 2, "M8[s]")),
         "must be an array of real numbers, got type",
     ),
     (lambda: States(q=np.ma.masked_array([1.0, 2.0], [True, False])), "has masked values"),
-    (lambda: States(q=[None, 1]), "must be an array of real numbers, got type"),
+    (lambda: States(q=[None, 1]), "must be an array of real numbers, got None among"),
     (
         lambda: Question("response", step=1),
         "choose one of 'keep', .* and 5 more; robolin.Question.keywords.'response'. lists all",

@@ -200,7 +200,8 @@ def motion_problem(
     """The problem of these arguments of `optimize`, which are checked here."""
     ranges = scaled_ranges(require_simple(arm), limits, limit_scale, max_effort, max_velocity)
     if goal is None and follow is None:
-        raise UsageError("a goal or a motion to follow is required", where="goal")
+        hint = "pass goal=[...] (joint positions in rad or m) and duration, or pass follow"
+        raise UsageError("a goal or a motion to follow is required", where="goal", hint=hint)
     require_motion("follow", follow)
     first = 0.0 if follow is None else np.asarray(follow.q, dtype=float)[0]
     start = require_one("q", as_joint_array(arm, "q", first if q is None else q))

@@ -76,6 +76,7 @@ def report(
     for each in subjects:
         if not isinstance(each, Arm):
             require_path(arm=each)
+            _require_no_page(each)
     stored = [_is_stored(each) for each in subjects]
     if any(stored):
         if not all(stored) or states is not None or close is not None:
@@ -89,6 +90,13 @@ def report(
         with atomic_write(Path(path)) as stream:
             stream.write(page.encode())
     return page
+
+
+def _require_no_page(subject: str | os.PathLike[str]) -> None:
+    """Reject the name of a page in place of a robot."""
+    if os.fspath(subject).endswith(".html") and not os.path.exists(subject):
+        hint = f"set the output file with path={os.fspath(subject)!r}"
+        raise UsageError(f"{os.fspath(subject)} is a page, not a robot", hint=hint)
 
 
 def results_page(paths: Sequence[str]) -> str:
