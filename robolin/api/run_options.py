@@ -32,7 +32,7 @@ def run_options(
     options: RunOptions = {"method": method, "engine": engine, "jobs": jobs}
     # numpy.float32 for 'float32'
     chosen: Any = dtype
-    name = np.dtype(chosen).name if isinstance(chosen, type) else chosen
+    name: Any = np.dtype(chosen).name if isinstance(chosen, type) else chosen
     return {**options, "loop_method": loop_method, "dtype": name}
 
 

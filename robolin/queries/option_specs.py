@@ -319,7 +319,8 @@ OPTIMIZE_OPTIONS: Mapping[str, OptionSpec] = {
 }
 
 OPTIMIZE_REQUIRED: Conditions = {
-    "goal hold follow": "add --goal JOINT=VALUE, --goal FRAME=X,Y,Z, --hold or --follow FILE",
+    "goal hold follow": "add --goal JOINT=VALUE, --goal FRAME=X,Y,Z or --hold, each with "
+    "--duration SECONDS; or add --follow FILE",
     "duration follow": "add the time to the goal in s, for example --duration 1",
 }
 
