@@ -274,7 +274,7 @@ def summary_lines(motion: OptimalMotion, ranges: Mapping[str, Any]) -> dict[str,
         "limits": _used_text(motion.arm, used_limits(motion, ranges), motion.time),
         "cost": f"{motion.cost:.6g} = {parts}; {motion.iterations} iterations, {ends}",
         "method": f"{motion.method}, {len(motion.time) - 1} knots of {1000.0 * motion.dt:.4g} ms, "
-        f"relative error of q̈ {motion.defect:.1e}{dropped}",
+        f"relative defect of q̈ {motion.defect:.1e}{dropped}",
         "replay": f"rk4 {100.0 * motion.dt:.3g} ms: without gains {open_loop}, with gains {closed}",
     }
 
@@ -321,7 +321,7 @@ def _distance(error: Mapping[str, float]) -> str:
         if not np.isfinite(value):
             return "diverges"
         own, word = (1000.0 * value, "mm") if unit == "m" else (np.degrees(value), "deg")
-        texts.append(f"{own:.0f} {word}" if 99.5 <= own < 1e6 else f"{own:.2g} {word}")
+        texts.append(f"{float(f'{own:.2g}'):.7g} {word}")
     return f"{' and '.join(texts)} off"
 
 

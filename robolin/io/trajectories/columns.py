@@ -190,7 +190,7 @@ def _duplicates(
     columns: Sequence[str], times: Sequence[int], matches: Mapping[Meaning, Sequence[int]],
     n: int, where: str,
 ) -> list[RobolinError]:  # fmt: skip
-    problems, repeated, hint = [], [], f"remove one column{range_hint(matches, n)}"
+    problems, repeated, hint = [], [], "remove one column"
     for group in [times, *matches.values()]:
         names = list(dict.fromkeys(columns[i] for i in group))
         if len(names) > 1:
@@ -201,7 +201,7 @@ def _duplicates(
     if repeated:
         noun, verb = ("column", "occurs") if len(repeated) == 1 else ("columns", "occur")
         message = f"the {noun} {listed_names(repeated)} {verb} more than once"
-        problems.append(RobolinError(message, where=where, hint=hint))
+        problems.append(RobolinError(message, where=where, hint=hint + range_hint(matches, n)))
     return problems
 
 
@@ -354,7 +354,8 @@ def canonical_columns(
         if named is None:
             notes.append(f"time is taken from the column '{time}'")
     names = [placed.get(i, renamed.get(name, name)) for i, name in enumerate(columns)]
-    names = _with_currents(without_repeats(names, placed), selected, rules, where)
+    names = without_repeats(names, placed) if placed else names
+    names = _with_currents(names, selected, rules, where)
     return NativeColumns(tuple(names), tuple(notes), naming)
 
 
@@ -410,10 +411,8 @@ def _named_time(rules: ReadOptions) -> str | None:
     ]
     named += [] if rules.time is None else [rules.time]
     if len(set(named)) > 1:
-        message, hint = (
-            f"the time column must be unique, got {quote_list(named)}",
-            "keep only one time column",
-        )
+        message = f"the time column must be unique, got {quote_list(named)}"
+        hint = "keep only one time column"
         raise UsageError(message, where="--columns and --time", hint=hint)
     return named[0] if named else None
 
