@@ -201,7 +201,7 @@ WRONG = [
     (lambda: States(q=[None, 1]), "must be an array of real numbers, got None among"),
     (
         lambda: Question("response", step=1),
-        "choose one of 'keep', .* and 5 more; robolin.Question.keywords.'response'. lists all",
+        "'rows' and 5 more; robolin.Question.keywords('response') lists all",
     ),
     (lambda: Question("inverse", frictn=1), "'settling_time'"),
     (lambda: Question("inverse", links=True), "inverse has no keyword 'links'"),
