@@ -94,7 +94,7 @@ def _require_result_name(path: str) -> None:
     """Reject a folder, and the provenance of a CSV result in place of the result."""
     if Path(path).is_dir():
         hint = f"check the results in it: {Path(path).as_posix().removesuffix('/')}/*"
-        raise UsageError("is a folder, not a stored result", where=path, hint=hint)
+        raise FileError("is a folder, not a stored result", where=path, hint=hint)
     table = path.removesuffix(FORMATS["csv"].companion)
     if table != path and Path(table).is_file():
         message = f"contains the provenance of {table}, not a result"

@@ -309,7 +309,7 @@ def test_a_folder_is_refused_with_its_files_as_hint() -> None:
     """A folder has no extension either, but that is not the mistake."""
     record()
     ran = robolin("check", "stored")
-    assert ran.code == 3
+    assert ran.code == 4
     assert "stored: is a folder, not a stored result" in ran.out
     assert "hint: check the results in it: stored/*" in ran.out
 
