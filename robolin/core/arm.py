@@ -269,7 +269,7 @@ class Arm:
                 without mass, or a rest torque without stiffness
 
         Warns:
-            RobolinWarning: a new mass, damping, armature or friction that is negative
+            RobolinWarning: a new mass that is negative
 
         Example:
             >>> arm = robolin.load("two-link")
