@@ -253,8 +253,8 @@ class Arm:
     def with_parameters(self, values: JointValues | Mapping[str, float]) -> Arm:
         """The same arm with other inertial, damping, armature, friction and spring parameters.
 
-        Values are not checked for physical consistency, except for their signs; `robolin.inverse`
-        of the new arm is the regressor times the values.
+        Values are not checked for physical consistency, except for negative masses;
+        `robolin.inverse` of the new arm is the regressor times the values.
 
         Args:
             values: (len(names),) in the order of `names` of `robolin.regressor`, in its units, or a

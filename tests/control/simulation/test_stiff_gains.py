@@ -9,8 +9,10 @@ import pytest
 
 import robolin
 from robolin.control.simulation.controllers import SteeringController
+from robolin.control.simulation.integration import MOST_CHECKED, _stiff_loop
 
 POSE = [0.3, -0.7]
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def _stiff(arm: robolin.Arm, damping: float, rows: int = 0) -> robolin.FeedbackControl:
@@ -102,6 +104,28 @@ def test_stiff_gains_of_other_laws_are_rejected(law: str) -> None:
     for steps in ({"dt": dt}, {"integrator": "radau"}):
         motion = robolin.simulate(arm, POSE, duration=0.01, control=control, **steps)
         assert np.isfinite(motion.q).all()
+
+
+@pytest.mark.parametrize("law", ["pd", "pose"])
+def test_a_joint_without_inertia_is_the_error(law: str) -> None:
+    """The mass matrix has no inverse there; forward dynamics names the joint."""
+    arm = robolin.load("two-link")
+    light = dict.fromkeys(("mass", "mx", "my", "mz", *MOMENTS), 0.0)
+    arm = arm.with_parameters({f"{arm.links[-1].name}/{name}": v for name, v in light.items()})
+    with pytest.raises(robolin.RobolinError, match="moves no inertia"):
+        robolin.simulate(arm, POSE, duration=0.01, control=STIFF[law][0])
+
+
+def test_pd_control_checks_part_of_a_long_reference() -> None:
+    """The matrices of all rows can need gigabytes; neighbouring rows have nearly the same modes."""
+    arm, rows = robolin.load("two-link"), 5 * MOST_CHECKED
+    time = np.linspace(0.0, 1.0, rows)
+    q = np.column_stack([np.sin(time), np.cos(time)])
+    law = robolin.PDControl(q, kp=10.0, kd=1e3, time=time)
+    matrices = _stiff_loop(arm, law, q[0], 1.0, {})
+    assert MOST_CHECKED <= len(matrices) <= 2 * MOST_CHECKED
+    with pytest.raises(robolin.RobolinError, match="with these gains, a mode decays at"):
+        robolin.simulate(arm, q[0], duration=1.0, control=law)
 
 
 def test_the_mode_of_pd_control_is_that_of_its_gains() -> None:
