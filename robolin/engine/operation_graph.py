@@ -169,10 +169,8 @@ class OperationGraph:
     shares: True to reuse common subexpressions
     """
 
-    shares: bool
-
     def __init__(self, shares: bool = True) -> None:
-        self.shares = shares
+        self.shares: bool = shares
         self.order: count[int] = count()
         self._known: dict[Any, GraphNumber] = {}
 
@@ -369,7 +367,9 @@ class UnrolledProgram:
 
 
 class UnrolledChain(DirectChain):
-    """A chain with float constants and graph inputs, which records the computation."""
+    """A chain with constants and graph inputs, which records the computation."""
+
+    constant: type[float] = float
 
     def __init__(
         self,
@@ -377,7 +377,7 @@ class UnrolledChain(DirectChain):
         inputs: Mapping[str, Sequence[Any]],
         shapes: Mapping[str, Shape],
     ) -> None:
-        super().__init__(parameters, inputs, shapes=shapes)
+        super().__init__(parameters, inputs, self.constant, shapes)
         self.guards: list[Guard] = []
 
     def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
@@ -417,6 +417,7 @@ def unrolled_program(
     gives: Mapping[str, Shape],
     where: str = "",
     fixed: Mapping[str, Sequence[float]] | None = None,
+    chain_type: type[UnrolledChain] = UnrolledChain,
 ) -> UnrolledProgram:
     """Run the algorithm once on graph inputs; reject an arm with a joint without inertia.
 
@@ -426,7 +427,7 @@ def unrolled_program(
     names = {name: input_name(name, gives) for name in needs if name not in fixed}
     inputs = graph_inputs(parameters, [*names.values()])
     scalars = {name: inputs[called] for name, called in names.items()}
-    chain = UnrolledChain(parameters, {**scalars, **fixed}, gives)
+    chain = chain_type(parameters, {**scalars, **fixed}, gives)
     algorithm(chain)
     if chain.shortfalls:
         raise no_inertia(chain.shortfalls[0], where)

@@ -59,12 +59,14 @@ def sqrt(x: S) -> S:
     """The square root; NaN, not an error, for a negative float."""
     number: Any = x
     root: Any
-    if isinstance(number, float):
+    if type(number) is float:
         root = math.sqrt(number) if number >= 0.0 else math.nan
     elif isinstance(number, complex):
         root = cmath.sqrt(number)
     elif hasattr(number, "sqrt"):
         root = number.sqrt()
+    elif isinstance(number, float):
+        root = math.sqrt(number) if number >= 0.0 else math.nan
     else:
         root = (_library(number) or _numpy()).sqrt(number)
     return cast(S, root)

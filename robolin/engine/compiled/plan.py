@@ -241,7 +241,7 @@ class Plan:
         """
         blocks, numbers = rows // self.width, rows * self._starts[-1]
         past_caches = self._bytes * numbers > NONTEMPORAL_MIN
-        if blocks < STRAIGHT_FROM or self._spec.precision is not DOUBLE:
+        if blocks < STRAIGHT_FROM:
             return None
         if past_caches and any(size % self.width == 0 for size in self._row_sizes):
             # the general kernel stores these results without reading their cache lines

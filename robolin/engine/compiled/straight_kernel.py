@@ -3,17 +3,20 @@
 A general kernel reads the numbers of an arm from tables and passes values of links through memory.
 Straight-line code needs neither, and leaves out products with 0 and 1: it takes about half the time
 for one state, and two thirds for many.  Each arm needs its own, so it must pay for its compilation.
-The bits are those of the general kernel.
+The bits are those of the general kernel, in single precision too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 from robolin.core.records import dataclass
-from robolin.dynamics.algebra.trigonometry import LARGEST_ANGLE
+from robolin.dynamics.algebra.scalar import Scalar
+from robolin.dynamics.algebra.trigonometry import DOUBLE, FLOAT, sin_cos_in, tanh_in
 from robolin.engine.compiled.kernel_text import (
     ARGUMENTS,
     STATUS_SUSPECT,
@@ -26,7 +29,13 @@ from robolin.engine.compiled.kernel_text import (
 from robolin.engine.compiled.kernels import Kernel, KernelSpec, cached_kernel_of
 from robolin.engine.compiled.lanes import SCALAR, Lane, Value
 from robolin.engine.compiled.layout import ArmTables
-from robolin.engine.compiled.llvm_text import RANGE, Assembly, entries, surroundings
+from robolin.engine.compiled.llvm_text import (
+    RANGE,
+    Assembly,
+    entries,
+    float32_value,
+    surroundings,
+)
 from robolin.engine.compiled.native import KernelTable
 from robolin.engine.compiled.plan import STRAIGHT_FROM
 from robolin.engine.operation_graph import (
@@ -41,6 +50,7 @@ from robolin.engine.operation_graph import (
     TANH_OF,
     GraphNumber,
     Operand,
+    UnrolledChain,
     UnrolledProgram,
     unrolled_program,
 )
@@ -108,8 +118,9 @@ def straight_kernel(arm: ArmTables, spec: KernelSpec, compile_it: bool) -> Strai
     numbers = arm.doubles.tobytes() + arm.integers.tobytes()
     try:
         kernel = cached_kernel_of(spec, numbers, text if compile_it else None)
-    except RobolinError:
-        # a joint without inertia in all states: the general kernel reports it
+    except (RobolinError, ArithmeticError):
+        # a joint without inertia in all states, or a constant that is not finite in single
+        # precision: the general kernel reports it
         return None
     if kernel is None:
         return None
@@ -119,9 +130,12 @@ def straight_kernel(arm: ArmTables, spec: KernelSpec, compile_it: bool) -> Strai
 
 def straight_text(parameters: Parameters, spec: KernelSpec) -> str:
     """LLVM assembly of the functions `call` and `share`, with the arguments of a kernel."""
-    width, algorithm = spec.width, spec.algorithm
-    program = unrolled_program(parameters, algorithm.run, spec.needs, dict(spec.gives))
-    asm = Assembly(width)
+    width, precision, gives = spec.width, spec.precision, dict(spec.gives)
+    chain_type = UnrolledChain if precision is DOUBLE else _SinglePrecisionChain
+    program = unrolled_program(
+        parameters, spec.algorithm.run, spec.needs, gives, chain_type=chain_type
+    )
+    asm = Assembly(width, precision)
     for row in asm.loop(Value("%first"), Value("%last"), width):
         last = asm.int_op("sub", Value("%last"), 1)
         rows = [asm.smaller(asm.int_op("add", row, lane), last) for lane in range(width)]
@@ -134,7 +148,59 @@ def straight_text(parameters: Parameters, spec: KernelSpec) -> str:
         # non-temporal stores must be visible before completion is signalled
         asm.do("fence seq_cst")
     kernel = asm.function_text("kernel", f"{ARGUMENTS}, {RANGE}")
-    return "\n".join((surroundings(width), kernel, entries(ARGUMENTS)))
+    return "\n".join((surroundings(width, precision), kernel, entries(ARGUMENTS)))
+
+
+def _rounded(operation: Callable[[float, float], float], swapped: bool = False) -> Any:
+    """The operation on two constants; other operands define it themselves."""
+
+    def method(self: float, other: Any) -> Any:
+        if not isinstance(other, (float, int)):
+            return NotImplemented
+        a, b = float(self), float32_value(other)
+        return SinglePrecisionConstant(operation(b, a) if swapped else operation(a, b))
+
+    return method
+
+
+class SinglePrecisionConstant(float):
+    """A constant rounded to single precision, as are the results of its operations.
+
+    A result of + - * / √ in double precision has so many digits that rounding it again gives the
+    correctly rounded number.
+    """
+
+    def __new__(cls, number: float) -> SinglePrecisionConstant:
+        return super().__new__(cls, float32_value(number))
+
+    __add__, __radd__ = _rounded(operator.add), _rounded(operator.add)
+    __sub__, __rsub__ = _rounded(operator.sub), _rounded(operator.sub, swapped=True)
+    __mul__, __rmul__ = _rounded(operator.mul), _rounded(operator.mul)
+    __truediv__, __rtruediv__ = _rounded(operator.truediv), _rounded(operator.truediv, swapped=True)
+
+    def __neg__(self) -> SinglePrecisionConstant:
+        return SinglePrecisionConstant(-float(self))
+
+    def sqrt(self) -> SinglePrecisionConstant:
+        return SinglePrecisionConstant(math.sqrt(self) if self >= 0.0 else math.nan)
+
+    def sin_cos(self) -> tuple[Scalar, Scalar]:
+        return sin_cos_in(FLOAT)(self)
+
+    def tanh(self) -> Scalar:
+        return tanh_in(FLOAT, self)
+
+
+class _SinglePrecisionChain(UnrolledChain):
+    """A chain that records a computation in single precision, with its round-off thresholds."""
+
+    constant = SinglePrecisionConstant
+
+    def guard_inertia(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return super().guard_inertia(k, value, lambda: size() * FLOAT.less_inertia)
+
+    def guard_rank(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return super().guard_rank(name, value, least * FLOAT.less_rank)
 
 
 class _PackedAssembly(Assembly):
@@ -231,7 +297,7 @@ def _inputs(
             vector = Value("poison")
             for lane, start in enumerate(starts):
                 value = asm.load(SCALAR, asm.address(start, i))
-                insert = f"insertelement {asm.vector} {vector}, double {value}, i32 {lane}"
+                insert = f"insertelement {asm.vector} {vector}, {asm.real} {value}, i32 {lane}"
                 vector = asm.emit(insert)
             lanes[name, i] = Lane(asm, vector)
     return lanes
@@ -248,7 +314,7 @@ def _store(
     zero = Lane(asm, asm.splat(0.0))
     doubts = [value - value for value in inputs.values()]
     for angle in _angles(program):
-        doubts.append(zero.if_less(LARGEST_ANGLE, numbers[angle].size(), 1.0, 0.0))
+        doubts.append(zero.if_less(asm.precision.largest_angle, numbers[angle].size(), 1.0, 0.0))
     for guard in program.guards:
         value = numbers[guard.value]
         high = zero.if_less(numbers[guard.floor], value, 0.0, 1.0)
@@ -276,7 +342,7 @@ def _store(
     status = zero.select(zero.compare("oeq", doubt, 0.0), 0.0, STATUS_SUSPECT)
     for lane, row in enumerate(rows):
         value = asm.emit(f"extractelement {asm.vector} {status.value}, i32 {lane}")
-        asm.do(f"store double {value}, ptr {asm.address(Value('%complaints'), row)}, align 8")
+        asm.store(value, asm.address(Value("%complaints"), row))
 
 
 def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -> None:
@@ -289,7 +355,7 @@ def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -
     for e in range(full, len(lanes)):
         for lane, start in enumerate(starts):
             value = asm.emit(f"extractelement {asm.vector} {lanes[e].value}, i32 {lane}")
-            asm.do(f"store double {value}, ptr {asm.address(start, e)}, align 8")
+            asm.store(value, asm.address(start, e))
 
 
 def _angles(program: UnrolledProgram) -> list[GraphNumber]:
