@@ -243,12 +243,16 @@ def _move_out(
 
 
 def transposed_lanes(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
-    """Transpose vectors of one entry each into vectors of one row each."""
+    """Transpose vectors of one entry each into vectors of one row each.
+
+    Fewer vectors than lanes, a power of two, are transposed in square blocks of lanes: the first
+    vector then has the first row of every block.
+    """
     width = asm.width
     vectors = [lane.value for lane in lanes]
     step = 1
-    while step < width:
-        for i in range(width):
+    while step < len(vectors):
+        for i in range(len(vectors)):
             if not i & step:
                 a, b = vectors[i], vectors[i + step]
                 low = [x if not x & step else width + x - step for x in range(width)]

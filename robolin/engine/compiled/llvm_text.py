@@ -118,6 +118,51 @@ class Assembly:
     def store_vector(self, value: Value, pointer: Value, aligned: bool = True) -> None:
         self.do(f"store {self.vector} {value}, ptr {pointer}, align {self._align(aligned)}")
 
+    def load_part(self, pointer: Value, count: int, lanes: int) -> Value:
+        """`count` numbers in the first of `lanes` lanes; memory behind them is not read."""
+        if count == lanes:
+            return self.emit(f"load <{lanes} x {self.real}>, ptr {pointer}, align {self._align(False)}")
+        vector, mask = self._part(count, lanes)
+        return self.emit(
+            f"call {vector} @llvm.masked.load.v{lanes}f{8 * self.precision.size}.p0(ptr {pointer}, "
+            f"i32 {self._align(False)}, {mask}, {vector} poison)"
+        )
+
+    def store_part(self, value: Value, pointer: Value, count: int, lanes: int) -> None:
+        """Store the first `count` of `lanes` lanes."""
+        vector, mask = self._part(count, lanes)
+        if count == lanes:
+            self.do(f"store {vector} {value}, ptr {pointer}, align {self._align(False)}")
+            return
+        self.do(
+            f"call void @llvm.masked.store.v{lanes}f{8 * self.precision.size}.p0({vector} {value}, "
+            f"ptr {pointer}, i32 {self._align(False)}, {mask})"
+        )
+
+    def _part(self, count: int, lanes: int) -> tuple[str, str]:
+        """A vector type, and the mask of its first lanes."""
+        bits = ", ".join(f"i1 {int(lane < count)}" for lane in range(lanes))
+        return f"<{lanes} x {self.real}>", f"<{lanes} x i1> <{bits}>"
+
+    def joined(self, parts: list[Value], lanes: int) -> Value:
+        """Vectors of `lanes` lanes one after the other; their number is a power of two."""
+        while len(parts) > 1:
+            kind, order = f"<{lanes} x {self.real}>", ", ".join(f"i32 {i}" for i in range(2 * lanes))
+            parts = [
+                self.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * lanes} x i32> <{order}>")
+                for a, b in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            lanes *= 2
+        return parts[0]
+
+    def lanes_from(self, vector: Value, first: int, count: int) -> Value:
+        """Lanes first … first + count - 1 of a vector."""
+        if count == self.width:
+            return vector
+        order = ", ".join(f"i32 {lane}" for lane in range(first, first + count))
+        kind = f"{self.vector} {vector}, {self.vector} poison"
+        return self.emit(f"shufflevector {kind}, <{count} x i32> <{order}>")
+
     def stream_vector(self, value: Value, pointer: Value) -> None:
         """Non-temporal store, for memory that is not read again soon."""
         self.do(
@@ -259,8 +304,15 @@ def float32_value(number: float) -> float:
 def surroundings(width: int, precision: Precision = DOUBLE) -> str:
     """Declarations and module flags for functions on vectors of `width` numbers."""
     vector, overload = f"<{width} x {precision.real}>", f"v{width}f{8 * precision.size}"
+    parts = ""
+    lanes = 2
+    while lanes <= width:
+        part, name = f"<{lanes} x {precision.real}>", f"v{lanes}f{8 * precision.size}.p0"
+        parts += f"declare {part} @llvm.masked.load.{name}(ptr, i32, <{lanes} x i1>, {part})\n"
+        parts += f"declare void @llvm.masked.store.{name}({part}, ptr, i32, <{lanes} x i1>)\n"
+        lanes *= 2
     return f"""
-declare {vector} @llvm.sqrt.{overload}({vector})
+{parts}declare {vector} @llvm.sqrt.{overload}({vector})
 declare {vector} @llvm.fabs.{overload}({vector})
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)

@@ -61,6 +61,8 @@ from robolin.errors import RobolinError
 MOST_LINKS = 12
 # total of blocks of rows from which a kernel is compiled
 COMPILED_FROM = 200_000
+# bytes of a register of AVX-512
+WIDEST_REGISTER = 64
 # angles of one state whose sines are computed together
 PACKED_NUMBERS = 8
 
@@ -288,19 +290,31 @@ def _inputs(
     asm: Assembly, program: UnrolledProgram, rows: Sequence[Value]
 ) -> dict[tuple[str, int], Lane]:
     """Load the rows of every input into lanes."""
-    lanes = {}
+    lanes: dict[tuple[str, int], Lane] = {}
     for number, (name, numbers) in enumerate(program.inputs.items()):
         data = asm.load("ptr", asm.address(Value("%inputs"), 2 * number, "i64"))
         stride = asm.load("i64", asm.address(Value("%inputs"), 2 * number + 1, "i64"))
         starts = [asm.address(data, asm.int_op("mul", row, stride)) for row in rows]
-        for i in range(len(numbers)):
-            vector = Value("poison")
-            for lane, start in enumerate(starts):
-                value = asm.load(SCALAR, asm.address(start, i))
-                insert = f"insertelement {asm.vector} {vector}, {asm.real} {value}, i32 {lane}"
-                vector = asm.emit(insert)
-            lanes[name, i] = Lane(asm, vector)
+        columns = _columns(asm, starts, len(numbers))
+        lanes |= {(name, i): Lane(asm, column) for i, column in enumerate(columns)}
     return lanes
+
+
+def _columns(asm: Assembly, starts: Sequence[Value], count: int) -> list[Value]:
+    """Load the numbers of rows that begin at `starts`; a vector has one number of every row."""
+    columns: list[Value] = []
+    for first in range(0, count, asm.width):
+        part = min(asm.width, count - first)
+        side = _block_side(part)
+        rows = [asm.load_part(asm.address(start, first), part, side) for start in starts]
+        blocks = [Lane(asm, asm.joined(rows[i::side], side)) for i in range(side)]
+        columns += transposed_lanes(asm, blocks)[:part]
+    return columns
+
+
+def _block_side(count: int) -> int:
+    """Side of the square blocks in which `count` numbers of several rows are transposed."""
+    return 1 << (count - 1).bit_length()
 
 
 def _store(
@@ -346,15 +360,29 @@ def _store(
 
 
 def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -> None:
-    width = asm.width
-    full = len(lanes) - len(lanes) % width if width > 1 else 0
-    for first in range(0, full, width):
-        columns = transposed_lanes(asm, lanes[first : first + width])
-        for start, vector in zip(starts, columns, strict=True):
-            asm.store_vector(vector, asm.address(start, first), aligned=False)
-    for e in range(full, len(lanes)):
+    """Store the numbers of rows that begin at `starts`, for which `_columns` is the inverse."""
+    for first in range(0, len(lanes), asm.width):
+        part = lanes[first : first + asm.width]
+        if len(part) == 1 or (len(part) < asm.width and not _has_masks(asm)):
+            _store_one_by_one(asm, part, [asm.address(start, first) for start in starts])
+            return
+        side = _block_side(len(part))
+        unused = [Lane(asm, Value("poison"))] * (side - len(part))
+        for i, vector in enumerate(transposed_lanes(asm, [*part, *unused])):
+            for row in range(i, asm.width, side):
+                numbers = asm.lanes_from(vector, row - i, side)
+                asm.store_part(numbers, asm.address(starts[row], first), len(part), side)
+
+
+def _has_masks(asm: Assembly) -> bool:
+    """True with registers of AVX-512; earlier ones store parts of a vector slowly."""
+    return asm.width * asm.precision.size == WIDEST_REGISTER
+
+
+def _store_one_by_one(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -> None:
+    for e, each in enumerate(lanes):
         for lane, start in enumerate(starts):
-            value = asm.emit(f"extractelement {asm.vector} {lanes[e].value}, i32 {lane}")
+            value = asm.emit(f"extractelement {asm.vector} {each.value}, i32 {lane}")
             asm.store(value, asm.address(start, e))
 
 
