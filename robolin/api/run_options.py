@@ -11,7 +11,7 @@ import numpy as np
 from robolin.core.arm import Arm
 from robolin.core.arrays import Arrays, Floats, JointValues, batch_of, joint_arrays
 from robolin.core.choices import DType, LoopMethod
-from robolin.engine.compiled.plan import BufferPool
+from robolin.engine.compiled.plan import POOLED_FROM, BufferPool
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
 
@@ -36,9 +36,7 @@ def run_options(
     return {**options, "loop_method": loop_method, "dtype": name}
 
 
-# sizes, in numbers, from which memory is pooled: a new allocation would cost more than the copy
-LEAST_POOLED_POINT = 1 << 14
-_pool = BufferPool()
+_pools = {np.dtype(kind): BufferPool(kind) for kind in (np.float64, np.float32)}
 
 
 def evaluate_with_operating_point(
@@ -57,16 +55,17 @@ def evaluate_with_operating_point(
         copy(arrays, batch_of(arrays))
     if options.get("dtype") == "float32":
         # the state in the precision in which it was used
-        point = {name: values.astype(np.float32) for name, values in point.items()}
+        point = {name: values.astype(np.float32, copy=False) for name, values in point.items()}
     return results, point
 
 
 def _copy_arrays(arrays: Mapping[str, Floats], shape: tuple[int, ...]) -> dict[str, Floats]:
     """Copy the arrays, broadcast to this shape, into own memory."""
     size = len(arrays) * prod(shape)
-    if size < LEAST_POOLED_POINT:
+    if size < POOLED_FROM:
         return {name: _broadcast(array, shape).copy() for name, array in arrays.items()}
-    block = _pool.take(size)[:size].reshape(len(arrays), *shape)
+    (kind,) = {array.dtype for array in arrays.values()}
+    block = _pools[kind].take(size)[:size].reshape(len(arrays), *shape)
     copies = dict(zip(arrays, block, strict=True))
     for name, array in arrays.items():
         copies[name][...] = array

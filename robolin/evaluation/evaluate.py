@@ -129,19 +129,19 @@ def evaluate_rows(
         if state is not None:
             return state
 
-    arrays = joint_arrays(arm, {each: values[each] for each in ALGORITHMS[name].needs})
-    batch = batch_of(arrays)
+    needed = {each: values[each] for each in ALGORITHMS[name].needs}
     if single:
         from robolin.evaluation.float32 import evaluate_float32
 
-        return evaluate_float32(arm, name, arrays, batch, options)
+        return evaluate_float32(arm, name, needed, options, overlap)
+    arrays = joint_arrays(arm, needed)
+    batch = batch_of(arrays)
     if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
         return run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
     overlapped = partial(overlap, arrays, batch) if overlap else lambda: None
     one = prod(batch) == 1 and name not in cache.plans
-    plan = cache.single_state_plan(name) if one else cache.plan(name)
-    jobs = options.get("jobs")
+    plan, jobs = cache.single_state_plan(name) if one else cache.plan(name), options.get("jobs")
     rows: tuple[Arrays, AnyArray] = plan.call_batch(inputs, batch, jobs, overlap=overlapped)
     return rows
 

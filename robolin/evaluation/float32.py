@@ -17,6 +17,9 @@ from robolin.core.arm import Arm, cached_on_arm
 from robolin.core.arrays import (
     AnyArray,
     Arrays,
+    JointValues,
+    batch_of,
+    joint_arrays,
     kernel_rows,
     nonfinite_input_rows,
     nonfinite_result_rows,
@@ -25,18 +28,21 @@ from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in, tanh_in
 from robolin.dynamics.algorithm import Shape
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled.plan import POOLED_FROM, BufferPool
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters, with_frame_at_lightest_end
 from robolin.engine.run import AlgorithmRun, gathered_array
 from robolin.errors import RobolinError
 
 if TYPE_CHECKING:
-    from robolin.evaluation.evaluate import RunOptions
+    from robolin.evaluation.evaluate import OverlapFunction, RunOptions
 
 HINT = "use float64"
 
 # calls for a few states after which a kernel is compiled: one takes 60 ms without it
 FEW_CALLS = 5
+
+_pool = BufferPool(np.float32)
 
 
 class Float32Cache:
@@ -127,17 +133,50 @@ def run_on_float32(
 
 
 def evaluate_float32(
-    arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], options: RunOptions
+    arm: Arm,
+    name: str,
+    values: Mapping[str, JointValues],
+    options: RunOptions,
+    overlap: OverlapFunction | None = None,
 ) -> tuple[Arrays, AnyArray]:
     """Results of an algorithm in single precision, and a status per row: 0 if it is valid."""
-    with np.errstate(over="ignore"):
-        rounded = {key: array.astype(np.float32) for key, array in arrays.items()}
+    rounded = _rounded_arrays(arm, values)
+    batch = batch_of(rounded)
     engine, cache = options.get("engine", "auto"), float32_cache(arm)
     if engine == "python" or (engine == "auto" and not cache.worth_a_kernel(name, prod(batch))):
         return _run_directly(arm, name, rounded, batch)
     inputs = [kernel_rows(array, batch) for array in rounded.values()]
-    rows: tuple[Arrays, AnyArray] = cache.plan(name).call_batch(inputs, batch, options.get("jobs"))
+    overlapped = partial(overlap, rounded, batch) if overlap else lambda: None
+    rows: tuple[Arrays, AnyArray] = cache.plan(name).call_batch(
+        inputs, batch, options.get("jobs"), overlap=overlapped
+    )
     return rows
+
+
+def _rounded_arrays(arm: Arm, values: Mapping[str, JointValues]) -> dict[str, AnyArray]:
+    """Joint values (..., n) in single precision; an array that has it is not copied."""
+    given = {name: value for name, value in values.items() if not _is_single_precision(arm, value)}
+    with np.errstate(over="ignore"):
+        rounded = {name: _rounded(array) for name, array in joint_arrays(arm, given).items()}
+    return {name: rounded.get(name, values[name]) for name in values}
+
+
+def _is_single_precision(arm: Arm, value: object) -> bool:
+    return (
+        type(value) is np.ndarray
+        and value.dtype == np.float32
+        and value.shape[-1:] == (arm.n,)
+        and value.flags.c_contiguous
+    )
+
+
+def _rounded(array: AnyArray) -> AnyArray:
+    """A copy in single precision, in memory of former copies if it is large."""
+    if array.size < POOLED_FROM:
+        return array.astype(np.float32)
+    rounded = _pool.take(array.size)[: array.size].reshape(array.shape)
+    np.copyto(rounded, array, casting="same_kind")
+    return rounded
 
 
 def _run_directly(

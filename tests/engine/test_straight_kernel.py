@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +11,20 @@ import pytest
 
 import robolin
 from robolin.core.arm import Arm
+from robolin.dynamics.algebra.scalar import sin_cos, sqrt, tanh
+from robolin.dynamics.algebra.trigonometry import FLOAT
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import plan as plan_module
 from robolin.engine.compiled import straight_kernel as straight_module
 from robolin.engine.compiled.native import KERNEL_TYPE, KernelTable
-from robolin.engine.compiled.straight_kernel import StraightKernel, straight_kernel
+from robolin.engine.compiled.plan import Plan, arm_tables, kernel_spec
+from robolin.engine.compiled.straight_kernel import (
+    SinglePrecisionConstant,
+    StraightKernel,
+    straight_kernel,
+)
 from robolin.evaluation.evaluate import MIN_LANES, algorithm_for, arm_cache
+from robolin.evaluation.float32 import SinglePrecisionNumbers, float32_cache
 from robolin.evaluation.state_call import fastest_kernel_of, kernel_of, straight_kernels
 from tests.robots import arm_name, random_arm, random_states, with_follower, with_springs
 
@@ -72,6 +82,63 @@ def test_bits_are_those_of_the_general_kernel(arm: Arm, verb: str) -> None:
             assert np.array_equal(a.view(np.int64), b.view(np.int64))
 
 
+@pytest.mark.parametrize("arm", ARMS, ids=arm_name)
+@pytest.mark.parametrize("width", [4, pytest.param(8, marks=pytest.mark.slow), 16])
+@pytest.mark.parametrize("verb", ["linearize-forward", "mass-matrix"])
+def test_bits_in_single_precision(
+    arm: Arm, verb: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Constants are rounded before and after every operation, as float32 lanes are."""
+    for module in (straight_module, plan_module):
+        monkeypatch.setattr(module, "STRAIGHT_FROM", 1)
+        monkeypatch.setattr(module, "LARGE_BATCH", 1)
+    monkeypatch.setattr(straight_module, "COMPILED_FROM", 1)
+    states = random_states(arm, ROWS)
+    tables = arm_tables(float32_cache(arm).parameters)
+    name = algorithm_for(arm, verb)
+    plan = Plan(tables, kernel_spec(name, ALGORITHMS[name], tables, width, precision=FLOAT))
+    needs = {"q": states.q, "qd": states.qd, "qdd": states.qdd, "tau": states.qdd}
+    inputs = [needs[each].astype(np.float32) for each in ALGORITHMS[name].needs]
+    kernels = [plan._kernel, plan._straight_kernel(ROWS)]
+    (expected, _), (arrays, status) = (
+        plan._run(kernel, inputs, (ROWS,), 1, None, lambda: None) for kernel in kernels
+    )
+    assert not status.any()
+    for key, array in arrays.items():
+        assert np.array_equal(array.view(np.int32), expected[key].view(np.int32))
+
+
+def test_doubtful_rows_of_single_precision() -> None:
+    """The largest angle is 2¹³ rad, and a row beyond it has no result."""
+    arm = ARMS[0]
+    tables = arm_tables(float32_cache(arm).parameters)
+    spec = kernel_spec("inverse", ALGORITHMS["inverse"], tables, 16, precision=FLOAT)
+    kernel = straight_kernel(tables, spec, True)
+    assert kernel is not None
+    states = random_states(arm, ROWS).q.astype(np.float32), np.zeros((2, ROWS, 2), np.float32)
+    q, (qd, qdd) = states
+    q[3, 0], q[17, 1], qd[5, 1] = 8193.0, np.nan, np.inf
+    _, status = Plan(tables, spec)._run(kernel.kernel, [q, qd, qdd], (ROWS,), 1, None, lambda: None)
+    assert np.flatnonzero(status).tolist() == [3, 5, 17]
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
+def test_operations_of_constants_are_those_of_float32(name: str) -> None:
+    """With constants, with numbers of Python, in both orders; also sine, tanh and root."""
+    operation = getattr(operator, name)
+    for a, b in np.random.default_rng(5).uniform(0.1, 9.0, (200, 2)):
+        first, second = np.float32(a), np.float32(b)
+        x, y = SinglePrecisionConstant(a), SinglePrecisionConstant(b)
+        assert float(x) == float(first)
+        for each in (operation(x, y), operation(x, float(b)), operation(float(a), y)):
+            assert type(each) is SinglePrecisionConstant
+            assert float(each) == float(operation(first, second))
+        assert float(sqrt(x)) == float(np.sqrt(first))
+        for function in (sin_cos, tanh):
+            expected = np.ravel(function(SinglePrecisionNumbers.of(first)))
+            assert np.ravel(function(x)).tolist() == expected.tolist()
+
+
 def test_doubtful_rows_are_marked() -> None:
     """NaN, infinite values and angles without an exact sine have a status, other rows have none."""
     arm = ARMS[0]
@@ -97,6 +164,7 @@ def test_an_arm_without_inertia_has_no_straight_kernel() -> None:
 def test_it_is_compiled_when_its_compilation_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few blocks use the general kernel; enough of them, in one run or in several, do not."""
     monkeypatch.setattr(straight_module, "STRAIGHT_FROM", 10)
+    monkeypatch.setattr(straight_module, "LARGE_BATCH", 1)
     monkeypatch.setattr(straight_module, "COMPILED_FROM", 100)
 
     def has_kernel(arm: Arm, blocks: int) -> bool:
@@ -120,6 +188,7 @@ def test_large_batches_use_it(
     monkeypatch.setattr(plan_module, "NONTEMPORAL_MIN", streamed_from)
     for module in (straight_module, plan_module):
         monkeypatch.setattr(module, "STRAIGHT_FROM", 2)
+        monkeypatch.setattr(module, "LARGE_BATCH", 2)
     monkeypatch.setattr(straight_module, "COMPILED_FROM", 2)
     arm = random_arm(74, 3)
     # the last block is not full

@@ -121,7 +121,9 @@ class Assembly:
     def load_part(self, pointer: Value, count: int, lanes: int) -> Value:
         """`count` numbers in the first of `lanes` lanes; memory behind them is not read."""
         if count == lanes:
-            return self.emit(f"load <{lanes} x {self.real}>, ptr {pointer}, align {self._align(False)}")
+            return self.emit(
+                f"load <{lanes} x {self.real}>, ptr {pointer}, align {self._align(False)}"
+            )
         vector, mask = self._part(count, lanes)
         return self.emit(
             f"call {vector} @llvm.masked.load.v{lanes}f{8 * self.precision.size}.p0(ptr {pointer}, "
@@ -147,7 +149,10 @@ class Assembly:
     def joined(self, parts: list[Value], lanes: int) -> Value:
         """Vectors of `lanes` lanes one after the other; their number is a power of two."""
         while len(parts) > 1:
-            kind, order = f"<{lanes} x {self.real}>", ", ".join(f"i32 {i}" for i in range(2 * lanes))
+            kind, order = (
+                f"<{lanes} x {self.real}>",
+                ", ".join(f"i32 {i}" for i in range(2 * lanes)),
+            )
             parts = [
                 self.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * lanes} x i32> <{order}>")
                 for a, b in zip(parts[::2], parts[1::2], strict=True)

@@ -38,8 +38,9 @@ SMALLEST_PIECE, LARGEST_PIECE, PIECES_PER_THREAD = 1024, 16384, 32
 # results of more bytes than this do not stay in the caches: use non-temporal stores
 NONTEMPORAL_MIN = 1 << 24
 
-# blocks of rows from which straight-line code of this arm is used, if it is in the cache
-STRAIGHT_FROM = 2_000
+# blocks of rows, in batches of at least `LARGE_BATCH`, from which straight-line code of this arm is
+# used, if it is in the cache
+STRAIGHT_FROM, LARGE_BATCH = 2_000, 250
 
 # bytes of a cache line
 LINE = 64
@@ -131,6 +132,7 @@ class Plan:
     def __init__(self, arm: ArmTables, spec: KernelSpec) -> None:
         self._arm, self._spec, self._kernel = arm, spec, kernel_for(spec)
         self._straight: StraightKernels | None = None
+        self._blocks = 0
         self._number = np.dtype(NUMBER_TYPES[spec.precision.real])
         self._bytes = self._number.itemsize
         self._needs = len(spec.needs)
@@ -241,12 +243,13 @@ class Plan:
         """
         blocks, numbers = rows // self.width, rows * self._starts[-1]
         past_caches = self._bytes * numbers > NONTEMPORAL_MIN
-        if blocks < STRAIGHT_FROM:
-            return None
         if past_caches and any(size % self.width == 0 for size in self._row_sizes):
             # the general kernel stores these results without reading their cache lines
             return None
         if self._straight is None:
+            self._blocks += blocks if blocks >= LARGE_BATCH else 0
+            if self._blocks < STRAIGHT_FROM:
+                return None
             from robolin.engine.compiled.straight_kernel import StraightKernels
 
             self._straight = StraightKernels(self._arm)
@@ -368,6 +371,9 @@ def _address(array: AnyArray) -> int:
 
 # limits of the pool: number of buffers, and bytes of all of them
 MAX_BUFFERS, MAX_POOLED_BYTES = 4, 1 << 28
+
+# numbers from which memory is pooled: a new allocation would cost more than a copy
+POOLED_FROM = 1 << 14
 
 # a reused buffer may be larger than needed by this ratio: small results must not pin large buffers
 MAX_OVERSIZE_RATIO = 4

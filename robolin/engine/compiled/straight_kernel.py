@@ -27,7 +27,7 @@ from robolin.engine.compiled.kernel_text import (
     transposed_lanes,
 )
 from robolin.engine.compiled.kernels import Kernel, KernelSpec, cached_kernel_of
-from robolin.engine.compiled.lanes import SCALAR, Lane, Value
+from robolin.engine.compiled.lanes import Lane, Value
 from robolin.engine.compiled.layout import ArmTables
 from robolin.engine.compiled.llvm_text import (
     RANGE,
@@ -37,7 +37,7 @@ from robolin.engine.compiled.llvm_text import (
     surroundings,
 )
 from robolin.engine.compiled.native import KernelTable
-from robolin.engine.compiled.plan import STRAIGHT_FROM
+from robolin.engine.compiled.plan import LARGE_BATCH, STRAIGHT_FROM
 from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
@@ -95,14 +95,16 @@ class StraightKernels:
     def get(self, spec: KernelSpec, blocks: int) -> StraightKernel | None:
         """The kernel, loaded if it is in the cache, compiled if that pays; else None.
 
-        blocks: number of blocks of rows that it will compute
+        blocks: number of blocks of rows that it will compute; small batches do not compile one,
+            which would interrupt a control loop
         """
         key = spec.name, spec.width
         if key not in self.loaded and self._arm.n <= MOST_LINKS:
-            # without it, the general kernel has taken as long as the compilation
             count = self._blocks[key] = self._blocks.get(key, 0) + blocks
+            # without it, the general kernel has taken as long as the compilation
             pays = count >= COMPILED_FROM
-            if blocks >= STRAIGHT_FROM and (pays or key not in self._missing):
+            useful = blocks >= LARGE_BATCH and count >= STRAIGHT_FROM
+            if useful and (pays or key not in self._missing):
                 kernel = straight_kernel(self._arm, spec, pays)
                 if kernel is None:
                     self._missing.add(key)
@@ -365,7 +367,7 @@ def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -
         part = lanes[first : first + asm.width]
         if len(part) == 1 or (len(part) < asm.width and not _has_masks(asm)):
             _store_one_by_one(asm, part, [asm.address(start, first) for start in starts])
-            return
+            continue
         side = _block_side(len(part))
         unused = [Lane(asm, Value("poison"))] * (side - len(part))
         for i, vector in enumerate(transposed_lanes(asm, [*part, *unused])):

@@ -147,6 +147,7 @@ def test_laws_have_the_same_bits(
 def test_straight_kernels_have_the_same_bits(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long runs use kernels that are compiled for the arm; their motion is the same."""
     monkeypatch.setattr(straight_module, "STRAIGHT_FROM", 1)
+    monkeypatch.setattr(straight_module, "LARGE_BATCH", 1)
     monkeypatch.setattr(straight_module, "COMPILED_FROM", 1)
     arm = robolin.load("two-link", gravity=(0.0, -9.0, 1.0))
     for q in (np.array([0.3, -0.7]), RNG.uniform(-0.5, 0.5, (19, 2))):
