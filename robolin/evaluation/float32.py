@@ -155,9 +155,9 @@ def evaluate_float32(
 
 def _rounded_arrays(arm: Arm, values: Mapping[str, JointValues]) -> dict[str, AnyArray]:
     """Joint values (..., n) in single precision; an array that has it is not copied."""
-    given = {name: value for name, value in values.items() if not _is_single_precision(arm, value)}
+    double = {name: value for name, value in values.items() if not _is_single_precision(arm, value)}
     with np.errstate(over="ignore"):
-        rounded = {name: _rounded(array) for name, array in joint_arrays(arm, given).items()}
+        rounded = {name: _to_float32(array) for name, array in joint_arrays(arm, double).items()}
     return {name: rounded.get(name, values[name]) for name in values}
 
 
@@ -170,7 +170,7 @@ def _is_single_precision(arm: Arm, value: object) -> bool:
     )
 
 
-def _rounded(array: AnyArray) -> AnyArray:
+def _to_float32(array: AnyArray) -> AnyArray:
     """A copy in single precision, in memory of former copies if it is large."""
     if array.size < POOLED_FROM:
         return array.astype(np.float32)
