@@ -170,8 +170,8 @@ def _rounded(operation: Callable[[float, float], float], swapped: bool = False) 
 class SinglePrecisionConstant(float):
     """A constant rounded to single precision, as are the results of its operations.
 
-    A result of + - * / √ in double precision has so many digits that rounding it again gives the
-    correctly rounded number.
+    Double precision has more than twice the digits, so rounding its + - * / √ a second time gives
+    the correctly rounded result.
     """
 
     def __new__(cls, number: float) -> SinglePrecisionConstant:
