@@ -6,7 +6,7 @@ the range.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from robolin.dynamics.algebra.trigonometry import DOUBLE, Precision
@@ -19,6 +19,10 @@ from robolin.engine.compiled.trace import TracedChain
 
 # status of a row whose inputs or results may be invalid and need checking
 STATUS_SUSPECT = -1.0
+
+# entries that kernels of few lanes check and store together in an incomplete block, such as that
+# of one state: a loop over single entries would add a tenth to its time
+FEW_LANES, GROUPED_ENTRIES = 2, 4
 
 ARGUMENTS = ", ".join(
     f"{kind} %{name}"
@@ -149,9 +153,10 @@ def _scatter(chain: KernelChain, row: Value) -> None:
                 e = asm.smaller(group, last)
                 total = _move_out(chain, stage, starts, e, past_caches)
                 nothing.value = (nothing.value[0] + (total - total),)
-        for e in asm.loop(done, size, 1):
-            value = Lane(asm, asm.load_vector(asm.vector_address(stage, e)))
-            nothing.value = (nothing.value[0] + (value - value),)
+        for few in _entry_groups(asm, done, size):
+            addresses = [asm.vector_address(stage, entry) for entry in few]
+            total = pairwise_sum([Lane(asm, asm.load_vector(address)) for address in addresses])
+            nothing.value = (nothing.value[0] + (total - total),)
         _scatter_one_by_one(chain, row, stage, starts, done, size)
         copy_past_caches(asm, copied, target, block, size)
     _suspect(chain, nothing.lanes[0])
@@ -166,11 +171,24 @@ def _scatter_one_by_one(
     for lane in range(asm.width):
         present = asm.emit(f"icmp slt i64 {asm.int_op('add', row, lane)}, %last")
         for _ in asm.only_if(present):
-            for e in asm.loop(done, size, 1):
-                vector = asm.vector_address(stage, e)
-                number_here = asm.load(SCALAR, asm.address(vector, lane))
-                tidy = asm.emit(f"fadd {asm.real} {number_here}, 0.0")
-                asm.store(tidy, asm.address(starts[lane], e))
+            for few in _entry_groups(asm, done, size):
+                for e in few:
+                    vector = asm.vector_address(stage, e)
+                    number_here = asm.load(SCALAR, asm.address(vector, lane))
+                    tidy = asm.emit(f"fadd {asm.real} {number_here}, 0.0")
+                    asm.store(tidy, asm.address(starts[lane], e))
+
+
+def _entry_groups(asm: Assembly, first: Value, end: Value) -> Iterator[list[Value]]:
+    """Loops over the entries, in groups and then one by one."""
+    middle = first
+    if asm.width <= FEW_LANES:
+        grouped = asm.int_op("and", asm.int_op("sub", end, first), -GROUPED_ENTRIES)
+        middle = asm.int_op("add", first, grouped)
+        for e in asm.loop(first, middle, GROUPED_ENTRIES):
+            yield [e, *(asm.int_op("add", e, i) for i in range(1, GROUPED_ENTRIES))]
+    for e in asm.loop(middle, end, 1):
+        yield [e]
 
 
 def is_streaming(asm: Assembly, results: int) -> Value:
