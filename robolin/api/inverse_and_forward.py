@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Never
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, as_joint_array, require_arm, require_same_rows
 from robolin.core.choices import DType, LoopMethod
-from robolin.core.former_names import wrong_arguments
 from robolin.errors import UsageError
 from robolin.evaluation.constant_inputs import (
     JointsNamed,
@@ -19,9 +18,32 @@ from robolin.evaluation.constant_inputs import (
 )
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
-from robolin.evaluation.quick_calls import call_with_arrays, no_fast_call
+from robolin.evaluation.quick_calls import (
+    call_with_arrays,
+    full_call,
+    no_fast_call,
+    with_quick_call,
+)
 
 
+def _quick_inverse(function: Callable[..., Floats]) -> Callable[..., Floats]:
+    def call(arm: Arm, q: Any, qd: Any = 0.0, qdd: Any = 0.0, *more: Any, **options: Any) -> Floats:
+        if not more and not options:
+            try:
+                quick = arm.quick_calls.inverse
+            except AttributeError:
+                quick = no_fast_call
+            tau: Floats | None = quick(q, qd, qdd)
+            if tau is None:
+                tau = call_with_arrays(quick, arm, q, qd, qdd)
+            if tau is not None:
+                return tau
+        return full_call(call, (arm, q, qd, qdd, *more), options)
+
+    return call
+
+
+@with_quick_call(_quick_inverse)
 def inverse(
     arm: Arm,
     q: JointValues,
@@ -32,7 +54,6 @@ def inverse(
     engine: Engine = "auto",
     jobs: int | None = None,
     dtype: DType = "float64",
-    **unknown: Never,
 ) -> Floats:
     """Inverse dynamics: torques of a motion, with gravity, damping, friction and loads.
 
@@ -64,23 +85,29 @@ def inverse(
         >>> robolin.inverse(arm, poses, qdd=1.0).shape
         (500, 2)
     """
-    if unknown:
-        raise wrong_arguments(inverse, 2, unknown)
-    if method == "auto" and engine == "auto" and jobs is None and dtype == "float64":
-        # not in a function of its own, which would take a tenth of the time of a state
-        try:
-            quick = arm.cached_values["inverse"]
-        except (AttributeError, KeyError):
-            quick = no_fast_call
-        tau: Floats | None = quick(q, qd, qdd)
-        if tau is None:
-            tau = call_with_arrays(quick, arm, q, qd, qdd)
-        if tau is not None:
-            return tau
     options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **options)["tau"]
 
 
+def _quick_forward(function: Callable[..., Floats]) -> Callable[..., Floats]:
+    def call(arm: Arm, q: Any, qd: Any = 0.0, tau: Any = 0.0, *more: Any, **options: Any) -> Floats:
+        if not more and not options:
+            try:
+                quick = arm.quick_calls.forward
+            except AttributeError:
+                quick = no_fast_call
+            qdd: Floats | None = quick(q, qd, tau)
+            if qdd is None and quick is not no_fast_call:
+                tau = resolve_torque(arm, q, qd, tau, {})
+                qdd = call_with_arrays(quick, arm, q, qd, tau)
+            if qdd is not None:
+                return qdd
+        return full_call(call, (arm, q, qd, tau, *more), options)
+
+    return call
+
+
+@with_quick_call(_quick_forward)
 def forward(
     arm: Arm,
     q: JointValues,
@@ -94,7 +121,6 @@ def forward(
     dtype: DType = "float64",
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
-    **unknown: Never,
 ) -> Floats:
     """Forward dynamics: accelerations from torques; loop constraints are satisfied.
 
@@ -131,25 +157,10 @@ def forward(
         >>> robolin.forward(cart, 0.0, prescribe="base", qdd={"base:x": 9.81}).round(4)
         array([  9.81  ,   0.    ,   0.    , -12.6129,  16.8171])
     """
-    if unknown:
-        raise wrong_arguments(forward, 2, unknown)
     if prescribe is not None or qdd is not None:
         options = run_options(method, engine, jobs, loop_method, dtype)
         prescribed = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
         return evaluate_arm(arm, "forward-prescribed", prescribed, **options)["qdd"]
-    defaults = method == "auto" and engine == "auto" and jobs is None
-    if defaults and loop_method is None and dtype == "float64":
-        # not in a function of its own, which would take a tenth of the time of a state
-        try:
-            quick = arm.cached_values["forward"]
-        except (AttributeError, KeyError):
-            quick = no_fast_call
-        fast: Floats | None = quick(q, qd, tau)
-        if fast is None and quick is not no_fast_call:
-            tau = resolve_torque(arm, q, qd, tau, {})
-            fast = call_with_arrays(quick, arm, q, qd, tau)
-        if fast is not None:
-            return fast
     options = run_options(method, engine, jobs, loop_method, dtype)
     values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     return evaluate_arm(arm, "forward", values, **options)["qdd"]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
 from robolin.api.run_options import evaluate_with_operating_point, run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, require_arm, require_tree
 from robolin.core.choices import DType, LoopMethod
-from robolin.core.former_names import wrong_arguments
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
 from robolin.core.text import quote_list
@@ -20,7 +19,12 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.constant_inputs import JointsNamed
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
-from robolin.evaluation.quick_calls import call_with_arrays, no_fast_call
+from robolin.evaluation.quick_calls import (
+    call_with_arrays,
+    full_call,
+    no_fast_call,
+    with_quick_call,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +106,38 @@ class LinearizedForward(DisplayMixin):
     dqdd_dprescribed: Floats | None = None
 
 
+def _quick_inverse(function: Callable[..., LinearizedInverse]) -> Callable[..., LinearizedInverse]:
+    def call(
+        arm: Arm, q: Any, qd: Any = 0.0, qdd: Any = 0.0, *more: Any, **options: Any
+    ) -> LinearizedInverse:
+        if not more and not options:
+            try:
+                quick = arm.quick_calls.linearize_inverse
+            except AttributeError:
+                quick = no_fast_call
+            fast = quick(q, qd, qdd)
+            if fast is None:
+                fast = call_with_arrays(quick, arm, q, qd, qdd)
+            if fast is not None:
+                # the constructor of a frozen dataclass takes three times as long
+                model = LinearizedInverse.__new__(LinearizedInverse)
+                fields = model.__dict__
+                (
+                    fields["mass_matrix"],
+                    fields["dtau_dqd"],
+                    fields["dtau_dq"],
+                    fields["q"],
+                    fields["qd"],
+                    fields["qdd"],
+                ) = fast
+                fields["arm"] = arm
+                return model
+        return full_call(call, (arm, q, qd, qdd, *more), options)
+
+    return call
+
+
+@with_quick_call(_quick_inverse)
 def linearize_inverse(
     arm: Arm,
     q: JointValues,
@@ -112,7 +148,6 @@ def linearize_inverse(
     engine: Engine = "auto",
     jobs: int | None = None,
     dtype: DType = "float64",
-    **unknown: Never,
 ) -> LinearizedInverse:
     """Linearize the inverse dynamics about a motion, analytically, in O(n²) operations.
 
@@ -144,37 +179,46 @@ def linearize_inverse(
         array([[-0.7731, -0.451 ],
                [-0.3221,  0.    ]])
     """
-    if unknown:
-        raise wrong_arguments(linearize_inverse, 2, unknown)
-    if method == "auto" and engine == "auto" and jobs is None and dtype == "float64":
-        # not in a function of its own, which would take a tenth of the time of a state
-        try:
-            quick = arm.cached_values["linearize-inverse"]
-        except (AttributeError, KeyError):
-            quick = no_fast_call
-        fast = quick(q, qd, qdd)
-        if fast is None:
-            fast = call_with_arrays(quick, arm, q, qd, qdd)
-        if fast is not None:
-            # the constructor of a frozen dataclass takes three times as long
-            model = LinearizedInverse.__new__(LinearizedInverse)
-            fields = model.__dict__
-            (
-                fields["mass_matrix"],
-                fields["dtau_dqd"],
-                fields["dtau_dq"],
-                fields["q"],
-                fields["qd"],
-                fields["qdd"],
-            ) = fast
-            fields["arm"] = arm
-            return model
     options = run_options(method, engine, jobs, dtype=dtype)
     values = {"q": q, "qd": qd, "qdd": qdd}
     matrices, point = evaluate_with_operating_point(arm, "linearize-inverse", values, options)
     return LinearizedInverse(**matrices, **point, arm=arm)
 
 
+def _quick_forward(function: Callable[..., LinearizedForward]) -> Callable[..., LinearizedForward]:
+    def call(
+        arm: Arm, q: Any, qd: Any = 0.0, tau: Any = HOLD, *more: Any, **options: Any
+    ) -> LinearizedForward:
+        if not more and not options:
+            try:
+                quick = arm.quick_calls.linearize_forward
+            except AttributeError:
+                quick = no_fast_call
+            fast = quick(q, qd, tau)
+            if fast is None and quick is not no_fast_call:
+                tau = resolve_torque(arm, q, qd, tau, {})
+                fast = call_with_arrays(quick, arm, q, qd, tau)
+            if fast is not None:
+                # the constructor of a frozen dataclass takes three times as long
+                model = LinearizedForward.__new__(LinearizedForward)
+                fields = model.__dict__
+                (
+                    fields["qdd"],
+                    fields["dqdd_dtau"],
+                    fields["dqdd_dqd"],
+                    fields["dqdd_dq"],
+                    fields["q"],
+                    fields["qd"],
+                    fields["tau"],
+                ) = fast
+                fields["dqdd_dprescribed"] = None
+                return model
+        return full_call(call, (arm, q, qd, tau, *more), options)
+
+    return call
+
+
+@with_quick_call(_quick_forward)
 def linearize_forward(
     arm: Arm,
     q: JointValues,
@@ -188,7 +232,6 @@ def linearize_forward(
     dtype: DType = "float64",
     prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
-    **unknown: Never,
 ) -> LinearizedForward:
     """Linearize the forward dynamics about a state and its torques, analytically.
 
@@ -231,37 +274,9 @@ def linearize_forward(
         array([[  7.3105,   2.68  ],
                [-21.4279, -12.5449]])
     """
-    if unknown:
-        raise wrong_arguments(linearize_forward, 2, unknown)
     if prescribe is not None or qdd is not None:
         options = run_options(method, engine, jobs, loop_method, dtype)
         return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, options)
-    defaults = method == "auto" and engine == "auto" and jobs is None
-    if defaults and loop_method is None and dtype == "float64":
-        # not in a function of its own, which would take a tenth of the time of a state
-        try:
-            quick = arm.cached_values["linearize-forward"]
-        except (AttributeError, KeyError):
-            quick = no_fast_call
-        fast = quick(q, qd, tau)
-        if fast is None and quick is not no_fast_call:
-            tau = resolve_torque(arm, q, qd, tau, {})
-            fast = call_with_arrays(quick, arm, q, qd, tau)
-        if fast is not None:
-            # the constructor of a frozen dataclass takes three times as long
-            model = LinearizedForward.__new__(LinearizedForward)
-            fields = model.__dict__
-            (
-                fields["qdd"],
-                fields["dqdd_dtau"],
-                fields["dqdd_dqd"],
-                fields["dqdd_dq"],
-                fields["q"],
-                fields["qd"],
-                fields["tau"],
-            ) = fast
-            fields["dqdd_dprescribed"] = None
-            return model
     options = run_options(method, engine, jobs, loop_method, dtype)
     values = {"q": q, "qd": qd, "tau": resolve_torque(arm, q, qd, tau, options)}
     matrices, point = evaluate_with_operating_point(arm, "linearize-forward", values, options)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Never
+from collections.abc import Callable
+from typing import Any
 
 from robolin.api.run_options import run_options
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType
-from robolin.core.former_names import wrong_arguments
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
 from robolin.evaluation.evaluate import Engine, evaluate_arm
 from robolin.evaluation.methods import Method
-from robolin.evaluation.quick_calls import call_with_arrays, no_fast_call
+from robolin.evaluation.quick_calls import (
+    call_with_arrays,
+    full_call,
+    no_fast_call,
+    with_quick_call,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +45,24 @@ class Factors(DisplayMixin):
     factor_inverse: Floats
 
 
+def _quick_mass_matrix(function: Callable[..., Floats]) -> Callable[..., Floats]:
+    def call(arm: Arm, q: Any, *more: Any, **options: Any) -> Floats:
+        if not more and not options:
+            try:
+                quick = arm.quick_calls.mass_matrix
+            except AttributeError:
+                quick = no_fast_call
+            M: Floats | None = quick(q)
+            if M is None:
+                M = call_with_arrays(quick, arm, q)
+            if M is not None:
+                return M
+        return full_call(call, (arm, q, *more), options)
+
+    return call
+
+
+@with_quick_call(_quick_mass_matrix)
 def mass_matrix(
     arm: Arm,
     q: JointValues,
@@ -48,7 +71,6 @@ def mass_matrix(
     engine: Engine = "auto",
     jobs: int | None = None,
     dtype: DType = "float64",
-    **unknown: Never,
 ) -> Floats:
     """Mass matrix 𝓜, symmetric; the kinetic energy is ½ q̇ᵀ 𝓜 q̇.
 
@@ -74,19 +96,6 @@ def mass_matrix(
         array([[2.4315, 0.7158],
                [0.7158, 0.3333]])
     """
-    if unknown:
-        raise wrong_arguments(mass_matrix, 2, unknown)
-    if method == "auto" and engine == "auto" and jobs is None and dtype == "float64":
-        # not in a function of its own, which would take a tenth of the time of a state
-        try:
-            quick = arm.cached_values["mass-matrix"]
-        except (AttributeError, KeyError):
-            quick = no_fast_call
-        M: Floats | None = quick(q)
-        if M is None:
-            M = call_with_arrays(quick, arm, q)
-        if M is not None:
-            return M
     options = run_options(method, engine, jobs, dtype=dtype)
     return evaluate_arm(arm, "mass-matrix", {"q": q}, **options)["mass_matrix"]
 

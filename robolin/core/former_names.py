@@ -281,8 +281,8 @@ def report_missing_arguments(function: Any) -> None:
     from inspect import Parameter, signature
 
     visible = signature(function)
-    parameters = [each for each in visible.parameters.values() if each.name != "unknown"]
-    function.__signature__ = visible.replace(parameters=parameters)
+    parameters = list(visible.parameters.values())
+    function.__signature__ = visible
     ordered = [each for each in parameters if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
     required = [each for each in ordered if each.default is Parameter.empty]
     names = [each.name for each in required]

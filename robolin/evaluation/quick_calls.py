@@ -7,12 +7,14 @@ checking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from robolin.core.arm import CACHE_SLOT, Arm, cached_on_arm
 from robolin.core.arrays import AnyArray, Arrays, JointValues, np
+from robolin.core.former_names import wrong_arguments
 from robolin.dynamics.catalogue import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from robolin.evaluation.evaluate import ArmCache
 
 QuickCall = Callable[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 # nanoseconds of work in a batch up to which calls of one state are faster: a batch has 30 µs of
 # overhead, but its states share the lanes
@@ -29,8 +33,54 @@ FEW_ROWS_WORK = 900
 WITH_OPERATING_POINT = ("linearize-inverse", "linearize-forward")
 
 
+class QuickCalls:
+    """Quick calls of the public functions, in `arm.quick_calls`; each is absent before its use.
+
+    An attribute takes a tenth of the time of a lookup in a dict.
+    """
+
+    __slots__ = ("forward", "inverse", "linearize_forward", "linearize_inverse", "mass_matrix")
+
+
 def no_fast_call(*_: object, **__: object) -> None:
     """Quick call that always returns None."""
+
+
+def with_quick_call(
+    make: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> Callable[[F], F]:
+    """Decorator of a public function that runs the quick call of usual arguments first.
+
+    make: creates the function that is called.  It has the positional arguments of the public
+          function, and collects all other arguments without a default for each: each default
+          would add 2 % to the time of a state.  The signature is that of the public function.
+    """
+
+    def decorate(function: F) -> F:
+        call: Any = wraps(function)(make(function))
+        return call  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def full_call(call: Callable[..., T], state: Sequence[Any], options: Mapping[str, Any]) -> T:
+    """Call the public function; reject arguments that it does not have.
+
+    call:  the function of `with_quick_call`, which is called again if all options are defaults
+    state: the positional arguments, including those after the last of its signature
+    """
+    function: Any = call.__wrapped__  # type: ignore[attr-defined]
+    known = function.__kwdefaults__
+    if len(state) > function.__code__.co_argcount or not options.keys() <= known.keys():
+        raise wrong_arguments(call, len(state), options)
+    if options and all(_is_default(value, known[name]) for name, value in options.items()):
+        return call(*state)
+    result: T = function(*state, **options)
+    return result
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is str and value == default)
 
 
 def quick_call_of(plan: Plan, copies: int = 0) -> QuickCall:
@@ -56,7 +106,12 @@ def keep_fast_call(arm: Arm, verb: str, name: str, cache: ArmCache) -> None:
             return cache.fast_call(name)
         return quick_call_of(cache.single_state_plan(name), len(ALGORITHMS[name].needs))
 
-    cached_on_arm(arm, verb, make)
+    call = cached_on_arm(arm, verb, make)
+    attribute = verb.replace("-", "_")
+    if attribute in QuickCalls.__slots__:
+        # a thread that finds no calls yet must not replace those of another
+        calls = arm.__dict__.setdefault("quick_calls", QuickCalls())
+        setattr(calls, attribute, call)
 
 
 def fast_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:

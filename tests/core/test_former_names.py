@@ -354,6 +354,17 @@ def test_former_and_foreign_arguments_have_a_hint(
     assert hint in caught.value.hint
 
 
+@for_each("name", FUNCTIONS)
+def test_too_many_positional_arguments_are_counted(name: str) -> None:
+    """Every public function reports how many positional arguments it accepts."""
+    parameters = inspect.signature(getattr(robolin, name)).parameters.values()
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        pytest.skip("accepts any number")
+    most = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters)
+    with pytest.raises(robolin.UsageError, match=f"accepts {most} positional .* got {most + 1}"):
+        getattr(robolin, name)(*[0.0] * (most + 1))
+
+
 def test_a_type_error_inside_a_function_stays_one() -> None:
     """Only Python's own check of the arguments becomes a `UsageError`."""
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.api import mass_matrices
 from robolin.core.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import call_table, call_text, kernels
@@ -27,7 +28,7 @@ from robolin.engine.compiled.call_table import CallTable, PortableCall, is_suppo
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, MIN_LANES, arm_cache, evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.quick_calls import fast_call, no_fast_call
+from robolin.evaluation.quick_calls import QuickCalls, fast_call, no_fast_call
 from robolin.evaluation.state_call import PythonCall, compiled_call
 from tests.robots import random_arm, random_states, with_follower
 
@@ -491,6 +492,34 @@ def test_the_fast_path_is_only_for_plain_states() -> None:
         assert same_bits(robolin.inverse(arm, q, 0.1, 0.2), expected)
     with pytest.raises(RobolinError, match="must be finite"):
         robolin.inverse(arm, np.full(3, np.nan), np.zeros(3), np.zeros(3))
+
+
+@native
+def test_options_with_default_values_use_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options that change nothing cost no evaluation of a batch; other options do."""
+    arm, q = replace(CHAIN), np.array([0.3, -0.7, 0.2])
+    expected = robolin.mass_matrix(arm, q)
+    robolin.compile(arm, "mass-matrix")
+    monkeypatch.setattr(mass_matrices, "evaluate_arm", None)
+    assert robolin.mass_matrix(q=q, arm=arm).tobytes() == expected.tobytes()
+    options: Any = {"method": "auto", "engine": "".join(["au", "to"]), "jobs": None}
+    assert robolin.mass_matrix(arm, q, **options).tobytes() == expected.tobytes()
+    with pytest.raises(TypeError, match="NoneType"):
+        robolin.mass_matrix(arm, q, jobs=1)
+
+
+@pytest.mark.parametrize("name", QuickCalls.__slots__)
+def test_positional_arguments_are_those_of_the_signature(name: str) -> None:
+    """The function that is called first has the positional arguments of the documented one."""
+    called = getattr(robolin, name)
+    documented = called.__wrapped__
+    names = [
+        each.__code__.co_varnames[: each.__code__.co_argcount] for each in (called, documented)
+    ]
+    assert names[0] == names[1]
+    defaults = documented.__defaults__ or ()
+    assert called.__defaults__[len(names[0]) - len(defaults) :] == defaults
+    assert inspect.getsource(called).startswith("@with_quick_call(_quick_")
 
 
 def test_repeated_calls_get_a_kernel() -> None:
