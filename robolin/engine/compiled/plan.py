@@ -36,7 +36,7 @@ NANOSECONDS_PER_JOINT, USUAL_WIDTH, MIN_NANOSECONDS_PER_THREAD = 14, 8, 85_000
 SMALLEST_PIECE, LARGEST_PIECE, PIECES_PER_THREAD = 1024, 16384, 32
 
 # results of more bytes than this do not stay in the caches: use non-temporal stores
-NONTEMPORAL_MIN = 1 << 24
+NONTEMPORAL_MIN = 1 << 23
 
 # blocks of rows, in batches of at least `LARGE_BATCH`, from which straight-line code of this arm is
 # used, if it is in the cache
