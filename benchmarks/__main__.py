@@ -23,6 +23,7 @@ from benchmarks import (
     identifying,
     jax_libraries,
     latency,
+    learning,
     linkage,
     machine,
     motion_models,
@@ -48,6 +49,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "compile": compiling.measured,
     "latency": latency.measured,
     "generated": generated_code.measured,
+    "learning": learning.measured,
     "jax": jax_libraries.measured,
     "simulation": simulation.measured,
     "control": control_design.measured,
@@ -88,7 +90,7 @@ def main(
 ) -> None:
     """Compare robolin with other programs.
 
-    PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, jax,
+    PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, learning, jax,
     simulation, control, motions, identify, loops, end-to-end, models, checking, reports or all,
     the default.
     Each part prints its tables.  A run writes one JSON file.  Tables and picture in the docs show

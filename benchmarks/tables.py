@@ -509,6 +509,41 @@ def programme(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
+def float32(figures: Figures) -> Lines:
+    """Single and double precision."""
+    cells = (
+        (
+            f"`{verb}`",
+            with_spread(entry["float64"]["us"]),
+            with_spread(entry["float32"]["us"]),
+            with_spread(entry["float64"]["ratio"], " ×"),
+        )
+        for verb, entry in figures["learning"]["float32"].items()
+    )
+    header = ("command", "float64, µs/state", "float32, µs/state", "float64 / float32")
+    return rows_of(header, cells)
+
+
+def gradients(figures: Figures) -> Lines:
+    """Gradients, Hessian-vector products, and batches of one state."""
+    part = figures["learning"]
+    names = ("gradient", "Hessian-vector product")
+    cells = (
+        (
+            f"`{verb}`",
+            with_spread(entry["value"]["us"]),
+            *(with_spread(entry[name]["ratio"], " ×") for name in names),
+            with_spread(part["one state"][verb]["batch of one"]["ratio"], " ×"),
+        )
+        for verb, entry in part["gradients"].items()
+    )
+    header = (
+        "command", "value, µs/state", *(f"{name} / value" for name in names),
+        "call with (1, 7) / call with (7,)",
+    )  # fmt: skip
+    return rows_of(header, cells)
+
+
 def reports(figures: Figures) -> Lines:
     """A report about a long motion: time to write, size and time to open."""
     part = figures["reports"]
@@ -541,6 +576,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "latency": ("latency", latency),
     "generated": ("generated", generated),
     "jax": ("jax", jax),
+    "float32": ("learning", float32),
+    "gradients": ("learning", gradients),
     "simulation": ("simulation", simulation),
     "control": ("control", control),
     "motions": ("motions", motions),
