@@ -328,13 +328,14 @@ def _store(
 ) -> None:
     """Store results and status; rows after the last repeat it, and are stored in its place."""
     zero = Lane(asm, asm.splat(0.0))
-    doubts = [value - value for value in inputs.values()]
+    doubts: list[Lane] = []
     for angle in _angles(program):
         doubts.append(zero.if_less(asm.precision.largest_angle, numbers[angle].size(), 1.0, 0.0))
     for guard in program.guards:
         value = numbers[guard.value]
         high = zero.if_less(numbers[guard.floor], value, 0.0, 1.0)
         doubts.append(zero.if_less(0.0, value, high, 1.0))
+    sums = [pairwise_sum([*inputs.values()])]
     end = asm.int_op("add", rows[0], asm.width)
     full_block = asm.emit(f"icmp sle i64 {end}, %last")
     for number, result in enumerate(program.results.values()):
@@ -351,20 +352,26 @@ def _store(
         ]
         # adding 0.0 converts -0.0 to 0.0
         lanes = [zero + numbers[each] for each in result.numbers]
-        doubts += [lane - lane for lane in lanes]
-        _store_rows(asm, lanes, starts)
+        sums += _store_rows(asm, lanes, starts)
         copy_past_caches(asm, copied, Value("%staging"), block, size)
-    doubt = pairwise_sum(doubts)
+    # NaN if an input or a result is not finite
+    total = pairwise_sum(sums)
+    doubt = pairwise_sum([*doubts, total - total])
     status = zero.select(zero.compare("oeq", doubt, 0.0), 0.0, STATUS_SUSPECT)
     for lane, row in enumerate(rows):
         value = asm.emit(f"extractelement {asm.vector} {status.value}, i32 {lane}")
         asm.store(value, asm.address(Value("%complaints"), row))
 
 
-def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -> None:
-    """Store the numbers of rows that begin at `starts`, for which `_columns` is the inverse."""
+def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -> list[Lane]:
+    """Store the numbers of rows that begin at `starts`, for which `_columns` is the inverse.
+
+    Return sums of all numbers, computed while these are in registers.
+    """
+    sums = []
     for first in range(0, len(lanes), asm.width):
         part = lanes[first : first + asm.width]
+        sums.append(pairwise_sum([*part]))
         if len(part) == 1 or (len(part) < asm.width and not _has_masks(asm)):
             _store_one_by_one(asm, part, [asm.address(start, first) for start in starts])
             continue
@@ -374,6 +381,7 @@ def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -
             for row in range(i, asm.width, side):
                 numbers = asm.lanes_from(vector, row - i, side)
                 asm.store_part(numbers, asm.address(starts[row], first), len(part), side)
+    return sums
 
 
 def _has_masks(asm: Assembly) -> bool:
