@@ -18,7 +18,6 @@ from robolin.dynamics.algebra.vectors import (
     dot,
     force_cross,
     scale,
-    twice,
 )
 from robolin.dynamics.links.group_rotors import add_weighted_rotor_slopes
 from robolin.dynamics.links.joint_torques import friction_curvature, friction_slope, with_stiffness
@@ -64,7 +63,7 @@ def adjoint_sweeps(chain: Chain, links: Links, one: NominalTerms, weights: Scala
     """The link velocities W that the weights cause as joint velocities, and their momenta.
 
     base to tip   W(k) = W(k+1) + H* λ
-    tip to base   y(k) = y(k-1) + M W                    u(k) = u(k-1) + 2 M̂* W
+    tip to base   y(k) = y(k-1) + M W                    u(k) = u(k-1) + M̂* W
     """
     W, y, u = chain.slots(6), chain.slots(6), chain.slots(3)
     W[chain.base] = ZERO6
@@ -74,7 +73,7 @@ def adjoint_sweeps(chain: Chain, links: Links, one: NominalTerms, weights: Scala
     sums_y, sums_u = chain.child_sums(6), chain.child_sums(3)
     for k in chain.tip_to_base():
         y[k] = add(sums_y[k], rigid_times(links.M[k], W[k]))
-        u[k] = add(sums_u[k], twice(gyroscopic_transpose_times(one.Mhat[k], W[k])))
+        u[k] = add(sums_u[k], gyroscopic_transpose_times(one.Mhat[k], W[k]))
         sums_y.add_to_parent(k, y[k])
         sums_u.add_to_parent(k, u[k])
     return Adjoint(W, y, u)
@@ -85,20 +84,20 @@ def torque_gradient(
 ) -> Adjoint:
     """Project on every hinge; p is the link that carries the joint of k.
 
-    ∂/∂q̈(k) = H y         ∂/∂q̇(k) = 2 Ḣ y + H u         ∂/∂q(k) = Ḧ y + Ḣ u + W(p)* S[H*] f
+    ∂/∂q̈(k) = H y     ∂/∂q̇(k) = 2 (Ḣ y + H u)     ∂/∂q(k) = Ḧ y + 2 Ḣ u + W(p)* S[H*] f
     """
     qd, adjoint = chain.input("qd"), adjoint_sweeps(chain, links, one, weights)
     W, y, u = adjoint
     for k in chain.tip_to_base():
         H, weight = links.H[k], weights[k]
         into.qdd.put((k,), dot(H, y[k]) + chain.armature(k) * weight)
-        carried = dot(twice(one.Hd[k]), y[k]) + dot(angular(H), u[k])
-        into.qd.put((k,), carried + friction_slope(chain, k, qd[k]) * weight)
+        carried = dot(one.Hd[k], y[k]) + dot(angular(H), u[k])
+        into.qd.put((k,), 2.0 * carried + friction_slope(chain, k, qd[k]) * weight)
 
         # the transmitted force rotates with hinge k, which affects the weights inboard
         parent = chain.groups.joint_parent(k) if chain.groups else chain.inboard(k)
         turned = dot(W[parent], force_cross(H, one.f[k]))
-        moved = dot(one.Hdd[k], y[k]) + dot(angular(one.Pd[k]), u[k])
+        moved = dot(one.Hdd[k], y[k]) + 2.0 * dot(angular(one.Pd[k]), u[k])
         into.q.put((k,), with_stiffness(chain, k, moved + turned, weight))
 
     subtract_weighted_corrections(chain, links, W, into.q)
@@ -127,7 +126,7 @@ def gradient_change(
 ) -> None:
     """Differentiate `torque_gradient` line by line.
 
-    tip to base   Δy(k) = M ΔW + Σ [Δy + S[T] y](k-1)     Δu(k) = 2 ΔM̂* W + 2 M̂* ΔW + Σ […](k-1)
+    tip to base   Δy(k) = M ΔW + Σ [Δy + S[T] y](k-1)     Δu(k) = ΔM̂* W + M̂* ΔW + Σ […](k-1)
     """
     qd = chain.input("qd")
     adjoint = adjoint_sweeps(chain, links, one, weights)
@@ -143,7 +142,7 @@ def gradient_change(
         turned = gyroscopic_transpose_times(gyroscopic(M, delta.V[k]), W)
         dy = add(sums_y[k], rigid_times(M, delta.W[k]))
         du = add(turned, gyroscopic_transpose_times(one.Mhat[k], delta.W[k]))
-        du = add(sums_u[k], twice(du))
+        du = add(sums_u[k], du)
         T = delta.T[k]
         sums_y.add_to_parent(k, add(dy, force_cross(T, y)))
         sums_u.add_to_parent(k, add(du, cross(angular(T), u)))
@@ -152,14 +151,14 @@ def gradient_change(
         dHd, dPd, dHdd, dW_parent, W_parent = changes(k, adjoint.W)
         into.qdd.put((k,), dot(H, dy))
 
-        by_qd = dot(twice(dHd), y) + dot(twice(one.Hd[k]), dy) + dot(angular(H), du)
+        by_qd = 2.0 * (dot(dHd, y) + dot(one.Hd[k], dy) + dot(angular(H), du))
         bend = friction_curvature(chain, k, qd[k])
         if bend is not None:
             by_qd = by_qd + bend * along.dqd[k] * weights[k]
         into.qd.put((k,), by_qd)
 
         by_q = dot(dHdd, y) + dot(one.Hdd[k], dy)
-        by_q = by_q + (dot(angular(dPd), u) + dot(angular(one.Pd[k]), du))
+        by_q = by_q + 2.0 * (dot(angular(dPd), u) + dot(angular(one.Pd[k]), du))
         turning = dot(dW_parent, force_cross(H, one.f[k])) + dot(W_parent, force_cross(H, df[k]))
         into.q.put((k,), by_q + turning)
 
