@@ -25,8 +25,15 @@ import ctypes
 import numpy as np
 
 from robolin.api.compiled_calls import native_kernel
-from robolin.api.linear_models import ForwardMatrices, InverseMatrices, require_differentiable
+from robolin.api.differentiable import (
+    ForwardMatrices,
+    InverseMatrices,
+    bound_arguments,
+    require_differentiable,
+    shapes_differ,
+)
 from robolin.core.arm import Arm, cached_on_arm
+from robolin.core.arrays import as_joint_array
 from robolin.engine.compiled.native import NativeKernel, compile_module
 from robolin.engine.compiled.xla_handler import handler_module, kernel_description
 from robolin.errors import RobolinError, UsageError
@@ -78,7 +85,8 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
             "linearize-inverse" or "linearize-forward" for a tuple of matrices with names
 
     Returns:
-        a function of arrays (..., n), which broadcast; it returns NaN for a state without a result
+        a function of arrays (..., n), which broadcast; it returns NaN for a state without a
+        result.  It computes in float64; if all arrays have float32, so have the results
 
     Raises:
         UsageError: `arm` is not an `Arm`, an unsupported verb, or JAX without 64-bit numbers
@@ -97,31 +105,25 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
     _require_64_bits()
     dynamics = _differentiable(arm, verb)
 
-    def evaluate(*arguments: JaxArray) -> JaxArray:
+    def evaluate(*arguments: JaxArray, **named: JaxArray) -> JaxArray:
         _require_64_bits()
-        if len(arguments) != len(names):
-            raise UsageError(
-                f"{evaluate.__name__}: must be called with {len(names)} arrays, got "
-                f"{len(arguments)}",
-                hint=f"pass {', '.join(names)}",
-            )
-        values = [_checked(arm, name, value) for name, value in zip(names, arguments, strict=True)]
-        return dynamics(*_broadcast(names, values))
+        values = bound_arguments(verb, names, arguments, named)
+        arrays = {name: _checked(arm, name, value) for name, value in values.items()}
+        state = _broadcast(arrays)
+        single = jnp.result_type(*arrays.values()) == np.float32
+        results = dynamics(*(each.astype(np.float64) for each in state))
+        return jax.tree.map(lambda each: each.astype(np.float32), results) if single else results
 
     evaluate.__name__ = verb.replace("-", "_")
     evaluate.__doc__ = f"`robolin {verb}` of '{arm.name}' from {', '.join(names)}."
     return evaluate
 
 
-def _broadcast(names: Sequence[str], values: Sequence[JaxArray]) -> list[JaxArray]:
+def _broadcast(arrays: Mapping[str, JaxArray]) -> list[JaxArray]:
     try:
-        return list(jnp.broadcast_arrays(*values))
+        return list(jnp.broadcast_arrays(*arrays.values()))
     except ValueError:
-        shapes = [f"{name} {value.shape}" for name, value in zip(names, values, strict=True)]
-        raise RobolinError(
-            f"shapes do not match: {', '.join(shapes)}",
-            hint="use the same number of rows for all arrays",
-        ) from None
+        raise shapes_differ(arrays) from None
 
 
 def _require_64_bits() -> None:
@@ -134,12 +136,16 @@ def _require_64_bits() -> None:
 
 def _checked(arm: Arm, name: str, value: Any) -> JaxArray:
     try:
-        array = jnp.asarray(value)
+        array = jnp.asarray(
+            as_joint_array(arm, name, value) if isinstance(value, Mapping) else value
+        )
     except (TypeError, ValueError) as error:
         raise RobolinError(f"{name}: must be an array of numbers: {error}") from error
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
         raise RobolinError(f"{name}: must be an array of real numbers, got type {array.dtype}")
-    array = array.astype(np.float64)
+    if jnp.issubdtype(array.dtype, jnp.floating) and array.dtype.itemsize < 4:
+        hint = f"call {name}.astype(jnp.float32) first"
+        raise RobolinError(f"{name}: must be float32 or float64, got {array.dtype}", hint=hint)
     if array.ndim and array.shape[-1] != arm.n:
         raise RobolinError(
             f"{name}: must have {arm.n} values along its last axis, one per joint of "
@@ -281,8 +287,9 @@ def _changes_primitive(verb: str) -> Any:
     ) -> tuple[Any, Any]:
         if not all(isinstance(each, ad.Zero) for each in tangents[:3]):
             raise RobolinError(
-                f"robolin.jax: {verb} dynamics supports derivatives only up to the second order",
-                hint="use finite differences of the second derivatives",
+                "robolin.jax: torques and accelerations have derivatives of the first and second "
+                "order, matrices only of the first order",
+                hint="use finite differences of these derivatives",
             )
         along = [ad.instantiate_zeros(each) for each in tangents[3:]]
         return primitive.bind(*state, bend=bend), primitive.bind(*state[:3], *along, bend=bend)

@@ -81,7 +81,7 @@ def test_second_derivatives(verb: str) -> None:
     ):
         computed = np.asarray(jax.jit(mode(weighted))(motion.ravel()))
         assert np.abs(computed - expected).max() <= 1e-12 * np.abs(expected).max()
-    with pytest.raises(RobolinError, match="supports derivatives only up to the second order"):
+    with pytest.raises(RobolinError, match="have derivatives of the first and second order"):
         jax.jacfwd(jax.hessian(weighted))(motion.ravel())
 
 
@@ -252,7 +252,7 @@ def test_broadcasting_and_wrong_shapes() -> None:
         forward(np.ones(3), 0.0, 0.0)
     with pytest.raises(RobolinError, match=r"shapes do not match: q \(3, 2\), qd \(4, 2\)"):
         forward(np.ones((3, 2)), np.ones((4, 2)), 0.0)
-    with pytest.raises(UsageError, match="must be called with 3 arrays, got 1"):
+    with pytest.raises(UsageError, match="must be called with q, qd and tau, got 1 argument"):
         forward(np.ones(2))
 
 

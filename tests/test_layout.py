@@ -42,7 +42,7 @@ ALLOWED = {
             "queries"
         ),
         "codegen": "core dynamics engine errors evaluation io",
-        "torch": "analysis api core errors",
+        "torch": "analysis api core engine errors",
         "jax": "api core engine errors",
     }.items()
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import re
 import weakref
 from dataclasses import replace
@@ -19,14 +21,18 @@ from tools.markdown import DOCS
 
 torch = needs("torch", reason="the extra `torch` is not installed")
 rt = Package("robolin.torch")
+rules = Package("robolin.torch.operators")
 
 VERBS = ("inverse", "forward")
 
 
+def _generator() -> torch.Generator:
+    return torch.Generator().manual_seed(1)
+
+
 def _motion(arm: robolin.Arm, rows: int = 3) -> list:
-    generator = torch.Generator().manual_seed(1)
     shape = (3, rows, arm.n)
-    return list(torch.rand(shape, dtype=torch.float64, generator=generator) * 2 - 1)
+    return list(torch.rand(shape, dtype=torch.float64, generator=_generator()) * 2 - 1)
 
 
 def _jacobians(arm: robolin.Arm, verb: str, motion: list) -> tuple:
@@ -92,7 +98,7 @@ def test_arms_are_freed_after_the_last_graph(verb: str, order: int) -> None:
 def test_a_deleted_arm_is_an_error() -> None:
     """Compiled code that outlives its function and its arm reports it."""
     arm = replace(robolin.load("two-link"))
-    key, motion = rt._key_of(arm), _motion(arm)
+    key, motion = rules.key_of(arm), _motion(arm)
     assert torch.ops.robolin.value(key, "inverse", *motion).shape == (3, 2)
     del arm
     gc.collect()
@@ -126,12 +132,13 @@ def test_operators_follow_the_rules_of_the_compiler() -> None:
     arm = robolin.load("two-link")
     rt.function(arm, "forward")
     motion = _motion(arm)
-    index = rt._key_of(arm)
+    index = rules.key_of(arm)
     for operator, tensors in (
-        (rt._value_op, motion),
-        (rt._pull_op, [*motion, motion[0]]),
-        (rt._push_op, [*motion, *motion]),
-        (rt._bend_op, [*motion, motion[0], *motion]),
+        (rules._value_op, motion),
+        (rules._pull_op, [*motion, motion[0]]),
+        (rules._push_op, [*motion, *motion]),
+        (rules._bend_op, [*motion, motion[0], *motion]),
+        (rules._jacobians_op, motion),
     ):
         results = torch.library.opcheck(operator, (index, "forward", *tensors))
         assert set(results.values()) == {"SUCCESS"}
@@ -175,6 +182,157 @@ def test_float32_is_computed_in_single_precision() -> None:
     assert function(motion[0], 0.0, 0.0).shape == (3, 2)
 
 
+def test_jacobians_and_matrices_have_the_bits_of_the_library() -> None:
+    """vmap(jacrev) of a batch, and the matrix functions, call the kernels of the linear model."""
+    arm = robolin.load("panda")
+    motion = _motion(arm, 4)
+    model = robolin.linearize_forward(arm, *(each.numpy() for each in motion))
+    function = rt.function(arm, "forward")
+    jacobians = torch.func.vmap(torch.func.jacrev(function, argnums=(0, 1, 2)))(*motion)
+    matrices = rt.function(arm, "linearize-forward")(*motion)
+    names = ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
+    for name, jacobian in zip(names, jacobians, strict=True):
+        assert np.array_equal(jacobian.numpy(), getattr(model, name))
+        assert np.array_equal(getattr(matrices, name).numpy(), getattr(model, name))
+    masses = rt.function(arm, "mass-matrix")(motion[0])
+    assert np.array_equal(masses.numpy(), robolin.mass_matrix(arm, motion[0].numpy()))
+
+
+def test_hessian_vector_products_of_every_mode() -> None:
+    """hvp and vhp of torch agree with the Hessian, and PyTorch checks the changes they are from."""
+    arm = robolin.load("two-link")
+    function, (q, qd, tau) = rt.function(arm, "forward"), _motion(arm, 1)
+    q, direction = q[0], torch.tensor([0.4, -1.0], dtype=torch.float64)
+
+    def cost(x):
+        return (function(x, qd[0], tau[0]) * torch.tensor([1.0, 0.5])).sum()
+
+    hessian = torch.autograd.functional.hessian(cost, q)
+    for product in (torch.autograd.functional.hvp, torch.autograd.functional.vhp):
+        assert torch.allclose(product(cost, q, direction)[1], hessian @ direction, rtol=1e-12)
+
+    def change(along):
+        return torch.autograd.functional.jvp(
+            lambda x: function(x, qd[0], tau[0]), q, along, create_graph=True
+        )[1]
+
+    assert torch.autograd.gradcheck(change, direction.requires_grad_())
+    # a third derivative is not a number, rather than a wrong one
+    x = q.clone().requires_grad_()
+    product = torch.autograd.functional.vhp(cost, x, direction.detach(), create_graph=True)[1]
+    assert torch.autograd.grad(product.sum(), x)[0].isnan().all()
+
+
+NUMBERS = {
+    "numbers": (0.1, 0.7),
+    "a list and a number": ([0.1, 0.1], 0.7),
+    "a mapping": ({"shoulder": 0.1, "elbow": 0.1}, np.full(2, 0.7)),
+}
+
+
+@pytest.mark.parametrize("given", NUMBERS)
+def test_numbers_are_not_rounded(given: str) -> None:
+    """Numbers and lists have all digits of float64, whatever torch's default type is."""
+    arm = robolin.load("two-link")
+    q = _motion(arm, 1)[0][0]
+    expected = robolin.forward(arm, q.numpy(), 0.1, 0.7)
+    assert np.array_equal(rt.function(arm, "forward")(q, *NUMBERS[given]).numpy(), expected)
+    named = rt.function(arm, "forward")(q, tau=NUMBERS[given][1], qd=NUMBERS[given][0])
+    assert np.array_equal(named.numpy(), expected)
+    assert rt.function(arm, "forward")(q.float(), *NUMBERS[given]).dtype == torch.float32
+
+
+def test_types_are_promoted_as_by_torch() -> None:
+    """Integers and single numbers do not change the type of arrays."""
+    function = rt.function(robolin.load("two-link"), "inverse")
+    single, double = torch.zeros(2), torch.zeros(2, dtype=torch.float64)
+    whole = torch.zeros(2, dtype=torch.int64)
+    assert function(single, whole, 0).dtype == torch.float32
+    assert function(single, torch.tensor(0.0, dtype=torch.float64), 0).dtype == torch.float32
+    assert function(single, double, 0).dtype == torch.float64
+    assert function(whole, 0, 0).dtype == torch.float64
+
+
+LEARNABLE = {"InverseDynamics": "inverse", "ForwardDynamics": "forward"}
+
+
+@pytest.mark.parametrize("name", LEARNABLE)
+def test_learnable_dynamics_have_exact_derivatives(name: str) -> None:
+    """PyTorch checks the derivatives by parameters and motion; a second one is an error."""
+    arm = robolin.load("ur5")
+    model = getattr(rt, name)(arm, links=[arm.link_names[-1]])
+    motion = [each.requires_grad_() for each in _motion(arm, 2)]
+    expected = getattr(robolin, LEARNABLE[name])(arm, *(each.detach().numpy() for each in motion))
+    assert np.abs(model(*motion).detach().numpy() - expected).max() <= 1e-11
+
+    def evaluate(links, joints, *state):
+        return torch.func.functional_call(model, {"links": links, "joints": joints}, state)
+
+    parameters = [each.detach().clone().requires_grad_() for each in (model.links, model.joints)]
+    assert torch.autograd.gradcheck(evaluate, (*parameters, *motion), eps=1e-6, atol=1e-4)
+    first = torch.autograd.grad(model(*motion).sum(), model.links, create_graph=True)[0]
+    with pytest.raises(RobolinError, match="have first derivatives only"):
+        first.sum().backward()
+
+
+# the compiler instantiates a class of PyTorch that warns about it
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", LEARNABLE)
+def test_learnable_dynamics_work_with_transforms_copies_and_the_compiler(name: str) -> None:
+    """vmap over states and over models, deepcopy, pickle and torch.compile give the same values."""
+    arm = robolin.load("ur5")
+    model, motion = getattr(rt, name)(arm), _motion(arm, 3)
+    value = model(*motion)
+    assert torch.equal(torch.func.vmap(model)(*motion), value)
+    one = {name: each.detach() for name, each in model.named_parameters()}
+    two = {name: torch.stack([each, each + 0.01]) for name, each in one.items()}
+
+    def call(parameters):
+        return torch.func.functional_call(model, parameters, tuple(motion))
+
+    both = torch.func.vmap(call)(two)
+    other = call({name: each + 0.01 for name, each in one.items()})
+    for computed, expected in zip(both, (value, other), strict=True):
+        # sums of parameters have another order
+        assert torch.allclose(computed, expected, rtol=1e-11, atol=1e-11)
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.equal(copied(*motion), value)
+    assert torch.equal(torch.compile(model, fullgraph=True, backend="aot_eager")(*motion), value)
+
+
+def test_a_payload_is_learned_through_a_rollout() -> None:
+    """Gradients by the parameters of one link reduce the error of simulated positions."""
+    arm = robolin.load("panda")
+    tool = arm.link_names[-1]
+    loaded = robolin.load("panda", payload=(tool, 1.5, (0.02, 0.0, 0.05)))
+    torques = 5.0 * torch.randn(15, arm.n, dtype=torch.float64, generator=_generator())
+
+    def positions(forward):
+        q = qd = torch.zeros(arm.n, dtype=torch.float64)
+        for tau in torques:
+            qd = qd + 0.02 * forward(q, qd, tau)
+            q = q + 0.02 * qd
+        return q
+
+    goal, model = positions(rt.function(loaded, "forward")), rt.ForwardDynamics(arm, links=[tool])
+    model.joints.requires_grad_(False)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=25, line_search_fn="strong_wolfe")
+    errors = []
+
+    def error():
+        optimizer.zero_grad()
+        loss = ((positions(model) - goal) ** 2).sum()
+        loss.backward()
+        errors.append(loss.item())
+        return loss
+
+    optimizer.step(error)
+    assert errors[-1] < 0.03 * errors[0]
+    first = arm.link_names[0]
+    values = model.parameter_values()
+    assert values[f"{first}/mass"] == arm.link(arm.frames[first].link).inertia.mass
+
+
 @pytest.mark.slow
 def test_learnable_parameters_find_a_payload() -> None:
     """LBFGS on torques of a loaded arm: the error falls to 1 %, and every body stays possible."""
@@ -215,15 +373,57 @@ def test_arms_and_inputs_that_are_rejected() -> None:
     with pytest.raises(UsageError, match="function: must be one of 'inverse', 'forward', 'mass-"):
         rt.function(arm, "momentum")
     with pytest.raises(
-        RobolinError, match="link 'upper': no body with volume can have this inertia"
+        RobolinError, match="link 'upper': no body with volume can have this inertia\nhint: point"
     ):
         rt.InverseDynamics(arm)
+    assert rt.InverseDynamics(arm, links=[])(torch.zeros(2), 0, 0).shape == (2,)
+    with pytest.raises(
+        UsageError, match="moving link 'uper' not found\nhint: did you mean 'upper'"
+    ):
+        rt.InverseDynamics(arm, links=["uper"])
     with pytest.raises(RobolinError, match="supports kinematic trees only"):
         rt.function(robolin.load("four-bar"), "forward")
     with pytest.raises(RobolinError, match="several degrees of freedom"):
         rt.function(grouped_arm(0, ["floating"]), "forward")
     with pytest.raises(RobolinError, match="q: must have 2 values along its last axis"):
         rt.function(arm, "forward")(torch.zeros(3), 0.0, 0.0)
+
+
+REJECTED = {
+    "too few": (lambda f: f(torch.zeros(2)), "must be called with q, qd and tau, got 1 argument"),
+    "unknown": (lambda f: f(0, 0, tau=0, x=1), "got 1 unknown argument: 'x'"),
+    "text": (lambda f: f(0, 0, "hold"), "tau: must be an array of real numbers, got text"),
+    "None": (lambda f: f(0, 0, None), "tau: must be an array of real numbers, got None"),
+    "rows": (
+        lambda f: f(torch.zeros(4, 2), torch.zeros(5, 2), 0),
+        r"shapes do not match: q \(4, 2",
+    ),
+    "half": (lambda f: f(torch.zeros(2).half(), 0, 0), "q: must be float32 or float64, got torch"),
+    "complex": (lambda f: f(torch.zeros(2) * 1j, 0, 0), "q: must be a tensor of real numbers"),
+    "overflow": (lambda f: f(torch.zeros(2), 0, 1e39), "tau: must be finite, got inf at joint"),
+    "NaN": (
+        lambda f: f(torch.tensor([[0.0, 0.0], [0.0, torch.nan]]), 0, 0),
+        "state 1: q: must be finite, got nan at joint 'elbow'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REJECTED)
+@pytest.mark.parametrize("verb", ["forward", "linearize-forward"])
+def test_wrong_arguments_are_explained(case: str, verb: str) -> None:
+    """Messages name the argument and the state, for values and for matrices."""
+    call, message = REJECTED[case]
+    with pytest.raises(RobolinError, match=message):
+        call(rt.function(robolin.load("two-link"), verb))
+
+
+def test_parameters_with_gradients_are_rejected() -> None:
+    """Options and parameters of arms do not lose the gradient of a tensor silently."""
+    mass = torch.tensor(1.0, requires_grad=True)
+    with pytest.raises(UsageError, match="elbow/damping: must be a NumPy array, got a PyTorch"):
+        robolin.load("two-link").with_parameters({"elbow/damping": mass})
+    with pytest.raises(UsageError, match="payload: must be a number, got a tensor that requires"):
+        robolin.load("two-link", payload=("lower", mass))
 
 
 def test_numpy_functions_reject_tensors_with_a_hint() -> None:

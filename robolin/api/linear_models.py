@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from robolin.api.inverse_and_forward import HOLD, prescribed_values, resolve_torque
 from robolin.api.run_options import evaluate_with_operating_point, run_options
 from robolin.core.arm import Arm
-from robolin.core.arrays import Floats, JointValues, require_arm, require_tree
+from robolin.core.arrays import Floats, JointValues
 from robolin.core.choices import DType, LoopMethod
 from robolin.core.notebook import DisplayMixin
 from robolin.core.records import dataclass
-from robolin.core.text import quote_list
-from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.constant_inputs import JointsNamed
 from robolin.evaluation.evaluate import Engine, RunOptions, evaluate_arm
 from robolin.evaluation.methods import Method
@@ -398,48 +396,3 @@ def perturb_forward(
     qdd = evaluate_arm(arm, "forward", state, **options)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
     return evaluate_arm(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **options)["dqdd"]
-
-
-class InverseMatrices(NamedTuple):
-    """Matrices (..., n, n) of the linearized inverse dynamics, as tensors or JAX arrays."""
-
-    mass_matrix: Any
-    dtau_dqd: Any
-    dtau_dq: Any
-
-
-class ForwardMatrices(NamedTuple):
-    """Accelerations (..., n) and matrices (..., n, n) of the linearized forward dynamics."""
-
-    qdd: Any
-    dqdd_dtau: Any
-    dqdd_dqd: Any
-    dqdd_dq: Any
-
-
-# functions of robolin.torch and robolin.jax -> their arguments
-DIFFERENTIABLE: Mapping[str, tuple[str, ...]] = {
-    "inverse": ("q", "qd", "qdd"),
-    "forward": ("q", "qd", "tau"),
-    "mass-matrix": ("q",),
-    "linearize-inverse": ("q", "qd", "qdd"),
-    "linearize-forward": ("q", "qd", "tau"),
-}
-
-
-def require_differentiable(arm: Arm, verb: str, module: str) -> tuple[str, ...]:
-    """Arguments of the function; raise for another verb, or an arm without coordinates."""
-    require_arm(arm)
-    if verb not in DIFFERENTIABLE:
-        known = quote_list([*DIFFERENTIABLE])
-        hint = f"for example {module}.function(arm, 'forward')"
-        raise UsageError(f"{module}.function: must be one of {known}, got {verb!r}", hint=hint)
-    require_tree(arm, f"{module}.function(arm, '{verb}')")
-    if arm.groups:
-        raise RobolinError(
-            f"{module}: joint '{arm.groups[0].name}' has several degrees of freedom, so its "
-            "gradient is with respect to twists, not coordinates",
-            where=arm.source,
-            hint="use robolin.gradient_forward, whose gradient_q is with respect to twists",
-        )
-    return DIFFERENTIABLE[verb]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.core.arm import ORIGIN, Arm, Inertia, Joint, Link
-from robolin.core.arrays import AnyArray, JointValues
+from robolin.core.arrays import AnyArray, JointValues, reject_tensor
 from robolin.core.records import dataclass
 from robolin.core.text import did_you_mean, list_some, quote_list
 from robolin.dynamics.algorithm import REGRESSOR_COLUMNS, SPRING_COLUMNS
@@ -223,6 +223,8 @@ def _named_values(
         names, numbers = list(values), [*values.values()]
     else:
         names, numbers = list(before), values  # type: ignore[assignment]
+    for name, number in zip(names, numbers, strict=False):
+        reject_tensor(name, number)
     try:
         array = np.asarray(numbers, dtype=np.float64)
     except (TypeError, ValueError):

@@ -256,7 +256,11 @@ def wrong_arguments(
         for name, each in known.items()
         if each.default is Parameter.empty and name not in named and name not in ordered[:count]
     ]
-    required = [name for name, each in known.items() if each.default is Parameter.empty]
+    required = [
+        f"{name}=…" if each.kind is Parameter.KEYWORD_ONLY else name
+        for name, each in known.items()
+        if each.default is Parameter.empty
+    ]
     return UsageError(
         f"missing argument{'s' * (len(missing) > 1)} {quote_list(missing)}",
         where=where,

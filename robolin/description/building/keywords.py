@@ -388,6 +388,10 @@ def _vector(option: str, values: Any) -> Vector3:
 def _number(
     option: str, value: Any, hint: str = "pass a number in SI units, without a unit name"
 ) -> float:
+    if getattr(value, "requires_grad", False):
+        hint = "learn parameters with robolin.torch.ForwardDynamics, or pass tensor.item()"
+        message = f"{option}: must be a number, got a tensor that requires a gradient"
+        raise UsageError(message, hint=hint)
     try:
         if not (isinstance(value, str | bytes) or _is_truth(value)):
             return float(value)
