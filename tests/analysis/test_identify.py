@@ -652,6 +652,38 @@ def test_repeated_rows_count_once() -> None:
     np.testing.assert_allclose(also_known.deviations, known.deviations, rtol=0.02, atol=1e-9)
 
 
+def test_columns_of_rounding_count_as_zero() -> None:
+    """Divided by its own norm, rounding would be a random direction that the fit uses."""
+    table = np.random.default_rng(0).normal(size=(40, 4)) * [1.0, 1e-17, 0.0, 1e-3]
+    sizes = design_rows.column_sizes(table)
+    np.testing.assert_array_equal(np.isinf(sizes), [False, True, True, False])
+    np.testing.assert_allclose(sizes[[0, 3]], np.linalg.norm(table[:, [0, 3]], axis=0))
+
+
+def test_the_factor_has_the_squares_of_all_weighted_rows() -> None:
+    """Each joint is compressed by itself, without the columns that are zero for this joint."""
+    recording = recorded(TRUE, 30.0, exact=True)
+    assert recording.qd is not None
+    assert recording.qdd is not None
+    design, v0 = design_rows.DesignRows(ARM, design_rows.parameter_list(ARM)), np.full(6, V0)
+    ones = np.ones(len(recording.time))
+    design.append(
+        SmoothRows(recording.time, recording.q, recording.qd, recording.qdd, recording.tau, ones)
+    )
+
+    factor = design.compressed(v0, lambda columns, tau: 2.0 + np.sin(tau))
+
+    assert design.count > 2 * design_rows._ROWS_AT_ONCE
+    expected = np.zeros_like(factor)
+    for rows, columns in design.blocks(v0):
+        table = np.concatenate([columns, rows.tau[..., None]], axis=-1)
+        table = (table * (2.0 + np.sin(rows.tau))[..., None]).reshape(-1, len(factor))
+        expected += table.T @ table
+    size = np.sqrt(np.diag(expected))
+    allowed = 1e-13 * np.outer(size, size) + 1e-300
+    np.testing.assert_array_less(np.abs(factor.T @ factor - expected), allowed)
+
+
 def test_a_joint_that_moves_in_one_direction_only() -> None:
     """Its friction is not taken for an offset, and a note names it."""
     recording = recorded(TRUE, 8.0, exact=True)

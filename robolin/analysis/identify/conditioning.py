@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.analysis.identify.design_rows import DesignRows, parameter_list
+from robolin.analysis.identify.design_rows import DesignRows, column_sizes, parameter_list
 from robolin.analysis.identify.recording import (
     LARGEST,
     PART_ROWS,
@@ -442,8 +442,7 @@ def _column_space(arm: Arm, rows: SmoothRows) -> tuple[Floats, Floats]:
     v0 = np.full(arm.n, _TRIAL_VELOCITY)
     Y = np.concatenate([columns for _, columns in design.blocks(v0)]) / size[:, None]
     Y = Y.reshape(-1, Y.shape[-1])
-    length = np.linalg.norm(Y, axis=0)
-    Y = Y[:, length > 0.0] / length[length > 0.0]
+    Y = Y / column_sizes(Y)
     sizes, axes = np.linalg.eigh(Y.T @ Y)
     kept = sizes > 1e-10 * sizes.max(initial=0.0)
     return Y @ (axes[:, kept] / np.sqrt(sizes[kept])), size

@@ -35,6 +35,8 @@ MOVING_SPEED = 0.03
 # passes over all rows of a fit: two per round of weights, and the last compression
 _PASSES = 5
 PAYLOAD = "payload"
+# relative size of columns that are zero but for rounding
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +213,10 @@ class DesignRows:
         known: dict[float, list[Floats]] = {v: [] for v in velocities}
         chosen = DesignRows(self.arm, self.listed, self.width)
         for part in self.parts():
-            rows, first = self.rows(part), -part.start % stride
-            chosen.append(self._of_stride(rows, part.start, stride))
+            chosen.append(self._of_stride(self.rows(part), part.start, stride))
+            friction = self._smoothed_friction(part, slice(-part.start % stride, None, stride))
             for v, columns in known.items():
-                friction = self.friction(part, np.full(self.arm.n, v))
-                columns.append(friction[first::stride])
+                columns.append(friction(np.full(self.arm.n, v)))
         chosen.known = {v: np.concatenate(columns) for v, columns in known.items()}
         return chosen
 
@@ -253,15 +254,21 @@ class DesignRows:
         if self.known is not None:
             columns = [self.known[float(v)][part, j] for j, v in enumerate(v0)]
             return np.stack(columns, axis=1)
+        return self._smoothed_friction(part, slice(None))(v0)
+
+    def _smoothed_friction(self, part: slice, chosen: slice) -> Callable[[Floats], Floats]:
+        """Columns (m, n), as functions of friction velocities (n,), of chosen rows of a part."""
         if self.width is None:
-            return np.asarray(np.tanh(self.rows(part).qd / v0))
-        near = (0, self.count)
-        table, before = self._store.around(part.start, part.stop, self.width, near)
-        time, at = table[:, 0], table[before : before + part.stop - part.start, 0]
-        kernel = self._kernels.get(part.start) or filter_kernel(time, at, self.width)
-        if self.count <= _MOST_KERNELS * _ROWS_AT_ONCE:
+            speeds = self.rows(part).qd[chosen]
+            return lambda v0: np.asarray(np.tanh(speeds / v0))
+        table, before = self._store.around(part.start, part.stop, self.width, (0, self.count))
+        kernel, qd = self._kernels.get(part.start), self._rows(table).qd
+        if kernel is None or chosen != slice(None):
+            at = table[before : before + part.stop - part.start, 0][chosen]
+            kernel = filter_kernel(table[:, 0], at, self.width)
+        if chosen == slice(None) and self.count <= _MOST_KERNELS * _ROWS_AT_ONCE:
             self._kernels[part.start] = kernel
-        return kernel.smoothed(np.tanh(self._rows(table).qd / v0))
+        return lambda v0: kernel.smoothed(np.tanh(qd / v0))
 
     def _columns(self, rows: SmoothRows) -> Floats:
         listed = self.listed
@@ -287,14 +294,35 @@ class DesignRows:
         sums: takes the sums of all blocks of time
         """
         size = len(self.listed.names) + 1
-        factor = np.zeros((0, size))
+        factors = [np.zeros((0, size))] * self.arm.n
         for rows, columns in self.blocks(v0):
             stacked = np.concatenate([columns, rows.tau[..., None]], axis=-1)
             stacked *= weigh(columns, rows.tau)[..., None]
             if sums is not None:
                 sums.add(rows.time, stacked[..., :-1], stacked[..., -1])
-            weighted = np.concatenate([factor, stacked.reshape(-1, size)])
-            factor = np.asarray(np.linalg.qr(weighted, mode="r"))
-        square = np.zeros((size, size))
+            factors = [_triangular(factor, stacked[:, j]) for j, factor in enumerate(factors)]
+        factor, square = _triangular(*factors), np.zeros((size, size))
         square[: len(factor)] = factor
         return square
+
+
+def _triangular(*tables: Floats) -> Floats:
+    """Factor (k, p) of all rows of tables (rows, p), triangular in the columns that are not zero.
+
+    Columns of zeros take no time: the torques of a joint depend on links that the joint moves.
+    """
+    rows = np.concatenate(tables)
+    used = rows.any(axis=0)
+    factor = np.linalg.qr(rows[:, used], mode="r")
+    triangular = np.zeros((len(factor), rows.shape[1]))
+    triangular[:, used] = factor
+    return triangular
+
+
+def column_sizes(table: Floats) -> Floats:
+    """Norms (p,) of columns (rows, p); infinite for columns that are zero but for rounding.
+
+    Divided by its small norm, rounding would pass for a column with information.
+    """
+    sizes = np.linalg.norm(table, axis=0)
+    return np.where(sizes > _ROUNDING * sizes.max(initial=0.0), sizes, np.inf)

@@ -27,7 +27,12 @@ from robolin.analysis.identify.consistent_fit import (
     prior_weight,
     solve_consistent,
 )
-from robolin.analysis.identify.design_rows import MOVING_SPEED, DesignRows, ParameterList
+from robolin.analysis.identify.design_rows import (
+    MOVING_SPEED,
+    DesignRows,
+    ParameterList,
+    column_sizes,
+)
 from robolin.analysis.identify.deviations import (
     BlockSums,
     Prior,
@@ -171,8 +176,7 @@ def _plain(design: DesignRows, v0: Floats, weights: FitWeights, base: Floats) ->
     """Least squares with the smallest change of `base`, in units of the columns."""
     factor = design.compressed(v0, weights.weigh)
     R, z = factor[:-1, :-1], factor[:-1, -1]
-    size = np.linalg.norm(R, axis=0)
-    size = np.where(size > 0.0, size, 1.0)
+    size = column_sizes(R)
     change = np.linalg.lstsq(R / size, z - R @ base, rcond=1e-6)[0]
     return np.asarray(base + change / size)
 
