@@ -216,6 +216,21 @@ def _rolled(rows: int, axis: int) -> Callable[[np.ndarray], None]:
     return change
 
 
+def _late(joint: int, rows: int) -> Callable[[np.ndarray], None]:
+    def change(values: np.ndarray) -> None:
+        values[rows:, joint] = values[:-rows, joint]
+
+    return change
+
+
+def _drifting(joint: int, part: float) -> Callable[[np.ndarray], None]:
+    def change(values: np.ndarray) -> None:
+        size = part * np.sqrt(np.mean(values[:, joint] ** 2))
+        values[:, joint] += np.linspace(0.0, size, len(values))
+
+    return change
+
+
 def _turned(values: np.ndarray) -> None:
     values[:, 2] += 0.5 * np.pi
 
@@ -231,6 +246,8 @@ FAULTS: dict[str, Callable[[robolin.Recording], robolin.Recording]] = {
     ),
     "zero position of joint 3 off by 90 degrees": changed(q=_turned),
     "efforts 80 ms late": changed(tau=_rolled(8, 0)),
+    "efforts of joint 3 60 ms late": changed(tau=_late(2, 6)),
+    "efforts of joint 3 drift by 20 %": changed(tau=_drifting(2, 0.2)),
     "efforts shifted by one joint": changed(tau=_rolled(1, 1)),
     "efforts clipped at 70 %": changed(tau=_clipped),
     "efforts of joint 3 stuck for 3 s": changed(tau=_held(np.s_[900:1200, 2])),

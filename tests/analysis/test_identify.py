@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.identify import conditioning, data_checks, design_rows, signal_faults, stages
+from robolin.analysis.identify import (
+    conditioning,
+    data_checks,
+    design_rows,
+    signal_faults,
+    stages,
+    trial_fits,
+)
 from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.data_checks import unexplained_joints
@@ -299,8 +306,8 @@ def test_saturated_efforts_are_noted() -> None:
 
 def test_a_lag_at_the_end_of_the_range_is_noted() -> None:
     """The true lag may be larger."""
-    assert not [*signal_faults.lag_notes(0.012, conditioning.LAGS)]
-    (note,) = signal_faults.lag_notes(float(conditioning.LAGS[-1]), conditioning.LAGS)
+    assert not [*signal_faults.lag_notes(0.012, trial_fits.LAGS)]
+    (note,) = signal_faults.lag_notes(float(trial_fits.LAGS[-1]), trial_fits.LAGS)
     assert note.startswith("the best lag, 40 ms, is an end of the range of all lags that are tried")
 
 
@@ -327,6 +334,11 @@ def test_bursts_leave_the_fit_as_it_is(kind: str) -> None:
     assert not any("ignored" in note for note in plain.notes)
 
 
+def lag_of(trials: list[trial_fits.Trial]) -> float:
+    width = trial_fits.fitting_widths(trials)[-1]
+    return trial_fits.find_lag(trial_fits.trial_fit(ARM, trials, width, trial_fits.LAGS))
+
+
 @pytest.mark.parametrize(("noise", "width"), [(0.0, 0.1), (5e-3, 0.2)])
 @pytest.mark.parametrize("lag", [0.0, 0.02])
 def test_noise_of_the_velocities_widens_the_filter(noise: float, width: float, lag: float) -> None:
@@ -334,12 +346,12 @@ def test_noise_of_the_velocities_widens_the_filter(noise: float, width: float, l
     assert recording.qd is not None
     recording.qd[...] += noise * np.random.default_rng(0).normal(size=recording.qd.shape)
     store = recordings_module.RowStore(1 + 4 * ARM.n)
-    trials = conditioning.trials([conditioning.clean(recording, "stamps", store)], None)
+    trials = trial_fits.trials([conditioning.clean(recording, "stamps", store)], None)
 
-    estimate = conditioning.find_lag(ARM, trials, conditioning.fitting_widths(trials)[-1])
+    estimate = lag_of(trials)
 
     assert estimate == pytest.approx(lag, abs=0.002)
-    assert conditioning.find_width(ARM, trials, estimate) == width
+    assert trial_fits.find_width(ARM, trials, estimate) == width
 
 
 @pytest.mark.parametrize("seconds", [0.15, 0.25, 0.35])
@@ -351,14 +363,14 @@ def test_short_recording_has_rows_for_every_width(seconds: float) -> None:
     q, qd, qdd = 0.2 * np.sin(angle), 0.2 * rates * np.cos(angle), -0.2 * rates**2 * np.sin(angle)
     recording = Recording(time, q, robolin.inverse(TRUE, q, qd, qdd))
     store = recordings_module.RowStore(1 + 4 * ARM.n)
-    trials = conditioning.trials([conditioning.clean(recording, "stamps", store)], None)
+    trials = trial_fits.trials([conditioning.clean(recording, "stamps", store)], None)
 
-    widths = conditioning.fitting_widths(trials)
+    widths = trial_fits.fitting_widths(trials)
 
-    inner = seconds - widths[-1] - 2.0 * np.abs(conditioning.LAGS).max()
+    inner = seconds - widths[-1] - 2.0 * np.abs(trial_fits.LAGS).max()
     assert inner > 0.25 * seconds
-    assert conditioning.find_lag(ARM, trials, widths[-1]) == 0.0
-    assert conditioning.find_width(ARM, trials, 0.0) in widths
+    assert lag_of(trials) == 0.0
+    assert trial_fits.find_width(ARM, trials, 0.0) in widths
 
 
 def rows_with_speeds(qd: np.ndarray) -> design_rows.DesignRows:
@@ -868,8 +880,8 @@ def with_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         (conditioning, "PART_ROWS", 512),
         (data_checks, "PART_ROWS", 512),
         (recordings_module, "IN_MEMORY", 1 << 12),
-        (conditioning, "_MOST_IN_TRIALS", 4096),
-        (conditioning, "_TRIAL_ROWS", 200),
+        (trial_fits, "_MOST_IN_TRIALS", 4096),
+        (trial_fits, "_TRIAL_ROWS", 200),
         (design_rows, "MOST_NUMBERS", 1 << 17),
         (design_rows, "_MOST_KERNELS", 0),
         (stages, "MOST_SHOWN", 200),

@@ -9,18 +9,12 @@ from typing import Literal
 import numpy as np
 
 from robolin.analysis.identify.conditioning import (
-    DEFAULT_WIDTH,
-    LAGS,
     SPREAD_BLOCKS,
     CleanRecording,
     clean,
-    find_lag,
-    find_width,
-    fitting_widths,
     held_out_parts,
     no_rows,
     smooth_parts,
-    trials,
 )
 from robolin.analysis.identify.consistent_fit import ball_parameters
 from robolin.analysis.identify.data_checks import (
@@ -60,7 +54,7 @@ from robolin.analysis.identify.recording import (
     StoredRecording,
     checked_recording,
 )
-from robolin.analysis.identify.signal_faults import fault_notes, lag_notes
+from robolin.analysis.identify.signal_faults import fault_notes
 from robolin.analysis.identify.stages import (
     FRICTION_VELOCITIES,
     MOST_SHOWN,
@@ -73,6 +67,7 @@ from robolin.analysis.identify.stages import (
     moves_both_ways,
     scored,
 )
+from robolin.analysis.identify.trial_fits import choose_filter
 from robolin.core.arm import Arm
 from robolin.core.arrays import Floats, JointValues, list_of_names, require_arm, require_real
 from robolin.core.progress import running
@@ -352,13 +347,9 @@ class _Identifier:
     def _filter(self, recordings: Sequence[CleanRecording]) -> tuple[float, float, bool]:
         """Width and lag in s, and whether accelerations are given."""
         options, exact = self.options, all(each.exact for each in recordings)
-        rows = [] if exact else trials(recordings, options.width)
         self.report("computing the lag and the width of the filter")
-        width, lag = options.width, options.lag
-        if lag is None:
-            lag = 0.0 if exact else find_lag(self.arm, rows, width or fitting_widths(rows)[-1])
-            self.warnings += lag_notes(lag, LAGS)
-        width = width or (DEFAULT_WIDTH if exact else find_width(self.arm, rows, lag))
+        width, lag, warnings = choose_filter(self.arm, recordings, options.width, options.lag)
+        self.warnings += warnings
         self.settings["width"] = "none, accelerations are given" if exact else f"{width:g} s"
         self.settings["lag"] = f"{1e3 * lag:.1f} ms"
         return width, lag, exact
