@@ -148,10 +148,13 @@ def solve_consistent(fit: ConvexFit) -> Floats:
     if not count:
         return np.asarray(best)
     x, scale = fit.start.copy(), 1.0
-    t = count / max(_cost(L, x - best), _GAP)
+    before, t = x, count / max(_cost(L, x - best), _GAP)
     while True:
+        # along the path, x is almost linear in 1/t
+        ahead = x + (x - before) / _GROWTH
+        inside = (ahead[fit.positive] > 0.0).all() and _is_inside(ahead, _places(fit))
         try:
-            centre = _centre(fit, L, best, x, t)
+            centre = _centre(fit, L, best, ahead if inside else x, t)
         except np.linalg.LinAlgError:
             centre = None
         if centre is None:
@@ -159,7 +162,7 @@ def solve_consistent(fit: ConvexFit) -> Floats:
             if _GROWTH * count / t <= _LARGEST_GAP * scale:
                 return x
             raise RobolinError("the fit with physically consistent parameters did not converge")
-        x, scale = centre, max(_cost(L, centre - best), 1.0)
+        before, x, scale = x, centre, max(_cost(L, centre - best), 1.0)
         if count / t <= _GAP * scale:
             return x
         t *= _GROWTH
