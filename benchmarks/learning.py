@@ -1,4 +1,4 @@
-"""What learning and optimization use: single precision, gradients and Hessian-vector products.
+"""Single precision, gradients and Hessian-vector products, for learning and optimization.
 
 Everything is robolin on one core; ratios are of times in the same round.
 """
@@ -82,7 +82,7 @@ def _gradients(subject: Subject, verb: str, states: States, effort: Effort) -> d
 def _compared(runs: dict[str, Callable[[int], Any]], rows: int, effort: Effort) -> dict[str, Any]:
     """µs per state, and ratios to the first run."""
     if not effort.quick:
-        # from so many blocks on, robolin compiles straight-line code
+        # robolin compiles straight-line code after this number of blocks
         for run in runs.values():
             for _ in range(10 + 2 * COMPILED_FROM * host_width() // rows):
                 run(rows)

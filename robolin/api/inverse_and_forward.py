@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from robolin.api.run_options import run_options
@@ -21,26 +21,25 @@ from robolin.evaluation.methods import METHOD_NOT_SELECTABLE, Method
 from robolin.evaluation.quick_calls import (
     call_with_arrays,
     full_call,
-    no_fast_call,
+    no_quick_call,
     with_quick_call,
 )
 
 
-def _quick_inverse(function: Callable[..., Floats]) -> Callable[..., Floats]:
-    def call(arm: Arm, q: Any, qd: Any = 0.0, qdd: Any = 0.0, *more: Any, **options: Any) -> Floats:
-        if not more and not options:
-            try:
-                quick = arm.quick_calls.inverse
-            except AttributeError:
-                quick = no_fast_call
-            tau: Floats | None = quick(q, qd, qdd)
-            if tau is None:
-                tau = call_with_arrays(quick, arm, q, qd, qdd)
-            if tau is not None:
-                return tau
-        return full_call(call, (arm, q, qd, qdd, *more), options)
-
-    return call
+def _quick_inverse(
+    arm: Arm, q: Any, qd: Any = 0.0, qdd: Any = 0.0, *more: Any, **options: Any
+) -> Floats:
+    if not more and not options:
+        try:
+            quick = arm.cached_values["inverse"]
+        except (AttributeError, KeyError):
+            quick = no_quick_call
+        tau: Floats | None = quick(q, qd, qdd)
+        if tau is None:
+            tau = call_with_arrays(quick, arm, q, qd, qdd)
+        if tau is not None:
+            return tau
+    return full_call(_quick_inverse, (arm, q, qd, qdd, *more), options)
 
 
 @with_quick_call(_quick_inverse)
@@ -89,22 +88,21 @@ def inverse(
     return evaluate_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **options)["tau"]
 
 
-def _quick_forward(function: Callable[..., Floats]) -> Callable[..., Floats]:
-    def call(arm: Arm, q: Any, qd: Any = 0.0, tau: Any = 0.0, *more: Any, **options: Any) -> Floats:
-        if not more and not options:
-            try:
-                quick = arm.quick_calls.forward
-            except AttributeError:
-                quick = no_fast_call
-            qdd: Floats | None = quick(q, qd, tau)
-            if qdd is None and quick is not no_fast_call:
-                tau = resolve_torque(arm, q, qd, tau, {})
-                qdd = call_with_arrays(quick, arm, q, qd, tau)
-            if qdd is not None:
-                return qdd
-        return full_call(call, (arm, q, qd, tau, *more), options)
-
-    return call
+def _quick_forward(
+    arm: Arm, q: Any, qd: Any = 0.0, tau: Any = 0.0, *more: Any, **options: Any
+) -> Floats:
+    if not more and not options:
+        try:
+            quick = arm.cached_values["forward"]
+        except (AttributeError, KeyError):
+            quick = no_quick_call
+        qdd: Floats | None = quick(q, qd, tau)
+        if qdd is None and quick is not no_quick_call:
+            tau = resolve_torque(arm, q, qd, tau, {})
+            qdd = call_with_arrays(quick, arm, q, qd, tau)
+        if qdd is not None:
+            return qdd
+    return full_call(_quick_forward, (arm, q, qd, tau, *more), options)
 
 
 @with_quick_call(_quick_forward)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from robolin.evaluation.methods import Method
 from robolin.evaluation.quick_calls import (
     call_with_arrays,
     full_call,
-    no_fast_call,
+    no_quick_call,
     with_quick_call,
 )
 
@@ -104,38 +104,35 @@ class LinearizedForward(DisplayMixin):
     dqdd_dprescribed: Floats | None = None
 
 
-def _quick_inverse(function: Callable[..., LinearizedInverse]) -> Callable[..., LinearizedInverse]:
-    def call(
-        arm: Arm, q: Any, qd: Any = 0.0, qdd: Any = 0.0, *more: Any, **options: Any
-    ) -> LinearizedInverse:
-        if not more and not options:
-            try:
-                quick = arm.quick_calls.linearize_inverse
-            except AttributeError:
-                quick = no_fast_call
-            fast = quick(q, qd, qdd)
-            if fast is None:
-                fast = call_with_arrays(quick, arm, q, qd, qdd)
-            if fast is not None:
-                # the constructor of a frozen dataclass takes three times as long
-                model = LinearizedInverse.__new__(LinearizedInverse)
-                fields = model.__dict__
-                (
-                    fields["mass_matrix"],
-                    fields["dtau_dqd"],
-                    fields["dtau_dq"],
-                    fields["q"],
-                    fields["qd"],
-                    fields["qdd"],
-                ) = fast
-                fields["arm"] = arm
-                return model
-        return full_call(call, (arm, q, qd, qdd, *more), options)
-
-    return call
+def _quick_linearize_inverse(
+    arm: Arm, q: Any, qd: Any = 0.0, qdd: Any = 0.0, *more: Any, **options: Any
+) -> LinearizedInverse:
+    if not more and not options:
+        try:
+            quick = arm.cached_values["linearize-inverse"]
+        except (AttributeError, KeyError):
+            quick = no_quick_call
+        fast = quick(q, qd, qdd)
+        if fast is None:
+            fast = call_with_arrays(quick, arm, q, qd, qdd)
+        if fast is not None:
+            # the constructor of a frozen dataclass takes three times as long
+            model = LinearizedInverse.__new__(LinearizedInverse)
+            fields = model.__dict__
+            (
+                fields["mass_matrix"],
+                fields["dtau_dqd"],
+                fields["dtau_dq"],
+                fields["q"],
+                fields["qd"],
+                fields["qdd"],
+            ) = fast
+            fields["arm"] = arm
+            return model
+    return full_call(_quick_linearize_inverse, (arm, q, qd, qdd, *more), options)
 
 
-@with_quick_call(_quick_inverse)
+@with_quick_call(_quick_linearize_inverse)
 def linearize_inverse(
     arm: Arm,
     q: JointValues,
@@ -183,40 +180,37 @@ def linearize_inverse(
     return LinearizedInverse(**matrices, **point, arm=arm)
 
 
-def _quick_forward(function: Callable[..., LinearizedForward]) -> Callable[..., LinearizedForward]:
-    def call(
-        arm: Arm, q: Any, qd: Any = 0.0, tau: Any = HOLD, *more: Any, **options: Any
-    ) -> LinearizedForward:
-        if not more and not options:
-            try:
-                quick = arm.quick_calls.linearize_forward
-            except AttributeError:
-                quick = no_fast_call
-            fast = quick(q, qd, tau)
-            if fast is None and quick is not no_fast_call:
-                tau = resolve_torque(arm, q, qd, tau, {})
-                fast = call_with_arrays(quick, arm, q, qd, tau)
-            if fast is not None:
-                # the constructor of a frozen dataclass takes three times as long
-                model = LinearizedForward.__new__(LinearizedForward)
-                fields = model.__dict__
-                (
-                    fields["qdd"],
-                    fields["dqdd_dtau"],
-                    fields["dqdd_dqd"],
-                    fields["dqdd_dq"],
-                    fields["q"],
-                    fields["qd"],
-                    fields["tau"],
-                ) = fast
-                fields["dqdd_dprescribed"] = None
-                return model
-        return full_call(call, (arm, q, qd, tau, *more), options)
-
-    return call
+def _quick_linearize_forward(
+    arm: Arm, q: Any, qd: Any = 0.0, tau: Any = HOLD, *more: Any, **options: Any
+) -> LinearizedForward:
+    if not more and not options:
+        try:
+            quick = arm.cached_values["linearize-forward"]
+        except (AttributeError, KeyError):
+            quick = no_quick_call
+        fast = quick(q, qd, tau)
+        if fast is None and quick is not no_quick_call:
+            tau = resolve_torque(arm, q, qd, tau, {})
+            fast = call_with_arrays(quick, arm, q, qd, tau)
+        if fast is not None:
+            # the constructor of a frozen dataclass takes three times as long
+            model = LinearizedForward.__new__(LinearizedForward)
+            fields = model.__dict__
+            (
+                fields["qdd"],
+                fields["dqdd_dtau"],
+                fields["dqdd_dqd"],
+                fields["dqdd_dq"],
+                fields["q"],
+                fields["qd"],
+                fields["tau"],
+            ) = fast
+            fields["dqdd_dprescribed"] = None
+            return model
+    return full_call(_quick_linearize_forward, (arm, q, qd, tau, *more), options)
 
 
-@with_quick_call(_quick_forward)
+@with_quick_call(_quick_linearize_forward)
 def linearize_forward(
     arm: Arm,
     q: JointValues,

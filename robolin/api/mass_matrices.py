@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from robolin.api.run_options import run_options
@@ -16,7 +15,7 @@ from robolin.evaluation.methods import Method
 from robolin.evaluation.quick_calls import (
     call_with_arrays,
     full_call,
-    no_fast_call,
+    no_quick_call,
     with_quick_call,
 )
 
@@ -45,21 +44,18 @@ class Factors(DisplayMixin):
     factor_inverse: Floats
 
 
-def _quick_mass_matrix(function: Callable[..., Floats]) -> Callable[..., Floats]:
-    def call(arm: Arm, q: Any, *more: Any, **options: Any) -> Floats:
-        if not more and not options:
-            try:
-                quick = arm.quick_calls.mass_matrix
-            except AttributeError:
-                quick = no_fast_call
-            M: Floats | None = quick(q)
-            if M is None:
-                M = call_with_arrays(quick, arm, q)
-            if M is not None:
-                return M
-        return full_call(call, (arm, q, *more), options)
-
-    return call
+def _quick_mass_matrix(arm: Arm, q: Any, *more: Any, **options: Any) -> Floats:
+    if not more and not options:
+        try:
+            quick = arm.cached_values["mass-matrix"]
+        except (AttributeError, KeyError):
+            quick = no_quick_call
+        M: Floats | None = quick(q)
+        if M is None:
+            M = call_with_arrays(quick, arm, q)
+        if M is not None:
+            return M
+    return full_call(_quick_mass_matrix, (arm, q, *more), options)
 
 
 @with_quick_call(_quick_mass_matrix)

@@ -121,7 +121,6 @@ class Arm:
 
     if TYPE_CHECKING:
         cached_values: ClassVar[dict[str, Any]]
-        quick_calls: ClassVar[Any]
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle and copy the fields only, not cached values."""

@@ -353,17 +353,17 @@ def require_sound(arm: Arm, state: Mapping[str, AnyArray]) -> None:
             joint = arm.joint_names[index]
             raise RobolinError(f"{name}: must be finite, got {values[index]} at joint '{joint}'")
     if "q" in state:
-        _require_angles(arm, state["q"])
+        require_angles(arm, state["q"])
 
 
-def _require_angles(arm: Arm, q: AnyArray) -> None:
-    """Reject huge angles: neighbouring doubles there differ by a noticeable rotation."""
+def require_angles(arm: Arm, q: AnyArray, most: float = LARGEST_ANGLE, where: str = "") -> None:
+    """Reject huge angles: neighbouring numbers there differ by a noticeable rotation."""
     for link, index in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         mimic = link.joint.mimic
         angle = q[index] * mimic.ratio + mimic.offset if mimic else q[index]
-        if link.joint.turns and abs(angle) > LARGEST_ANGLE:
+        if link.joint.turns and abs(angle) > most:
             raise RobolinError(
-                f"q: must be within ±{LARGEST_ANGLE:.0f} rad, got {angle:g} rad at joint "
+                f"q: must be within ±{most:.0f} rad{where}, got {angle:g} rad at joint "
                 f"'{link.joint.name}'",
                 hint="subtract whole revolutions first",
             )

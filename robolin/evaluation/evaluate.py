@@ -50,7 +50,7 @@ from robolin.evaluation.methods import (
     not_with_groups,
     not_with_mimic,
 )
-from robolin.evaluation.quick_calls import QuickCall, no_fast_call
+from robolin.evaluation.quick_calls import QuickCall, no_quick_call
 
 Engine = Literal["auto", "python", "compiled"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -197,7 +197,7 @@ def _one_or_few_states(
     if not single and not is_batch_of_one(arm, state):
         few = type(state[0]) is np.ndarray and state[0].size <= FEW_ROWS * arm.n
         return quick_calls.few_states(arm, name, cache, state) if few else None
-    call = cache.fast_call(name)
+    call = cache.quick_call(name)
     results = call(*state)
     if results is None and not single:
         return None
@@ -205,7 +205,7 @@ def _one_or_few_states(
         explained: tuple[Arrays, AnyArray] = cache.loaded_plan(name).call_single(state)
         return explained
     if method == "auto":
-        quick_calls.keep_fast_call(arm, verb, name, cache)
+        quick_calls.keep_quick_call(arm, verb, name, cache)
     several = results if len(algorithm.gives) > 1 else (results,)
     return dict(zip(algorithm.gives, several, strict=True)), np.zeros(1)
 
@@ -366,7 +366,7 @@ class ArmCache:
         """A kernel that is in memory, None without one."""
         return self.plans.get(name) or self._narrow_plans.get(name)
 
-    def fast_call(self, name: str) -> QuickCall:
+    def quick_call(self, name: str) -> QuickCall:
         """The call of the kernel with the fewest lanes, compiled only if many calls follow."""
         call = self._calls.get(name)
         if call is None:
@@ -375,7 +375,7 @@ class ArmCache:
 
                 few = self.count_call(name) <= FEW_CALLS
                 if few and not is_cached(self.kernel_spec_of(name, MIN_LANES)):
-                    return no_fast_call
+                    return no_quick_call
             plan = self.single_state_plan(name)
             call = self._calls.setdefault(name, quick_calls.quick_call_of(plan))
         return call

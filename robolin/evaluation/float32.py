@@ -23,6 +23,7 @@ from robolin.core.arrays import (
     kernel_rows,
     nonfinite_input_rows,
     nonfinite_result_rows,
+    require_angles,
 )
 from robolin.dynamics.algebra.scalar import Scalar
 from robolin.dynamics.algebra.trigonometry import FLOAT, sin_cos_in, tanh_in
@@ -37,12 +38,11 @@ from robolin.errors import RobolinError
 if TYPE_CHECKING:
     from robolin.evaluation.evaluate import OverlapFunction, RunOptions
 
-HINT = "use float64"
-
 # calls for a few states after which a kernel is compiled: one takes 60 ms without it
 FEW_CALLS = 5
 
-_pool = BufferPool(np.float32)
+# memory for inputs in single precision; larger arrays are allocated for each call
+_pool = BufferPool(np.float32, most_bytes=1 << 25)
 
 
 class Float32Cache:
@@ -207,14 +207,13 @@ def explain_float32_failure(
 
 
 def _require_result(arm: Arm, name: str, state: Mapping[str, AnyArray]) -> None:
+    if "q" in state:
+        require_angles(arm, state["q"], FLOAT.largest_angle, " in single precision")
     with np.errstate(over="ignore"):
-        rounded = {key: np.asarray(values, dtype=np.float32) for key, values in state.items()}
-    _, invalid = _run_directly(arm, name, rounded, ())
-    if not invalid.any():
-        return
-    angle = float(np.abs(state["q"]).max(initial=0.0)) if "q" in state else 0.0
-    if angle > FLOAT.largest_angle:
-        most = f"{FLOAT.largest_angle:.0f}"
-        message = f"q: must be within ±{most} rad in single precision, got {angle:g} rad"
-        raise RobolinError(message, hint=HINT)
-    raise RobolinError("the result of the state cannot be computed in single precision", hint=HINT)
+        rounded = {key: np.asarray(values, np.float32)[None] for key, values in state.items()}
+    algorithm = ALGORITHMS[name]
+    run = run_on_float32(float32_cache(arm).parameters, algorithm.run, algorithm.gives, rounded)
+    finite = all(np.isfinite(each).all() for each in (*rounded.values(), *run.arrays.values()))
+    if run.shortfalls or not finite:
+        message = "the result of the state cannot be computed in single precision"
+        raise RobolinError(message, hint="use float64")

@@ -31,7 +31,7 @@ from robolin.evaluation.loop_linear_algebra import (
     Mask,
     open_by,
 )
-from robolin.evaluation.quick_calls import fast_call
+from robolin.evaluation.quick_calls import quick_call
 
 # gaps below this, in metres and radians, count as closed: rounding for arms of some metres
 ASSEMBLED_WITHIN = 1e-13
@@ -171,7 +171,7 @@ class LoopMotion:
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         if self.baumgarte is None and has_kernel(self.arm, self.method):
-            quick = fast_call(self.arm, "forward-closed", self.options.get("engine", "auto"))
+            quick = quick_call(self.arm, "forward-closed", self.options.get("engine", "auto"))
             fast_result: tuple[Floats, ...] | None = quick(q, qd, tau)
             if fast_result is not None:
                 return fast_result[0]

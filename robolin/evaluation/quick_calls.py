@@ -33,32 +33,20 @@ FEW_ROWS_WORK = 900
 WITH_OPERATING_POINT = ("linearize-inverse", "linearize-forward")
 
 
-class QuickCalls:
-    """Quick calls of the public functions, in `arm.quick_calls`; each is absent before its use.
-
-    An attribute takes a tenth of the time of a lookup in a dict.
-    """
-
-    __slots__ = ("forward", "inverse", "linearize_forward", "linearize_inverse", "mass_matrix")
-
-
-def no_fast_call(*_: object, **__: object) -> None:
+def no_quick_call(*_: object, **__: object) -> None:
     """Quick call that always returns None."""
 
 
-def with_quick_call(
-    make: Callable[[Callable[..., Any]], Callable[..., Any]],
-) -> Callable[[F], F]:
-    """Decorator of a public function that runs the quick call of usual arguments first.
+def with_quick_call(call: Callable[..., Any]) -> Callable[[F], F]:
+    """Decorator of a public function that is replaced by `call`, with its signature.
 
-    make: creates the function that is called.  It has the positional arguments of the public
-          function, and collects all other arguments without a default for each: each default
-          would add 2 % to the time of a state.  The signature is that of the public function.
+    call: tries the quick call, then calls `full_call`.  It has the positional arguments of the
+          public function, and collects all other arguments without a default for each: each
+          default would add 2 % to the time of a state
     """
 
     def decorate(function: F) -> F:
-        call: Any = wraps(function)(make(function))
-        return call  # type: ignore[no-any-return]
+        return wraps(function)(call)  # type: ignore[return-value]
 
     return decorate
 
@@ -73,14 +61,14 @@ def full_call(call: Callable[..., T], state: Sequence[Any], options: Mapping[str
     known = function.__kwdefaults__
     if len(state) > function.__code__.co_argcount or not options.keys() <= known.keys():
         raise wrong_arguments(call, len(state), options)
-    if options and all(_is_default(value, known[name]) for name, value in options.items()):
-        return call(*state)
+    for name, value in options.items():
+        if value is not known[name] and (type(value) is not str or value != known[name]):
+            break
+    else:
+        if options:
+            return call(*state)
     result: T = function(*state, **options)
     return result
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    return value is default or (type(value) is str and value == default)
 
 
 def quick_call_of(plan: Plan, copies: int = 0) -> QuickCall:
@@ -89,43 +77,38 @@ def quick_call_of(plan: Plan, copies: int = 0) -> QuickCall:
 
     kernel = plan.kernel_call()
     if not is_supported(kernel, copies):
-        return PortableCall(plan.kernel_call, copies=copies) if kernel.joints else no_fast_call
+        return PortableCall(plan.kernel_call, copies=copies) if kernel.joints else no_quick_call
     doc = "The results for one state, or None."
-    batch_of_one = CallTable(kernel, no_fast_call, doc, batch=(1,), copies=copies).call
+    batch_of_one = CallTable(kernel, no_quick_call, doc, batch=(1,), copies=copies).call
     return CallTable(kernel, batch_of_one, doc, copies=copies).call
 
 
-def keep_fast_call(arm: Arm, verb: str, name: str, cache: ArmCache) -> None:
-    """Cache the quick call of a verb where public functions and `fast_call` find it.
+def keep_quick_call(arm: Arm, verb: str, name: str, cache: ArmCache) -> None:
+    """Cache the quick call of a verb where public functions and `quick_call` find it.
 
     name: its algorithm
     """
 
     def make(_: Arm) -> QuickCall:
         if verb not in WITH_OPERATING_POINT:
-            return cache.fast_call(name)
+            return cache.quick_call(name)
         return quick_call_of(cache.single_state_plan(name), len(ALGORITHMS[name].needs))
 
-    call = cached_on_arm(arm, verb, make)
-    attribute = verb.replace("-", "_")
-    if attribute in QuickCalls.__slots__:
-        # a thread that finds no calls yet must not replace those of another
-        calls = arm.__dict__.setdefault("quick_calls", QuickCalls())
-        setattr(calls, attribute, call)
+    cached_on_arm(arm, verb, make)
 
 
-def fast_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:
+def quick_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:
     """The quick call of a verb, once `evaluate` has cached it on the arm.
 
     The lookup is direct because it runs up to a million times a second.
     """
     if engine == "python":
-        return no_fast_call
+        return no_quick_call
     try:
         # another function call would add 3 % to the time of a state
         call: QuickCall = arm.__dict__[CACHE_SLOT][verb]
     except (AttributeError, KeyError):
-        return no_fast_call
+        return no_quick_call
     return call
 
 
@@ -134,7 +117,7 @@ def call_with_arrays(quick: QuickCall, arm: Arm, *state: Any) -> Any:
 
     Checks and broadcasting in `evaluate` would take ten times as long.
     """
-    if quick is no_fast_call:
+    if quick is no_quick_call:
         return None
     arrays: list[AnyArray] = []
     shape: tuple[int, ...] = (arm.n,)
@@ -177,7 +160,7 @@ def few_states(
     rows = _count_few_rows(arm.n, state, cache.loaded_plan(name).row_work)
     if not rows:
         return None
-    call = cache.fast_call(name)
+    call = cache.quick_call(name)
     columns = (value if type(value) is np.ndarray else repeat(value, rows) for value in state)
     results = [call(*row) for row in zip(*columns, strict=True)]
     if any(result is None for result in results):

@@ -34,7 +34,7 @@ from robolin.evaluation.evaluate import (
 )
 from robolin.evaluation.frames import reject_unused_frame
 from robolin.evaluation.methods import Method, reject_unused_method
-from robolin.evaluation.quick_calls import keep_fast_call
+from robolin.evaluation.quick_calls import keep_quick_call
 
 
 class PythonCall:
@@ -201,7 +201,7 @@ def compiled_call(
     if plain.kernel is None:
         return plain
     if method == "auto" and fixed is None:
-        keep_fast_call(arm, verb, _required_algorithm(arm, verb, method), arm_cache(arm))
+        keep_quick_call(arm, verb, _required_algorithm(arm, verb, method), arm_cache(arm))
     return NativeCall(plain).call if is_supported(plain.kernel) else plain
 
 

@@ -16,7 +16,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import list_of_names, require_arm
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
-from robolin.torch.operators import named_arm, batched, engine, key_of
+from robolin.torch.operators import batched, engine, key_of, named_arm
 from robolin.torch.tensors import Tensor, checked_tensors, numpy_arrays
 
 

@@ -15,17 +15,20 @@ from math import prod
 import numpy as np
 
 from robolin.core.arm import Arm
+from robolin.dynamics.algebra.trigonometry import FLOAT, Precision
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import kernel_for
 from robolin.engine.compiled.llvm_text import COUNTER_STRIDE
-from robolin.engine.compiled.plan import arm_tables, kernel_spec
+from robolin.engine.compiled.plan import NUMBER_TYPES, arm_tables, kernel_spec
+from robolin.engine.compiled.straight_kernel import straight_kernel
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on
+from robolin.evaluation.float32 import float32_cache, run_on_float32
 from tests.robots import random_arm, with_follower
 
 PAGE = mmap.PAGESIZE
 NO_ACCESS = 0
-MARK = 1.25e-77
+MARK = 1.25e-30
 ALGORITHMS_TRIED = ("inverse", "mass-matrix", "linearize-forward-conventional")
 # complete blocks of every width, one row fewer and one row more
 ROW_COUNTS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17)
@@ -34,23 +37,24 @@ _protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 class Guarded:
-    """`count` doubles that end at a protected page, with marks before them."""
+    """`count` numbers that end at a protected page, with marks before them."""
 
-    def __init__(self, count: int) -> None:
-        pages = -(-8 * count // PAGE) + 1
+    def __init__(self, count: int, number: type = np.float64) -> None:
+        size = np.dtype(number).itemsize
+        pages = -(-size * count // PAGE) + 1
         self._memory = mmap.mmap(-1, (pages + 1) * PAGE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
-        everything = np.frombuffer(self._memory, dtype=float, count=pages * PAGE // 8)
+        everything = np.frombuffer(self._memory, dtype=number, count=pages * PAGE // size)
         everything[:] = MARK
         self._before = everything[: len(everything) - count]
         self.values = everything[len(everything) - count :]
-        self.address = start + pages * PAGE - 8 * count
+        self.address = start + pages * PAGE - size * count
         if _protect(start + pages * PAGE, PAGE, NO_ACCESS):
             raise OSError(ctypes.get_errno(), "mprotect")
 
     @property
     def intact(self) -> bool:
-        return bool((self._before == MARK).all())
+        return bool((self._before == self._before.dtype.type(MARK)).all())
 
 
 def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
@@ -114,6 +118,51 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     for guard, values in zip(outputs, expected.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
     assert not status.values.any()
+
+
+def call_straight(arm: Arm, name: str, width: int, precision: Precision, rows: int) -> None:
+    """Run the straight-line kernel between guards and compare its results with NumPy's."""
+    number, algorithm = NUMBER_TYPES[precision.real], ALGORITHMS[name]
+    single = precision is FLOAT
+    known = float32_cache(arm).parameters if single else parameters(arm)
+    tables = arm_tables(known)
+    spec = kernel_spec(name, algorithm, tables, width, precision=precision)
+    kernel = straight_kernel(tables, spec, True)
+    assert kernel is not None
+    rng, m = np.random.default_rng(rows), tables.m
+    states = {each: rng.uniform(-1.5, 1.5, (rows, m)).astype(number) for each in algorithm.needs}
+    inputs = [Guarded(rows * m, number) for _ in states]
+    for guard, values in zip(inputs, states.values(), strict=True):
+        guard.values[:] = values.ravel()
+    lengths = [prod(known.sizes(shape)) for shape in algorithm.gives.values()]
+    outputs, status = [Guarded(rows * each, number) for each in lengths], Guarded(rows, number)
+    at_in = np.array([(guard.address, m) for guard in inputs], np.int64)
+    at_out = np.array([*(guard.address for guard in outputs), 0], np.int64)
+    memory = (0, 0, at_in.ctypes.data, at_out.ctypes.data, status.address, 0, 0, 0)
+    # some rows in the middle leave the others unchanged
+    first, last = rows // 3, rows - rows // 4
+    kernel.kernel.call(*memory, tables.n, m, first, last)
+    for guard, length in zip((*outputs, status), (*lengths, 1), strict=True):
+        table = guard.values.reshape(rows, length)
+        assert (np.delete(table, range(first, last), axis=0) == number(MARK)).all()
+    kernel.kernel.call(*memory, tables.n, m, 0, rows)
+    for guard in (*inputs, *outputs, status):
+        assert guard.intact
+    run = run_on_float32 if single else run_on
+    expected = run(known, algorithm.run, algorithm.gives, states)[0]
+    for guard, values in zip(outputs, expected.values(), strict=True):
+        assert guard.values.tobytes() == values.tobytes()
+    assert not status.values.any()
+
+
+def straight(width: int, precision: Precision) -> None:
+    """Rows whose numbers fill a vector and rows that leave parts of it, of both precisions."""
+    arms = (random_arm(54, 1), random_arm(51, 3, prismatic=False), random_arm(55, 9))
+    for arm in arms:
+        for name in ("inverse", "mass-matrix"):
+            for rows in (*ROW_COUNTS, 33):
+                call_straight(arm, name, width, precision, rows)
+    print("intact")
 
 
 def main(widths: list[int]) -> None:

@@ -26,6 +26,7 @@ from robolin.engine.compiled.straight_kernel import (
 from robolin.evaluation.evaluate import MIN_LANES, algorithm_for, arm_cache
 from robolin.evaluation.float32 import SinglePrecisionNumbers, float32_cache
 from robolin.evaluation.state_call import fastest_kernel_of, kernel_of, straight_kernels
+from tests.cli.command import forked
 from tests.robots import arm_name, random_arm, random_states, with_follower, with_springs
 
 ROWS = 19
@@ -120,6 +121,39 @@ def test_doubtful_rows_of_single_precision() -> None:
     q[3, 0], q[17, 1], qd[5, 1] = 8193.0, np.nan, np.inf
     _, status = Plan(tables, spec)._run(kernel.kernel, [q, qd, qdd], (ROWS,), 1, None, lambda: None)
     assert np.flatnonzero(status).tolist() == [3, 5, 17]
+
+
+def test_guards_of_single_precision_have_its_thresholds() -> None:
+    """A rod that hangs at a massless link: the inertia of the first joint is m l² sin² q₂."""
+    arm = robolin.load("two-link")
+    mass, rod = replace(arm.links[0].inertia, mass=0.0, com=(0.0,) * 3, rotary=(0.0,) * 6), 1.0
+    point = replace(mass, mass=1.0, com=(rod, 0.0, 0.0))
+    upper, lower = arm.links
+    by_name = {upper.name: mass, lower.name: point}
+    links = (replace(each, inertia=by_name[each.name]) for each in arm.links_tip_to_base)
+    arm = replace(arm, links_tip_to_base=tuple(links))
+    q = np.zeros((40, 2), np.float32)
+    q[:, 1] = np.logspace(-6.0, 0.0, 40)
+    plan, zero = float32_cache(arm).plan("forward"), np.zeros((40, 2), np.float32)
+    kernel = straight_kernel(plan._arm, plan._spec, True)
+    assert kernel is not None
+    (_, expected), (_, status) = (
+        plan._run(each, [q, zero, zero], (40,), 1, None, lambda: None)
+        for each in (plan._kernel, kernel.kernel)
+    )
+    assert 5 < np.count_nonzero(expected) < 35
+    assert np.array_equal(status != 0, expected != 0)
+
+
+@pytest.mark.parametrize(("width", "precision"), [(1, "DOUBLE"), (8, "DOUBLE"), (16, "FLOAT")])
+def test_no_number_outside_the_arrays_is_read_or_written(width: int, precision: str) -> None:
+    """Arrays end at protected pages, for numbers of rows and joints that fill no vector."""
+    ran = forked(
+        "from tests.engine.guarded import straight; "
+        "from robolin.dynamics.algebra.trigonometry import DOUBLE, FLOAT; "
+        f"straight({width}, {precision})"
+    )
+    assert (ran.code, ran.out, ran.err) == (0, "intact\n", "")
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])

@@ -133,6 +133,49 @@ def test_states_without_a_result(values: dict[str, Any], message: str) -> None:
             robolin.inverse(arm, **state, dtype="float32")
 
 
+def test_long_travel_is_not_an_angle() -> None:
+    """Only positions of joints that turn are limited, with every kernel and without one."""
+    arm = robolin.load("cart-pole")
+    q = np.tile([9000.0, 0.1], (80, 1))
+    true = robolin.forward(arm, q)
+    for engine in ("python", "compiled"):
+        computed = robolin.forward(arm, q, engine=engine, dtype="float32")  # type: ignore[arg-type]
+        # a few units in the last place of the largest entry
+        assert np.abs(computed - true).max() <= 3e-6 * np.abs(true).max()
+    with pytest.raises(robolin.RobolinError, match="within ±8192 rad in single precision"):
+        robolin.forward(arm, [0.1, 9000.0], dtype="float32")
+
+
+LAYOUTS = {
+    "strided": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "columns in reverse": lambda x: np.ascontiguousarray(x[:, ::-1])[:, ::-1],
+    "by columns": np.asfortranarray,
+    "read-only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
+    "double": lambda x: x.astype(float),
+    "mixed": lambda x: x.astype(float) if x[0, 0] > 0.0 else x,
+}
+
+
+@pytest.mark.parametrize("rows", [5, 9000])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_of_inputs_gives_the_same_bits(layout: str, rows: int) -> None:
+    """Also for arrays that are converted in pooled memory; inputs do not change."""
+    arm = robolin.load("two-link")
+    states = [each.astype(np.float32) for each in _states(arm, rows)]
+    expected = robolin.inverse(arm, *states, dtype="float32")
+    given = [LAYOUTS[layout](each) for each in states]
+    before = [each.copy() for each in given]
+    assert np.array_equal(robolin.inverse(arm, *given, dtype="float32"), expected)
+    assert all(map(np.array_equal, given, before))
+    one = robolin.inverse(arm, given[0], given[1][0], given[2], dtype="float32")
+    assert np.array_equal(
+        one,
+        robolin.inverse(
+            arm, states[0], np.tile(states[1][0], (rows, 1)), states[2], dtype="float32"
+        ),
+    )
+
+
 def test_closed_loops_and_unknown_types_are_rejected() -> None:
     """float32 needs a tree; other types do not exist."""
     loop = robolin.load("four-bar")

@@ -28,11 +28,12 @@ from robolin.engine.compiled.call_table import CallTable, PortableCall, is_suppo
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, MIN_LANES, arm_cache, evaluate
 from robolin.evaluation.frames import ABOUT_A_FRAME, at_frame
-from robolin.evaluation.quick_calls import QuickCalls, fast_call, no_fast_call
+from robolin.evaluation.quick_calls import no_quick_call, quick_call
 from robolin.evaluation.state_call import PythonCall, compiled_call
 from tests.robots import random_arm, random_states, with_follower
 
 CHAIN = random_arm(61, 3)
+WITH_QUICK_CALL = ("inverse", "forward", "mass_matrix", "linearize_inverse", "linearize_forward")
 TREE = random_arm(62, 5, tree=True)
 MIMIC = with_follower(random_arm(63, 4))
 PLAIN = robolin.load("two-link")
@@ -134,7 +135,7 @@ def test_without_built_in_functions_everything_works(monkeypatch: pytest.MonkeyP
     # later calls do not repeat the warning
     assert isinstance(robolin.compile(arm, "inverse"), PythonCall)
     assert isinstance(call, PythonCall)
-    assert isinstance(fast_call(arm, "inverse"), PortableCall)
+    assert isinstance(quick_call(arm, "inverse"), PortableCall)
     assert same_bits(call(**state), expected)
     assert same_bits(robolin.inverse(arm, **state, engine="compiled"), expected)
     assert same_bits(robolin.inverse(arm, *state.values()), expected)
@@ -410,7 +411,7 @@ def test_copies_of_inputs_follow_the_results(verb: str, batch: tuple[int, ...]) 
         calls.append(PortableCall(plan.kernel_call, copies=len(needs)))
     if not call_table.fallback_reason():
         kernel, count = plan.kernel_call(), len(needs)
-        calls.append(CallTable(kernel, no_fast_call, "", batch=batch, copies=count).call)
+        calls.append(CallTable(kernel, no_quick_call, "", batch=batch, copies=count).call)
     for call in calls:
         returned = call(*state)
         results = returned[: -len(needs)]
@@ -466,7 +467,7 @@ def test_the_fast_path_returns_all_fields(function: Callable[..., Any]) -> None:
     function(arm, *many)
     for _ in range(FEW_CALLS + 1):
         function(arm, *state)
-    assert fast_call(arm, function.__name__.replace("_", "-")) is not no_fast_call
+    assert quick_call(arm, function.__name__.replace("_", "-")) is not no_quick_call
     computed = function(arm, *state)
     assert type(computed) is type(true)
     inputs = list(state)
@@ -485,8 +486,8 @@ def test_the_fast_path_is_only_for_plain_states() -> None:
     """With and without a fast path, every argument gives the same bits."""
     arm, other = replace(CHAIN), replace(CHAIN)
     robolin.compile(arm, "inverse")
-    assert fast_call(arm, "inverse") is not no_fast_call
-    assert fast_call(arm, "inverse", "python") is no_fast_call
+    assert quick_call(arm, "inverse") is not no_quick_call
+    assert quick_call(arm, "inverse", "python") is no_quick_call
     for q in unusual(arm):
         expected = robolin.inverse(other, q, 0.1, 0.2, engine="python")
         assert same_bits(robolin.inverse(arm, q, 0.1, 0.2), expected)
@@ -508,7 +509,7 @@ def test_options_with_default_values_use_the_fast_path(monkeypatch: pytest.Monke
         robolin.mass_matrix(arm, q, jobs=1)
 
 
-@pytest.mark.parametrize("name", QuickCalls.__slots__)
+@pytest.mark.parametrize("name", WITH_QUICK_CALL)
 def test_positional_arguments_are_those_of_the_signature(name: str) -> None:
     """The function that is called first has the positional arguments of the documented one."""
     called = getattr(robolin, name)
@@ -545,10 +546,10 @@ def test_a_kernel_for_batches_runs_the_first_states() -> None:
     spec = arm_cache(arm).kernel_spec_of("mass-matrix", MIN_LANES)
     first = kernels.is_cached(spec)
     assert same_bits(robolin.mass_matrix(arm, batch[0]), expected[0])
-    assert (fast_call(arm, "mass-matrix") is no_fast_call) is not first
+    assert (quick_call(arm, "mass-matrix") is no_quick_call) is not first
     for _ in range(FEW_CALLS):
         robolin.mass_matrix(arm, batch[0])
-    assert fast_call(arm, "mass-matrix") is not no_fast_call
+    assert quick_call(arm, "mass-matrix") is not no_quick_call
     assert kernels.is_cached(spec)
     assert same_bits(robolin.mass_matrix(arm, batch[1]), expected[1])
     assert arm_cache(arm).loaded_plan("mass-matrix") is loaded
@@ -624,8 +625,8 @@ def test_the_fast_call_takes_batches_of_one_state() -> None:
     row = np.ones((1, arm.n))
     for _ in range(300):
         robolin.forward(arm, row, row, row)
-    call = fast_call(arm, "forward")
-    assert call is not no_fast_call
+    call = quick_call(arm, "forward")
+    assert call is not no_quick_call
     assert call(row, row, row).shape == (1, arm.n)
     for other in (row[0], np.ones((2, arm.n)), np.ones((1, 1, arm.n)), row.astype("f4")):
         assert call(row, other, row) is None

@@ -17,7 +17,7 @@ from robolin.core.configuration import coordinates_of, embedded, embedded_rates,
 from robolin.core.records import dataclass
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import RunOptions, evaluate
-from robolin.evaluation.quick_calls import fast_call
+from robolin.evaluation.quick_calls import quick_call
 
 # for each form: algorithms to its velocities, back to q̇, and for its dynamics
 _ALGORITHMS = {
@@ -45,7 +45,7 @@ class FreeMotion:
     run_options: RunOptions
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
-        quick = fast_call(self.arm, "forward", self.run_options.get("engine", "auto"))
+        quick = quick_call(self.arm, "forward", self.run_options.get("engine", "auto"))
         qdd: Floats | None = quick(q, qd, tau)
         if qdd is not None:
             return qdd
@@ -245,7 +245,7 @@ class Equations:
 
     def _power(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """Power of torques and loads, in W."""
-        quick = fast_call(self.arm, "power", self.run_options.get("engine", "auto"))
+        quick = quick_call(self.arm, "power", self.run_options.get("engine", "auto"))
         power: Floats | None = quick(q, qd, tau)
         if power is not None:
             return power

@@ -252,7 +252,8 @@ class Plan:
                 return None
             from robolin.engine.compiled.straight_kernel import StraightKernels
 
-            self._straight = StraightKernels(self._arm)
+            # the blocks of all batches until now
+            self._straight, blocks = StraightKernels(self._arm), self._blocks
         straight = self._straight.get(self._spec, blocks)
         return None if straight is None else straight.kernel
 
@@ -406,8 +407,8 @@ if hasattr(os, "register_at_fork"):
 class BufferPool:
     """Pool of result buffers; a buffer is reused once no result references it."""
 
-    def __init__(self, number: Any = np.float64) -> None:
-        self._number = number
+    def __init__(self, number: Any = np.float64, most_bytes: int | None = None) -> None:
+        self._number, self._most_bytes = number, most_bytes or MAX_POOLED_BYTES
         self._buffers: list[AnyArray] = []
 
     def take(self, size: int) -> AnyArray:
@@ -428,7 +429,7 @@ class BufferPool:
     def _keep(self, buffer: AnyArray) -> None:
         """Add a buffer, and drop the oldest ones beyond the limits."""
         buffers = [*self._buffers, buffer]
-        while len(buffers) > MAX_BUFFERS or sum(each.nbytes for each in buffers) > MAX_POOLED_BYTES:
+        while len(buffers) > MAX_BUFFERS or sum(each.nbytes for each in buffers) > self._most_bytes:
             buffers.pop(0)
             if not buffers:
                 break
