@@ -1,4 +1,4 @@
-"""What `robolin.torch` and `robolin.jax` share: functions, their arguments and their results."""
+"""Functions of `robolin.torch` and `robolin.jax`: names, arguments, results and errors."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def bound_arguments(
 ) -> dict[str, Any]:
     """Values by name of positional and keyword arguments, which are all required."""
     values = {**dict(zip(names, arguments, strict=False)), **named}
-    given = len(arguments) + len(named)
-    if given != len(values) or values.keys() != {*names}:
+    count = len(arguments) + len(named)
+    if count != len(values) or values.keys() != {*names}:
         others = [name for name in named if name not in names]
-        actual = pluralize(given, "argument")
+        actual = pluralize(count, "argument")
         if others:
             actual = f"{pluralize(len(others), 'unknown argument')}: {quote_list(others)}"
         raise UsageError(

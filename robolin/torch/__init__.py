@@ -7,6 +7,6 @@ except ModuleNotFoundError as error:
 
     raise UsageError("robolin.torch requires PyTorch", hint="pip install torch") from error
 
+from robolin.torch.autograd import function as function
 from robolin.torch.learnable import ForwardDynamics as ForwardDynamics
 from robolin.torch.learnable import InverseDynamics as InverseDynamics
-from robolin.torch.operators import function as function

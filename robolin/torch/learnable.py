@@ -16,7 +16,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import list_of_names, require_arm
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
-from robolin.torch.operators import batched, engine, key_of, named_arm
+from robolin.torch.autograd import batched, engine, key_of, named_arm
 from robolin.torch.tensors import Tensor, checked_tensors, numpy_arrays
 
 
@@ -178,11 +178,11 @@ def _pull_op(
     learned = _with_parameters(arm, parameters)
     if verb == "inverse":
         torque = gradient_inverse(learned, *state, weights=w, **engine())
-        found = torque.gradient_q, torque.gradient_qd, torque.gradient_qdd
+        gradients = torque.gradient_q, torque.gradient_qd, torque.gradient_qdd
     else:
         acceleration = gradient_forward(learned, *state, weights=w, **engine())
-        found = acceleration.gradient_q, acceleration.gradient_qd, acceleration.gradient_tau
-    x, y, z = map(torch.from_numpy, found)
+        gradients = acceleration.gradient_q, acceleration.gradient_qd, acceleration.gradient_tau
+    x, y, z = map(torch.from_numpy, gradients)
     return x, y, z
 
 

@@ -28,7 +28,7 @@ from tools.console_blocks import commands, environment, matches, printed, trimme
 from tools.markdown import Block, blocks, examples, given_files, pages
 from tools.page_pictures import PICTURES, drawn_in, pictures_of, words_of
 
-# its blocks are run by tests/test_torch.py and tests/test_jax.py, which check what they learn
+# its blocks are run by tests of PyTorch and JAX, which check what they learn
 LEARNING = "learning.md"
 # pages whose examples are run even when little time is to be spent
 QUICK = {"README.md", "conventions.md", "notation.md"}

@@ -163,11 +163,11 @@ def test_every_layout_of_inputs_gives_the_same_bits(layout: str, rows: int) -> N
     arm = robolin.load("two-link")
     states = [each.astype(np.float32) for each in _states(arm, rows)]
     expected = robolin.inverse(arm, *states, dtype="float32")
-    given = [LAYOUTS[layout](each) for each in states]
-    before = [each.copy() for each in given]
-    assert np.array_equal(robolin.inverse(arm, *given, dtype="float32"), expected)
-    assert all(map(np.array_equal, given, before))
-    one = robolin.inverse(arm, given[0], given[1][0], given[2], dtype="float32")
+    inputs = [LAYOUTS[layout](each) for each in states]
+    before = [each.copy() for each in inputs]
+    assert np.array_equal(robolin.inverse(arm, *inputs, dtype="float32"), expected)
+    assert all(map(np.array_equal, inputs, before))
+    one = robolin.inverse(arm, inputs[0], inputs[1][0], inputs[2], dtype="float32")
     assert np.array_equal(
         one,
         robolin.inverse(

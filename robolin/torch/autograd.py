@@ -359,7 +359,7 @@ class _GradientChange(_Rule):
         by_along = _GradientChange.apply(ctx.arm, ctx.verb, x, y, z, weights, *others)
         rows = _of_each_result(ctx.arm, ctx.verb, (x, y, z), [_row(each) for each in along])
         by_weights = sum((row * _row(each)).sum(-1) for row, each in zip(rows, others, strict=True))
-        # there is no third derivative
+        # no algorithm computes third derivatives
         unknown = torch.full_like(x, torch.nan)
         return None, None, unknown, unknown, unknown, by_weights, *by_along
 
