@@ -148,7 +148,7 @@ def named_arm(key: int) -> Arm:
         ) from None
 
 
-def _keep_arm(ctx: Any, key: int) -> None:
+def keep_arm(ctx: Any, key: int) -> None:
     """Keep the arm as long as the graph; a compiled function keeps it itself."""
     if not torch.compiler.is_compiling():
         ctx.kept = named_arm(key)
@@ -300,7 +300,7 @@ class _Rule(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.arm, *others = inputs
         ctx.verb = next((each for each in others if isinstance(each, str)), "")
-        _keep_arm(ctx, ctx.arm)
+        keep_arm(ctx, ctx.arm)
         ctx.save_for_backward(*(each for each in others if isinstance(each, torch.Tensor)))
 
 

@@ -16,7 +16,7 @@ from robolin.core.arm import Arm
 from robolin.core.arrays import list_of_names, require_arm
 from robolin.core.text import did_you_mean
 from robolin.errors import RobolinError, UsageError
-from robolin.torch.autograd import batched, engine, key_of, named_arm
+from robolin.torch.autograd import batched, engine, keep_arm, key_of, named_arm
 from robolin.torch.tensors import Tensor, checked_tensors, numpy_arrays
 
 
@@ -243,6 +243,7 @@ class _Inverse(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.arm, *tensors = inputs
+        keep_arm(ctx, ctx.arm)
         ctx.save_for_backward(*tensors)
 
     @staticmethod
@@ -266,6 +267,7 @@ class _Forward(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.arm, *tensors = inputs
+        keep_arm(ctx, ctx.arm)
         ctx.save_for_backward(*tensors, output)
 
     @staticmethod
