@@ -85,8 +85,8 @@ def function(arm: Arm, verb: str) -> Callable[..., JaxArray]:
             "linearize-inverse" or "linearize-forward" for a tuple of matrices with names
 
     Returns:
-        a function of arrays (..., n), which broadcast; it returns NaN for a state without a
-        result.  It computes in float64; if all arrays have float32, so have the results
+        a function of arrays (..., n); the arguments broadcast.  The results are NaN for a state
+        without a result, and float32 if all arguments are float32; computations use float64
 
     Raises:
         UsageError: `arm` is not an `Arm`, an unsupported verb, or JAX without 64-bit numbers
@@ -287,8 +287,8 @@ def _changes_primitive(verb: str) -> Any:
     ) -> tuple[Any, Any]:
         if not all(isinstance(each, ad.Zero) for each in tangents[:3]):
             raise RobolinError(
-                "robolin.jax: torques and accelerations have derivatives of the first and second "
-                "order, matrices only of the first order",
+                "robolin.jax: inverse and forward dynamics have derivatives of the first and "
+                "second order, matrices only of the first order",
                 hint="use finite differences of these derivatives",
             )
         along = [ad.instantiate_zeros(each) for each in tangents[3:]]

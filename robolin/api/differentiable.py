@@ -39,7 +39,7 @@ DIFFERENTIABLE: Mapping[str, tuple[str, ...]] = {
 
 
 def require_differentiable(arm: Arm, verb: str, module: str) -> tuple[str, ...]:
-    """Arguments of the function; raise for another verb, or an arm without coordinates."""
+    """Arguments of the function; reject other verbs, closed loops and multi-DoF joints."""
     require_arm(arm)
     if verb not in DIFFERENTIABLE:
         known = quote_list([*DIFFERENTIABLE])
@@ -51,7 +51,8 @@ def require_differentiable(arm: Arm, verb: str, module: str) -> tuple[str, ...]:
             f"{module}: joint '{arm.groups[0].name}' has several degrees of freedom, so its "
             "gradient is with respect to twists, not coordinates",
             where=arm.source,
-            hint="use robolin.gradient_forward, whose gradient_q is with respect to twists",
+            hint="use robolin.gradient_forward or robolin.gradient_inverse: gradient_q is with "
+            "respect to twists",
         )
     return DIFFERENTIABLE[verb]
 
@@ -59,7 +60,7 @@ def require_differentiable(arm: Arm, verb: str, module: str) -> tuple[str, ...]:
 def bound_arguments(
     verb: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Values by name of positional and keyword arguments, which are all required."""
+    """Values of all arguments by name; raise an error if one is missing."""
     values = {**dict(zip(names, arguments, strict=False)), **named}
     count = len(arguments) + len(named)
     if count != len(values) or values.keys() != {*names}:
@@ -69,7 +70,7 @@ def bound_arguments(
             actual = f"{pluralize(len(others), 'unknown argument')}: {quote_list(others)}"
         raise UsageError(
             f"{verb.replace('-', '_')}: must be called with {join_and(names)}, got {actual}",
-            hint=f"pass {', '.join(names)}; a number applies to all joints",
+            hint=f"call {verb.replace('-', '_')}({', '.join(names)})",
         )
     return {name: values[name] for name in names}
 
@@ -77,5 +78,5 @@ def bound_arguments(
 def shapes_differ(values: Mapping[str, Any]) -> RobolinError:
     """The error for arrays that do not broadcast."""
     shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in values.items())
-    hint = "use the same number of rows for all arrays"
+    hint = "use arrays of the same shape, or shapes that broadcast"
     return RobolinError(f"shapes do not match: {shapes}", hint=hint)

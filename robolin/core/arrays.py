@@ -357,7 +357,7 @@ def require_sound(arm: Arm, state: Mapping[str, AnyArray]) -> None:
 
 
 def require_angles(arm: Arm, q: AnyArray, most: float = LARGEST_ANGLE, where: str = "") -> None:
-    """Reject huge angles: neighbouring numbers there differ by a noticeable rotation."""
+    """Reject huge angles, at which the spacing of floating-point numbers is a noticeable angle."""
     for link, index in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         mimic = link.joint.mimic
         angle = q[index] * mimic.ratio + mimic.offset if mimic else q[index]

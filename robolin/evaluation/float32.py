@@ -154,7 +154,7 @@ def evaluate_float32(
 
 
 def _rounded_arrays(arm: Arm, values: Mapping[str, JointValues]) -> dict[str, AnyArray]:
-    """Joint values (..., n) in single precision; an array that has it is not copied."""
+    """Joint values (..., n) in single precision; float32 arrays are not copied."""
     double = {name: value for name, value in values.items() if not _is_single_precision(arm, value)}
     with np.errstate(over="ignore"):
         rounded = {name: _to_float32(array) for name, array in joint_arrays(arm, double).items()}
@@ -171,7 +171,7 @@ def _is_single_precision(arm: Arm, value: object) -> bool:
 
 
 def _to_float32(array: AnyArray) -> AnyArray:
-    """A copy in single precision, in memory of former copies if it is large."""
+    """A copy in single precision; large copies reuse the memory of earlier copies."""
     if array.size < POOLED_FROM:
         return array.astype(np.float32)
     rounded = _pool.take(array.size)[: array.size].reshape(array.shape)
@@ -216,4 +216,4 @@ def _require_result(arm: Arm, name: str, state: Mapping[str, AnyArray]) -> None:
     finite = all(np.isfinite(each).all() for each in (*rounded.values(), *run.arrays.values()))
     if run.shortfalls or not finite:
         message = "the result of the state cannot be computed in single precision"
-        raise RobolinError(message, hint="use float64")
+        raise RobolinError(message, hint="use dtype='float64'")

@@ -38,11 +38,11 @@ def no_quick_call(*_: object, **__: object) -> None:
 
 
 def with_quick_call(call: Callable[..., Any]) -> Callable[[F], F]:
-    """Decorator of a public function that is replaced by `call`, with its signature.
+    """Decorator that replaces a public function with `call`, and keeps its signature.
 
     call: tries the quick call, then calls `full_call`.  It has the positional arguments of the
-          public function, and collects all other arguments without a default for each: each
-          default would add 2 % to the time of a state
+          public function.  All others are in *more and **options, because each default value
+          adds 2 % to the time of a call
     """
 
     def decorate(function: F) -> F:
@@ -54,8 +54,9 @@ def with_quick_call(call: Callable[..., Any]) -> Callable[[F], F]:
 def full_call(call: Callable[..., T], state: Sequence[Any], options: Mapping[str, Any]) -> T:
     """Call the public function; reject arguments that it does not have.
 
-    call:  the function of `with_quick_call`, which is called again if all options are defaults
-    state: the positional arguments, including those after the last of its signature
+    call:  the function of `with_quick_call`; it runs again without options if all of them have
+           their default values
+    state: the positional arguments, including surplus ones
     """
     function: Any = call.__wrapped__  # type: ignore[attr-defined]
     known = function.__kwdefaults__

@@ -1,4 +1,4 @@
-"""PyTorch functions with exact derivatives, which torch can differentiate and compile."""
+"""PyTorch functions of the dynamics with exact derivatives; torch.compile supports them."""
 
 try:
     import torch as _torch  # noqa: F401

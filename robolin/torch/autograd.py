@@ -1,10 +1,12 @@
 """The dynamics as operators of PyTorch, with the rules of their derivatives.
 
-Operators are opaque to torch and call the NumPy functions.  For f(x, y, z) with Jacobian J:
+PyTorch cannot trace these operators, which call NumPy functions.  For f(x) with Jacobian J, where x
+are the three arguments:
 
-    value    f                      Jacobians    J
-    pull     Jᵀ λ                   push         J d
-    bend     (∂/∂s)(Jᵀ λ) d, the Hessian of λ · f times a direction d
+    value    f                      jacobians    J
+    vjp      Jᵀ λ, the gradient of λ · f
+    jvp      J d, the change of f along a direction d
+    hvp      the Hessian of λ · f times d, the change of the gradient along d
 """
 
 from __future__ import annotations
@@ -48,18 +50,18 @@ class _Dynamics(NamedTuple):
 
     inputs:    names of its three arguments
     value:     f(x)
-    pull:      gradient of λ · f by each argument
-    push:      change of f along a direction
-    bend:      change of the gradient of λ · f along a direction
+    vjp:       gradient of λ · f with respect to each argument
+    jvp:       change of f along a direction
+    hvp:       change of the gradient of λ · f along a direction
     linear:    linear model
     jacobians: arrays of the linear model, one for each input
     """
 
     inputs: tuple[str, str, str]
     value: Callable[..., Any]
-    pull: Callable[..., Any]
-    push: Callable[..., Any]
-    bend: Callable[..., Any]
+    vjp: Callable[..., Any]
+    jvp: Callable[..., Any]
+    hvp: Callable[..., Any]
     linear: Callable[..., Any]
     jacobians: tuple[str, str, str]
 
@@ -75,8 +77,8 @@ _DYNAMICS: Mapping[str, _Dynamics] = {
     ),
 }
 
-# operators take numbers, so an arm is named by its key here; the function and the results that
-# need a gradient keep the arm
+# custom operators accept only tensors and numbers, so an integer key identifies the arm; the
+# function and its autograd graph keep a reference to the arm
 _ARMS: WeakValueDictionary[int, Arm] = WeakValueDictionary()
 _new_keys = count()
 
@@ -84,10 +86,11 @@ _new_keys = count()
 def function(arm: Arm, verb: str) -> Callable[..., Any]:
     """A function of the dynamics on tensors.
 
-    Values are bit-identical to those of the NumPy functions; the accelerations of
-    "linearize-forward" are those of `robolin.forward`.  The function works with `torch.autograd`,
-    `torch.func` (`vmap`, `jacrev`) and `torch.compile`.  Torques and accelerations can be
-    differentiated twice, and matrices once; derivatives of higher order are NaN.
+    Results are bit-identical to those of the NumPy functions; the field `qdd` of
+    "linearize-forward" is bit-identical to `robolin.forward`.  The function works with
+    `torch.autograd`, `torch.func` (`vmap`, `jacrev`) and `torch.compile`.  "inverse" and "forward"
+    have derivatives of the first and second order, the others of the first order.  Derivatives of
+    higher order are NaN.
 
     Args:
         arm: the arm, from `robolin.load`; without closed loops and multi-DoF joints
@@ -95,7 +98,7 @@ def function(arm: Arm, verb: str) -> Callable[..., Any]:
             "linearize-inverse" or "linearize-forward" for a tuple of matrices with names
 
     Returns:
-        a function of tensors (..., n) on the CPU, which broadcast; float32 tensors use
+        a function of CPU tensors (..., n); the arguments broadcast.  float32 tensors use
         single-precision kernels, as `dtype="float32"` of the NumPy functions does
 
     Raises:
@@ -143,19 +146,19 @@ def named_arm(key: int) -> Arm:
         return _ARMS[key]
     except KeyError:
         raise RobolinError(
-            "robolin.torch: the backward pass needs a robot that was deleted",
-            hint="do not delete the function from robolin.torch.function before the backward pass",
+            "robolin.torch: the robot of this graph was deleted before the backward pass",
+            hint="keep a reference to the robot until the backward pass",
         ) from None
 
 
 def keep_arm(ctx: Any, key: int) -> None:
-    """Keep the arm as long as the graph; a compiled function keeps it itself."""
+    """Keep a reference to the arm in the autograd graph; a compiled function already has one."""
     if not torch.compiler.is_compiling():
         ctx.kept = named_arm(key)
 
 
 def engine() -> dict[str, Any]:
-    """Options for kernels from the first state on: gradients of a few states are computed often."""
+    """Options that compile a kernel at the first call: training computes few states many times."""
     return {"engine": "compiled"} if can_compile() else {}
 
 
@@ -196,24 +199,24 @@ def _jacobians_op(
     return by_x, by_y, by_z
 
 
-@torch.library.custom_op("robolin::pull", mutates_args=())
-def _pull_op(
+@torch.library.custom_op("robolin::vjp", mutates_args=())
+def _vjp_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     *state, w = numpy_arrays((x, y, z, weights))
-    return fields(verb, _DYNAMICS[verb].pull(named_arm(arm), *state, weights=w, **_options(x)), x)
+    return fields(verb, _DYNAMICS[verb].vjp(named_arm(arm), *state, weights=w, **_options(x)), x)
 
 
-@torch.library.custom_op("robolin::push", mutates_args=())
-def _push_op(
+@torch.library.custom_op("robolin::jvp", mutates_args=())
+def _jvp_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, dx: Tensor, dy: Tensor, dz: Tensor
 ) -> Tensor:
     arrays = numpy_arrays((x, y, z, dx, dy, dz))
-    return _tensor(_DYNAMICS[verb].push(named_arm(arm), *arrays, **_options(x)), x)
+    return _tensor(_DYNAMICS[verb].jvp(named_arm(arm), *arrays, **_options(x)), x)
 
 
-@torch.library.custom_op("robolin::bend", mutates_args=())
-def _bend_op(
+@torch.library.custom_op("robolin::hvp", mutates_args=())
+def _hvp_op(
     arm: int,
     verb: str,
     x: Tensor,
@@ -228,7 +231,7 @@ def _bend_op(
     entry = _DYNAMICS[verb]
     names = (f"d{name}" for name in entry.inputs)
     along = dict(zip(names, numpy_arrays((dx, dy, dz)), strict=True))
-    return fields(verb, entry.bend(named_arm(arm), *state, weights=w, **along, **_options(x)), x)
+    return fields(verb, entry.hvp(named_arm(arm), *state, weights=w, **along, **_options(x)), x)
 
 
 def fields(verb: str, gradient: Any, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -247,9 +250,9 @@ def _matrix(x: Tensor) -> Tensor:
 
 
 def batched(operator: Any, constants: int, results: int) -> Callable[..., Any]:
-    """Rule of an operator for `vmap`: all arrays get the new axis as their first one.
+    """The `vmap` rule of an operator: the new axis becomes the first axis of all arrays.
 
-    constants: number of the first arguments, which are no tensors
+    constants: number of leading arguments that are not tensors
     """
 
     def rule(info: Any, in_dims: Any, *arguments: Any) -> Any:
@@ -265,13 +268,13 @@ def batched(operator: Any, constants: int, results: int) -> Callable[..., Any]:
     return rule
 
 
-def _batched_pull(info: Any, in_dims: Any, arm: int, verb: str, *tensors: Tensor) -> Any:
-    """For many weights of the same state, Jacobians take less time than gradients."""
+def _batched_vjp(info: Any, in_dims: Any, arm: int, verb: str, *tensors: Tensor) -> Any:
+    """With several weights for each state, Jacobians take less time than gradients."""
     *state, weights = tensors
     if all(axis is None for axis in in_dims[2:5]) and info.batch_size > 2:
         rows = weights.movedim(in_dims[5], -2)
         return tuple(rows @ each for each in _jacobians_op(arm, verb, *state)), (-2, -2, -2)
-    return batched(_pull_op, 2, 3)(info, in_dims, arm, verb, *tensors)
+    return batched(_vjp_op, 2, 3)(info, in_dims, arm, verb, *tensors)
 
 
 _value_op.register_fake(lambda arm, verb, x, *rest: _vector(x))
@@ -280,18 +283,18 @@ _mass_matrix_op.register_fake(lambda arm, q: _matrix(q))
 _mass_matrix_op.register_vmap(batched(_mass_matrix_op, 1, 1))
 _jacobians_op.register_fake(lambda arm, verb, x, *rest: (_matrix(x), _matrix(x), _matrix(x)))
 _jacobians_op.register_vmap(batched(_jacobians_op, 2, 3))
-_pull_op.register_fake(lambda arm, verb, x, *rest: (_vector(x), _vector(x), _vector(x)))
-_pull_op.register_vmap(_batched_pull)
-_push_op.register_fake(lambda arm, verb, x, *rest: _vector(x))
-_push_op.register_vmap(batched(_push_op, 2, 1))
-_bend_op.register_fake(lambda arm, verb, x, *rest: (_vector(x), _vector(x), _vector(x)))
-_bend_op.register_vmap(batched(_bend_op, 2, 3))
+_vjp_op.register_fake(lambda arm, verb, x, *rest: (_vector(x), _vector(x), _vector(x)))
+_vjp_op.register_vmap(_batched_vjp)
+_jvp_op.register_fake(lambda arm, verb, x, *rest: _vector(x))
+_jvp_op.register_vmap(batched(_jvp_op, 2, 1))
+_hvp_op.register_fake(lambda arm, verb, x, *rest: (_vector(x), _vector(x), _vector(x)))
+_hvp_op.register_vmap(batched(_hvp_op, 2, 3))
 
 
 class _Rule(torch.autograd.Function):
-    """An operator whose backward pass is other operators.
+    """An autograd function whose backward pass calls other operators.
 
-    The arguments are the arm, the verb and tensors.
+    The arguments are the key of the arm, the verb and tensors.
     """
 
     generate_vmap_rule = True
@@ -313,53 +316,53 @@ class _Value(_Rule):
 
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
-        return None, None, *_Gradient.apply(ctx.arm, ctx.verb, *ctx.saved_tensors, weights)
+        return None, None, *_Vjp.apply(ctx.arm, ctx.verb, *ctx.saved_tensors, weights)
 
 
-class _Gradient(_Rule):
+class _Vjp(_Rule):
     """Jᵀ λ; its backward pass multiplies by the Hessian and by the Jacobian."""
 
     @staticmethod
     def forward(arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, weights: Tensor) -> Any:
-        return _pull_op(arm, verb, x, y, z, weights)
+        return _vjp_op(arm, verb, x, y, z, weights)
 
     @staticmethod
     def backward(ctx: Any, *outer: Any) -> Any:
         *state, weights = ctx.saved_tensors
         along = _known(outer, state[0])
-        by_state = _GradientChange.apply(ctx.arm, ctx.verb, *state, weights, *along)
-        return None, None, *by_state, _Pushed.apply(ctx.arm, ctx.verb, *state, *along)
+        by_state = _Hvp.apply(ctx.arm, ctx.verb, *state, weights, *along)
+        return None, None, *by_state, _Jvp.apply(ctx.arm, ctx.verb, *state, *along)
 
 
-class _Pushed(_Rule):
+class _Jvp(_Rule):
     """J d"""
 
     @staticmethod
     def forward(arm: int, verb: str, *tensors: Tensor) -> Any:
-        return _push_op(arm, verb, *tensors)
+        return _jvp_op(arm, verb, *tensors)
 
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
         state, along = ctx.saved_tensors[:3], ctx.saved_tensors[3:]
-        by_state = _GradientChange.apply(ctx.arm, ctx.verb, *state, weights, *along)
-        return None, None, *by_state, *_Gradient.apply(ctx.arm, ctx.verb, *state, weights)
+        by_state = _Hvp.apply(ctx.arm, ctx.verb, *state, weights, *along)
+        return None, None, *by_state, *_Vjp.apply(ctx.arm, ctx.verb, *state, weights)
 
 
-class _GradientChange(_Rule):
-    """The Hessian of λ · f times d; it is symmetric, and linear in λ and d."""
+class _Hvp(_Rule):
+    """The Hessian of λ · f times d; the Hessian is symmetric, the product linear in λ and d."""
 
     @staticmethod
     def forward(arm: int, verb: str, *tensors: Tensor) -> Any:
-        return _bend_op(arm, verb, *tensors)
+        return _hvp_op(arm, verb, *tensors)
 
     @staticmethod
     def backward(ctx: Any, *outer: Any) -> Any:
         x, y, z, weights, *along = ctx.saved_tensors
         others = _known(outer, x)
-        by_along = _GradientChange.apply(ctx.arm, ctx.verb, x, y, z, weights, *others)
+        by_along = _Hvp.apply(ctx.arm, ctx.verb, x, y, z, weights, *others)
         rows = _of_each_result(ctx.arm, ctx.verb, (x, y, z), [_row(each) for each in along])
         by_weights = sum((row * _row(each)).sum(-1) for row, each in zip(rows, others, strict=True))
-        # no algorithm computes third derivatives
+        # robolin has no algorithm for third derivatives
         unknown = torch.full_like(x, torch.nan)
         return None, None, unknown, unknown, unknown, by_weights, *by_along
 
@@ -407,4 +410,4 @@ def _of_each_result(arm: int, verb: str, state: Sequence[Tensor], along: Sequenc
     """Matrices (..., n, n) by argument: row i is the Hessian of result i times row i of `along`."""
     rows = [_row(each) for each in state]
     unit = torch.eye(rows[0].shape[-1], dtype=rows[0].dtype).expand_as(rows[0])
-    return _GradientChange.apply(arm, verb, *rows, unit, *along)
+    return _Hvp.apply(arm, verb, *rows, unit, *along)

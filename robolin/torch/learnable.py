@@ -68,10 +68,11 @@ class _Learnable(torch.nn.Module):
 class InverseDynamics(_Learnable):
     """Inverse dynamics with learnable parameters, always physically consistent.
 
-    Torques are linear in the parameters: τ = Y(q, q̇, q̈) π.  The parameters `links` (links, 10) are
-    log-Cholesky vectors, so that each link has a positive mass and a physically possible inertia
-    after every optimizer step (Rucker and Wensing 2022).  The parameters `joints` are damping,
-    armature and friction, which have no constraints; `joint_parameters` has their names.
+    Torques are linear in the parameters: τ = Y(q, q̇, q̈) π.  The parameter `links` has a
+    log-Cholesky vector (10,) for each learned link, so that the link has a positive mass and a
+    physically possible inertia after every optimizer step (Rucker and Wensing 2022).  The parameter
+    `joints` has damping, armature and friction without constraints, with the names in
+    `joint_parameters`.
 
     Args:
         arm: the arm with the initial parameters, from `robolin.load`; without closed loops
@@ -95,8 +96,8 @@ class InverseDynamics(_Learnable):
     def forward(self, q: Any, qd: Any, qdd: Any) -> Tensor:
         """Torques (..., n) of motions (..., n).
 
-        Torques can be differentiated by the parameters; once also by q, qd and qdd, which then
-        must be tensors that require gradients.
+        If q, qd or qdd requires a gradient, torques have only first derivatives.  Otherwise,
+        torques also have second derivatives with respect to the parameters.
         """
         motion = checked_tensors(self._arm, {"q": q, "qd": qd, "qdd": qdd})
         if any(tensor.requires_grad for tensor in motion):
@@ -170,8 +171,8 @@ def _forward_op(arm: int, q: Tensor, qd: Tensor, tau: Tensor, parameters: Tensor
     )
 
 
-@torch.library.custom_op("robolin::learned_pull", mutates_args=())
-def _pull_op(
+@torch.library.custom_op("robolin::learned_vjp", mutates_args=())
+def _vjp_op(
     arm: int, verb: str, q: Tensor, qd: Tensor, third: Tensor, weights: Tensor, parameters: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     *state, w = _double(q, qd, third, weights)
@@ -197,7 +198,7 @@ def _(arm: int, q: Tensor, qd: Tensor, qdd: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _of_each_model(operator: Any, constants: int, results: int) -> Any:
-    """Rule of an operator for `vmap`, also over models with different parameters."""
+    """The `vmap` rule of an operator, which supports a batch of models."""
 
     def rule(info: Any, in_dims: Any, *arguments: Any) -> Any:
         if in_dims[-1] is None:
@@ -226,8 +227,8 @@ def _with_last(operator: Any, last: Tensor, *arguments: Any) -> Any:
 _regressor_op.register_vmap(batched(_regressor_op, 1, 2))
 _forward_op.register_fake(lambda arm, q, qd, tau, parameters: _like(q))
 _forward_op.register_vmap(_of_each_model(_forward_op, 1, 1))
-_pull_op.register_fake(lambda arm, verb, q, *rest: (_like(q), _like(q), _like(q)))
-_pull_op.register_vmap(_of_each_model(_pull_op, 2, 3))
+_vjp_op.register_fake(lambda arm, verb, q, *rest: (_like(q), _like(q), _like(q)))
+_vjp_op.register_vmap(_of_each_model(_vjp_op, 2, 3))
 
 
 class _Inverse(torch.autograd.Function):
@@ -249,7 +250,7 @@ class _Inverse(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
         *motion, parameters = ctx.saved_tensors
-        by_motion = _pull_op(ctx.arm, "inverse", *motion, weights, parameters)
+        by_motion = _vjp_op(ctx.arm, "inverse", *motion, weights, parameters)
         matrix, _ = _regressor_op(ctx.arm, *motion)
         by_parameters = torch.einsum("...p,...->p", matrix, weights.double())
         return None, *_first_order([*by_motion, by_parameters], [*motion, parameters], weights)
@@ -273,14 +274,14 @@ class _Forward(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
         *state, parameters, qdd = ctx.saved_tensors
-        by_state = _pull_op(ctx.arm, "forward", *state, weights, parameters)
+        by_state = _vjp_op(ctx.arm, "forward", *state, weights, parameters)
         matrix, _ = _regressor_op(ctx.arm, *state[:2], qdd)
         by_parameters = -torch.einsum("...p,...->p", matrix, by_state[2])
         return None, *_first_order([*by_state, by_parameters], [*state, parameters], weights)
 
 
 class _FirstOrder(torch.autograd.Function):
-    """The identity on the first `count` tensors; derivatives by any tensor are unknown."""
+    """Return the first `count` tensors unchanged; the backward pass raises an error."""
 
     generate_vmap_rule = True
 
@@ -290,18 +291,19 @@ class _FirstOrder(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Nothing is needed for an error."""
+        """Save nothing, because the backward pass only raises an error."""
 
     @staticmethod
     def backward(ctx: Any, *outer: Any) -> Any:
         raise RobolinError(
             "robolin.torch: modules with learnable parameters have first derivatives only",
-            hint="detach q, qd and qdd of InverseDynamics for second derivatives by parameters",
+            hint="for second derivatives with respect to the parameters, pass q.detach(), "
+            "qd.detach() and qdd.detach() to InverseDynamics",
         )
 
 
 def _first_order(gradients: list[Tensor], inputs: list[Tensor], weights: Tensor) -> list[Tensor]:
-    """Gradients in the types of the inputs, with an error for their own derivatives."""
+    """Gradients in the types of the inputs; a second derivative raises an error."""
     cast = [by.to(each.dtype) for by, each in zip(gradients, inputs, strict=True)]
     if not torch.is_grad_enabled():
         return cast
@@ -360,7 +362,7 @@ def _log_cholesky(values: Any, body: str, arm: Arm, is_default: bool) -> Any:
         U = np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
     except np.linalg.LinAlgError:
         hint = "point masses, rods and links without mass cannot be learned: " + (
-            "pass links=[…] with the names of other links" if is_default else "omit the link"
+            "pass links=[…] without this link" if is_default else "omit this link"
         )
         message = f"link '{body}': no body with volume can have this inertia"
         raise RobolinError(message, where=arm.source, hint=hint) from None

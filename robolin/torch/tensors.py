@@ -17,7 +17,7 @@ Tensor: TypeAlias = torch.Tensor
 
 
 def checked_tensors(arm: Arm, values: Mapping[str, Any]) -> list[Tensor]:
-    """Tensors (..., n) of one shape and type; numbers, arrays and mappings are converted to it."""
+    """Tensors (..., n) of one shape and type, also from numbers, arrays and mappings."""
     dtype = _common_type({k: v for k, v in values.items() if isinstance(v, torch.Tensor)})
     tensors = {name: _converted(arm, name, value, dtype) for name, value in values.items()}
     try:
@@ -35,7 +35,7 @@ def _common_type(tensors: Mapping[str, Tensor]) -> torch.dtype:
             hint = f"call {name}.float() first"
             raise RobolinError(f"{name}: must be float32 or float64, got {tensor.dtype}", hint=hint)
     floats = [tensor for tensor in tensors.values() if tensor.is_floating_point()]
-    # one number for all joints does not change the type of arrays, as in torch
+    # as in PyTorch, a tensor without axes does not change the type of the others
     types = [each.dtype for each in floats if each.dim()] or [each.dtype for each in floats]
     return reduce(torch.promote_types, types, torch.float32) if types else torch.float64
 

@@ -1,6 +1,6 @@
-"""From recordings to smoothed rows: sound clocks, no spikes, blocks of held-out rows.
+"""From recordings to smoothed rows: correct time stamps, remove spikes, choose held-out rows.
 
-Rows pass in parts, so that memory does not grow with a recording.
+Rows are processed in parts, so that memory does not grow with a recording.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ def _triangular(*tables: Floats) -> Floats:
 def column_sizes(table: Floats) -> Floats:
     """Norms (p,) of columns (rows, p); infinite for columns that are zero but for rounding.
 
-    Divided by its small norm, rounding would pass for a column with information.
+    Divided by a tiny norm, a column of round-off errors would look informative.
     """
     sizes = np.linalg.norm(table, axis=0)
     return np.where(sizes > _ROUNDING * sizes.max(initial=0.0), sizes, np.inf)

@@ -1,7 +1,7 @@
 """Fits of some rows before the fit of all rows, to find what is not given and what is wrong.
 
-lag    of the torques behind the motion: the one that leaves the smallest residual behind the
-       widest filter, which leaves the least noise
+lag    of the torques: the delay with the smallest residual after the widest filter, which removes
+       the most noise
 width  of the filter: the one whose model predicts the unfiltered torques best, with this lag and
        for the same rows
 late   are joints whose residual is far smaller with another lag than with that of all joints
@@ -75,7 +75,7 @@ class Trial(NamedTuple):
     most: int
 
     def rows(self, width: float) -> Integers:
-        """Numbers of the rows that are smoothed."""
+        """Indices of the rows that are smoothed."""
         if self.at is not None:
             return self.at
         count = len(self.recording.time)
@@ -188,7 +188,7 @@ class TrialFit(NamedTuple):
         return np.asarray(torques - (flat @ (flat.T @ torques.ravel())).reshape(torques.shape))
 
     def nearest(self, lag: float) -> int:
-        """Index of the lag next to this one."""
+        """Index of the nearest lag."""
         return int(np.argmin(np.abs(self.lags - lag)))
 
 
@@ -225,9 +225,9 @@ def _unchanged(recording: Recording, at: Integers) -> SmoothRows:
 
 
 def find_lag(fit: TrialFit) -> float:
-    """Lag in s of the torques behind the motion; 0 unless another one is clearly better."""
+    """Delay in s of the torques; 0 unless another lag reduces the residual by 1 % or more."""
     lags, costs = fit.lags, [np.mean(fit.residual(each) ** 2, axis=0) for each in fit.torques]
-    # every joint counts by its own smallest residual
+    # relative to the smallest residual of each joint
     total = np.sum(np.array(costs) / np.maximum(np.min(costs, axis=0), 1e-300), axis=1)
     best, at_zero = int(np.argmin(total)), fit.nearest(0.0)
     if total[best] > (1.0 - _WORTH) * total[at_zero]:
@@ -241,7 +241,7 @@ def find_lag(fit: TrialFit) -> float:
 
 
 def late_joints(arm: Arm, fit: TrialFit, lag: float) -> Iterator[str]:
-    """Warnings about joints whose torques fit far better with another lag than that of all."""
+    """Warnings about joints whose torques fit far better with another lag than the common lag."""
     common = fit.torques[fit.nearest(lag)]
     before = fit.residual(common)
     seconds = sum(float(rows.time[-1] - rows.time[0]) for rows in fit.rows if len(rows.time))
@@ -261,13 +261,19 @@ def late_joints(arm: Arm, fit: TrialFit, lag: float) -> Iterator[str]:
             end = {0: " or less", len(fit.lags) - 1: " or more"}.get(best, "")
             yield (
                 f"the efforts of joint '{name}' have a lag of {1e3 * own:.0f} ms{end}, but all "
-                f"joints together have a lag of {1e3 * lag:.0f} ms: shift the times of the efforts "
-                "of this joint by the difference"
+                f"joints together have a lag of {1e3 * lag:.0f} ms: {_shift(own - lag)} the times "
+                "of the efforts of this joint"
             )
 
 
+def _shift(seconds: float) -> str:
+    """The correction of times that are late by these seconds."""
+    milliseconds = f"{1e3 * abs(seconds):.0f} ms"
+    return f"subtract {milliseconds} from" if seconds > 0.0 else f"add {milliseconds} to"
+
+
 def drifting_joints(arm: Arm, fit: TrialFit, lag: float) -> Iterator[str]:
-    """Warnings about torques that drift over a recording, by the rows in which the joint moves."""
+    """Warnings about drifting torques, from the rows in which the joint moves."""
     rows, start = stacked(fit.rows), 0
     # at rest, stiction hides a drift
     moves = (np.abs(rows.qd) > MOVING_SPEED).astype(np.float64)
@@ -288,13 +294,13 @@ def drifting_joints(arm: Arm, fit: TrialFit, lag: float) -> Iterator[str]:
                 size, error = fit.size[j] * slope, fit.size[j] * deviation
                 yield (
                     f"{recording}: the effort of joint '{joint.name}' drifts by {size:.2g} ± "
-                    f"{error:.1g} {unit} during the recording: check the sensor, or warm up the "
-                    "robot before the recording"
+                    f"{error:.1g} {unit} during the recording: calibrate the sensor, or warm up "
+                    "the robot before the recording"
                 )
 
 
 def _slope(fit: TrialFit, residual: Floats, trends: Floats, own: slice) -> tuple[float, float]:
-    """Multiple of a trend in a residual (rows, n), and its deviation; 0 if motions explain it.
+    """Slope of a trend in a residual (rows, n) and its deviation; 0 if motions explain the trend.
 
     trends: (2, rows, n), the trend and an offset of the recording, whose rows are `own`
     """

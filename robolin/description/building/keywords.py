@@ -389,7 +389,7 @@ def _number(
     option: str, value: Any, hint: str = "pass a number in SI units, without a unit name"
 ) -> float:
     if getattr(value, "requires_grad", False):
-        hint = "learn parameters with robolin.torch.ForwardDynamics, or pass tensor.item()"
+        hint = "pass tensor.item(); robolin.torch.ForwardDynamics has learnable parameters"
         message = f"{option}: must be a number, got a tensor that requires a gradient"
         raise UsageError(message, hint=hint)
     try:

@@ -3,7 +3,7 @@
 A general kernel reads the numbers of an arm from tables and passes values of links through memory.
 Straight-line code needs neither, and leaves out products with 0 and 1: it takes about half the time
 for one state, and two thirds for many.  Each arm needs its own, so it must pay for its compilation.
-The bits are those of the general kernel, in single precision too.
+Results are bit-identical to those of the general kernel, unless an intermediate value overflows.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ class StraightKernels:
         """The kernel, loaded if it is in the cache, compiled if that pays; else None.
 
         blocks: number of blocks of rows that it will compute; small batches do not compile one,
-            which would interrupt a control loop
+            because the compilation would delay a control loop
         """
         key = spec.name, spec.width
         if key not in self.loaded and self._arm.n <= MOST_LINKS:
             count = self._blocks[key] = self._blocks.get(key, 0) + blocks
-            # without it, the general kernel has taken as long as the compilation
+            # the general kernel has now taken as long as the compilation takes
             pays = count >= COMPILED_FROM
             useful = blocks >= LARGE_BATCH and count >= STRAIGHT_FROM
             if useful and (pays or key not in self._missing):
@@ -156,7 +156,7 @@ def straight_text(parameters: Parameters, spec: KernelSpec) -> str:
 
 
 def _rounded(operation: Callable[[float, float], float], swapped: bool = False) -> Any:
-    """The operation on two constants; other operands define it themselves."""
+    """The operation on two constants; NotImplemented for other operands."""
 
     def method(self: float, other: Any) -> Any:
         if not isinstance(other, (float, int)):
@@ -168,10 +168,10 @@ def _rounded(operation: Callable[[float, float], float], swapped: bool = False) 
 
 
 class SinglePrecisionConstant(float):
-    """A constant rounded to single precision, as are the results of its operations.
+    """A constant of single precision, whose operations round their results to single precision.
 
-    Double precision has more than twice the digits, so rounding its + - * / √ a second time gives
-    the correctly rounded result.
+    Double precision has more than twice the digits of single precision.  Rounding a result of
+    + - * / √ in double precision therefore gives the correctly rounded result.
     """
 
     def __new__(cls, number: float) -> SinglePrecisionConstant:
@@ -364,9 +364,9 @@ def _store(
 
 
 def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -> list[Lane]:
-    """Store the numbers of rows that begin at `starts`, for which `_columns` is the inverse.
+    """Store the numbers of the rows that begin at `starts`; return sums of all numbers.
 
-    Return sums of all numbers, computed while these are in registers.
+    `_columns` is the inverse.  The sums are computed while the numbers are in registers.
     """
     sums = []
     for first in range(0, len(lanes), asm.width):
@@ -385,7 +385,7 @@ def _store_rows(asm: Assembly, lanes: Sequence[Lane], starts: Sequence[Value]) -
 
 
 def _has_masks(asm: Assembly) -> bool:
-    """True with registers of AVX-512; earlier ones store parts of a vector slowly."""
+    """True for AVX-512; earlier processors store parts of a vector slowly."""
     return asm.width * asm.precision.size == WIDEST_REGISTER
 
 
