@@ -210,9 +210,10 @@ def public_columns(arm: Arm, algorithm_columns: Floats, springs: Floats | None =
     for i, link in enumerate(arm.links):
         _to_link_axes(axis_to_z(link.joint.axis), columns[..., i, :])
     negative = _split_friction(arm, columns)
-    flat = columns.reshape(*algorithm_columns.shape[:-2], -1)
+    rows, (links, count) = algorithm_columns.shape[:-2], algorithm_columns.shape[-2:]
+    flat = columns.reshape(*rows, links * count)
     if springs is not None:
-        flat = np.concatenate([flat, springs.reshape(*algorithm_columns.shape[:-2], -1)], axis=-1)
+        flat = np.concatenate([flat, springs.reshape(*rows, 2 * links)], axis=-1)
     if negative is not None:
         flat = np.concatenate([flat, negative], axis=-1)
     return np.ascontiguousarray(flat[..., [p.column for p in parameters(arm)]])

@@ -46,6 +46,12 @@ def require_differentiable(arm: Arm, verb: str, module: str) -> tuple[str, ...]:
         hint = f"for example {module}.function(arm, 'forward')"
         raise UsageError(f"{module}.function: must be one of {known}, got {verb!r}", hint=hint)
     require_tree(arm, f"{module}.function(arm, '{verb}')")
+    require_coordinates(arm, module)
+    return DIFFERENTIABLE[verb]
+
+
+def require_coordinates(arm: Arm, module: str) -> None:
+    """Reject multi-DoF joints, whose gradients are not with respect to coordinates."""
     if arm.groups:
         raise RobolinError(
             f"{module}: joint '{arm.groups[0].name}' has several degrees of freedom, so its "
@@ -54,7 +60,6 @@ def require_differentiable(arm: Arm, verb: str, module: str) -> tuple[str, ...]:
             hint="use robolin.gradient_forward or robolin.gradient_inverse: gradient_q is with "
             "respect to twists",
         )
-    return DIFFERENTIABLE[verb]
 
 
 def bound_arguments(

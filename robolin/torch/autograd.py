@@ -203,16 +203,17 @@ def _jacobians_op(
 def _vjp_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    *state, w = numpy_arrays((x, y, z, weights))
-    return fields(verb, _DYNAMICS[verb].vjp(named_arm(arm), *state, weights=w, **_options(x)), x)
+    return _gradients(arm, verb, (x, y, z), {"weights": weights})
 
 
 @torch.library.custom_op("robolin::jvp", mutates_args=())
 def _jvp_op(
     arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, dx: Tensor, dy: Tensor, dz: Tensor
 ) -> Tensor:
-    arrays = numpy_arrays((x, y, z, dx, dy, dz))
-    return _tensor(_DYNAMICS[verb].jvp(named_arm(arm), *arrays, **_options(x)), x)
+    names = (f"d{name}" for name in _DYNAMICS[verb].inputs)
+    along, unknown = _finite(dict(zip(names, (dx, dy, dz), strict=True)))
+    change = _DYNAMICS[verb].jvp(named_arm(arm), *numpy_arrays((x, y, z)), **along, **_options(x))
+    return _tensor(_with_nan(change, unknown), x)
 
 
 @torch.library.custom_op("robolin::hvp", mutates_args=())
@@ -227,18 +228,38 @@ def _hvp_op(
     dy: Tensor,
     dz: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    *state, w = numpy_arrays((x, y, z, weights))
-    entry = _DYNAMICS[verb]
-    names = (f"d{name}" for name in entry.inputs)
-    along = dict(zip(names, numpy_arrays((dx, dy, dz)), strict=True))
-    return fields(verb, entry.hvp(named_arm(arm), *state, weights=w, **along, **_options(x)), x)
+    names = (f"d{name}" for name in _DYNAMICS[verb].inputs)
+    along = dict(zip(names, (dx, dy, dz), strict=True))
+    return _gradients(arm, verb, (x, y, z), {"weights": weights, **along})
 
 
-def fields(verb: str, gradient: Any, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients by the three arguments."""
-    names = (f"gradient_{name}" for name in _DYNAMICS[verb].inputs)
-    x, y, z = (_tensor(getattr(gradient, name), like) for name in names)
+def _gradients(
+    arm: int, verb: str, state: Sequence[Tensor], others: Mapping[str, Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients with respect to the three arguments, or their changes with a direction in `others`.
+
+    They are NaN for states whose weights or direction are not finite.
+    """
+    entry, like = _DYNAMICS[verb], state[0]
+    function = entry.vjp if len(others) == 1 else entry.hvp
+    finite, unknown = _finite(others)
+    gradient = function(named_arm(arm), *numpy_arrays(state), **finite, **_options(like))
+    arrays = (getattr(gradient, f"gradient_{name}") for name in entry.inputs)
+    x, y, z = (_tensor(_with_nan(each, unknown), like) for each in arrays)
     return x, y, z
+
+
+def _finite(others: Mapping[str, Tensor]) -> tuple[dict[str, Any], Any]:
+    """Arrays with 0 in the states that have a value that is not finite, and the mask of these."""
+    arrays = dict(zip(others, numpy_arrays([*others.values()]), strict=True))
+    known = np.logical_and.reduce([np.isfinite(each).all(-1) for each in arrays.values()])
+    if known.all():
+        return arrays, ~known
+    return {name: np.where(known[..., None], each, 0) for name, each in arrays.items()}, ~known
+
+
+def _with_nan(array: Any, unknown: Any) -> Any:
+    return np.where(unknown[..., None], np.nan, array) if unknown.any() else array
 
 
 def _vector(x: Tensor) -> Tensor:
@@ -337,9 +358,12 @@ class _Vjp(_Rule):
 class _Jvp(_Rule):
     """J d"""
 
+    # the compiler requires a name for each argument
     @staticmethod
-    def forward(arm: int, verb: str, *tensors: Tensor) -> Any:
-        return _jvp_op(arm, verb, *tensors)
+    def forward(
+        arm: int, verb: str, x: Tensor, y: Tensor, z: Tensor, dx: Tensor, dy: Tensor, dz: Tensor
+    ) -> Any:
+        return _jvp_op(arm, verb, x, y, z, dx, dy, dz)
 
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
@@ -352,8 +376,18 @@ class _Hvp(_Rule):
     """The Hessian of λ · f times d; the Hessian is symmetric, the product linear in λ and d."""
 
     @staticmethod
-    def forward(arm: int, verb: str, *tensors: Tensor) -> Any:
-        return _hvp_op(arm, verb, *tensors)
+    def forward(
+        arm: int,
+        verb: str,
+        x: Tensor,
+        y: Tensor,
+        z: Tensor,
+        weights: Tensor,
+        dx: Tensor,
+        dy: Tensor,
+        dz: Tensor,
+    ) -> Any:
+        return _hvp_op(arm, verb, x, y, z, weights, dx, dy, dz)
 
     @staticmethod
     def backward(ctx: Any, *outer: Any) -> Any:
@@ -363,7 +397,7 @@ class _Hvp(_Rule):
         rows = _of_each_result(ctx.arm, ctx.verb, (x, y, z), [_row(each) for each in along])
         by_weights = sum((row * _row(each)).sum(-1) for row, each in zip(rows, others, strict=True))
         # robolin has no algorithm for third derivatives
-        unknown = torch.full_like(x, torch.nan)
+        unknown = torch.nan * (x + y + z + weights + sum(along))
         return None, None, unknown, unknown, unknown, by_weights, *by_along
 
 

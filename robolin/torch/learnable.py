@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from robolin.analysis.identification import regressor
+from robolin.api.differentiable import require_coordinates
 from robolin.api.gradients import gradient_forward, gradient_inverse
 from robolin.api.inverse_and_forward import forward
 from robolin.core.arm import Arm
@@ -31,6 +32,7 @@ class _Learnable(torch.nn.Module):
     def __init__(self, arm: Arm, links: Sequence[str] | None = None) -> None:
         super().__init__()
         require_arm(arm)
+        require_coordinates(arm, "robolin.torch")
         self._arm, self._key = arm, key_of(arm)
         linear = regressor(arm, np.zeros(arm.n))
         self._names = linear.names
@@ -100,11 +102,7 @@ class InverseDynamics(_Learnable):
         torques also have second derivatives with respect to the parameters.
         """
         motion = checked_tensors(self._arm, {"q": q, "qd": qd, "qdd": qdd})
-        if any(tensor.requires_grad for tensor in motion):
-            torques: Tensor = _Inverse.apply(self._key, *motion, self._vector())
-        else:
-            matrix, offset = _regressor_op(self._key, *motion)
-            torques = matrix @ self._vector() + offset
+        torques: Tensor = _Inverse.apply(self._key, *motion, self._vector())
         return torques.to(motion[0].dtype)
 
 
@@ -114,8 +112,8 @@ class ForwardDynamics(_Learnable):
     The parameters are those of `InverseDynamics`.  All derivatives are of first order.
 
     Args:
-        arm: the arm with the initial parameters, from `robolin.load`; without closed loops, mimic
-            joints and multi-DoF joints
+        arm: the arm with the initial parameters, from `robolin.load`; without closed loops
+            and multi-DoF joints
         links: names of the links with learnable parameters, as in `link_names`; None for all
 
     Raises:
@@ -231,10 +229,20 @@ _vjp_op.register_fake(lambda arm, verb, q, *rest: (_like(q), _like(q), _like(q))
 _vjp_op.register_vmap(_of_each_model(_vjp_op, 2, 3))
 
 
-class _Inverse(torch.autograd.Function):
-    """τ = Y π + offset, differentiable once by motion and parameters."""
+class _Differentiable(torch.autograd.Function):
+    """A function of the key of an arm and of tensors, which its backward pass needs."""
 
     generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.arm, *tensors = inputs
+        keep_arm(ctx, ctx.arm)
+        ctx.save_for_backward(*tensors, *([output] if isinstance(output, torch.Tensor) else []))
+
+
+class _Inverse(_Differentiable):
+    """τ = Y π + offset, for constant motions linear in π."""
 
     @staticmethod
     def forward(arm: int, q: Tensor, qd: Tensor, qdd: Tensor, parameters: Tensor) -> Any:
@@ -242,52 +250,31 @@ class _Inverse(torch.autograd.Function):
         return matrix @ parameters + offset
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.arm, *tensors = inputs
-        keep_arm(ctx, ctx.arm)
-        ctx.save_for_backward(*tensors)
-
-    @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
-        *motion, parameters = ctx.saved_tensors
-        by_motion = _vjp_op(ctx.arm, "inverse", *motion, weights, parameters)
-        matrix, _ = _regressor_op(ctx.arm, *motion)
-        by_parameters = torch.einsum("...p,...->p", matrix, weights.double())
-        return None, *_first_order([*by_motion, by_parameters], [*motion, parameters], weights)
+        q, qd, qdd, parameters, _ = ctx.saved_tensors
+        if any(ctx.needs_input_grad[1:4]):
+            return None, *_Gradients.apply(ctx.arm, "inverse", q, qd, qdd, qdd, weights, parameters)
+        matrix, _ = _Regressor.apply(ctx.arm, q, qd, qdd)
+        return None, None, None, None, torch.einsum("...p,...->p", matrix, weights.double())
 
 
-class _Forward(torch.autograd.Function):
-    """q̈(q, q̇, τ, π): with μ = 𝓜⁻¹ λ, the gradient of λ · q̈ by π is -Y(q, q̇, q̈)* μ."""
-
-    generate_vmap_rule = True
+class _Forward(_Differentiable):
+    """q̈(q, q̇, τ, π)"""
 
     @staticmethod
     def forward(arm: int, q: Tensor, qd: Tensor, tau: Tensor, parameters: Tensor) -> Any:
         return _forward_op(arm, q, qd, tau, parameters)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.arm, *tensors = inputs
-        keep_arm(ctx, ctx.arm)
-        ctx.save_for_backward(*tensors, output)
-
-    @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
-        *state, parameters, qdd = ctx.saved_tensors
-        by_state = _vjp_op(ctx.arm, "forward", *state, weights, parameters)
-        matrix, _ = _regressor_op(ctx.arm, *state[:2], qdd)
-        by_parameters = -torch.einsum("...p,...->p", matrix, by_state[2])
-        return None, *_first_order([*by_state, by_parameters], [*state, parameters], weights)
+        q, qd, tau, parameters, qdd = ctx.saved_tensors
+        return None, *_Gradients.apply(ctx.arm, "forward", q, qd, tau, qdd, weights, parameters)
 
 
 class _FirstOrder(torch.autograd.Function):
-    """Return the first `count` tensors unchanged; the backward pass raises an error."""
+    """A function without a derivative."""
 
     generate_vmap_rule = True
-
-    @staticmethod
-    def forward(count: int, *tensors: Tensor) -> Any:
-        return tuple(each.clone() for each in tensors[:count])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -302,12 +289,36 @@ class _FirstOrder(torch.autograd.Function):
         )
 
 
-def _first_order(gradients: list[Tensor], inputs: list[Tensor], weights: Tensor) -> list[Tensor]:
-    """Gradients in the types of the inputs; a second derivative raises an error."""
-    cast = [by.to(each.dtype) for by, each in zip(gradients, inputs, strict=True)]
-    if not torch.is_grad_enabled():
-        return cast
-    return list(_FirstOrder.apply(len(cast), *cast, *inputs, weights))
+class _Regressor(_FirstOrder):
+    """Y and the offset"""
+
+    @staticmethod
+    def forward(arm: int, q: Tensor, qd: Tensor, qdd: Tensor) -> Any:
+        return _regressor_op(arm, q, qd, qdd)
+
+
+class _Gradients(_FirstOrder):
+    """Gradients of λ · τ or λ · q̈ with respect to the arguments and π.
+
+    For accelerations with μ = 𝓜⁻¹ λ, the gradient with respect to π is -Y(q, q̇, q̈)* μ.
+    """
+
+    @staticmethod
+    def forward(
+        arm: int,
+        verb: str,
+        q: Tensor,
+        qd: Tensor,
+        third: Tensor,
+        qdd: Tensor,
+        weights: Tensor,
+        parameters: Tensor,
+    ) -> Any:
+        gradients = _vjp_op(arm, verb, q, qd, third, weights, parameters)
+        matrix, _ = _regressor_op(arm, q, qd, qdd)
+        of_torques = weights.double() if verb == "inverse" else -gradients[2]
+        x, y, z = (by.to(each.dtype) for by, each in zip(gradients, (q, qd, third), strict=True))
+        return x, y, z, torch.einsum("...p,...->p", matrix, of_torques)
 
 
 # parameters of a link in the regressor: mass, first moments, inertia about the link's origin

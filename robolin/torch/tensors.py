@@ -21,9 +21,11 @@ def checked_tensors(arm: Arm, values: Mapping[str, Any]) -> list[Tensor]:
     dtype = _common_type({k: v for k, v in values.items() if isinstance(v, torch.Tensor)})
     tensors = {name: _converted(arm, name, value, dtype) for name, value in values.items()}
     try:
-        return list(torch.broadcast_tensors(*tensors.values()))
+        state = list(torch.broadcast_tensors(*tensors.values()))
     except RuntimeError:
         raise shapes_differ(tensors) from None
+    # the compiler rejects the same tensor as two arguments
+    return [each.clone() for each in state] if torch.compiler.is_compiling() else state
 
 
 def _common_type(tensors: Mapping[str, Tensor]) -> torch.dtype:

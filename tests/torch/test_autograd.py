@@ -146,15 +146,19 @@ def test_operators_follow_the_rules_of_the_compiler() -> None:
 # the compiler instantiates a class of PyTorch that warns about it
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.slow
-def test_compiled_functions_have_no_graph_break() -> None:
+@pytest.mark.parametrize("verb", [*VERBS, "mass-matrix", "linearize-inverse", "linearize-forward"])
+def test_compiled_functions_have_no_graph_break(verb: str) -> None:
     """torch.compile(fullgraph=True) gives the same value and gradient."""
     arm = robolin.load("two-link")
-    function, sine = rt.function(arm, "forward"), torch.sin
+    function, sine = rt.function(arm, verb), torch.sin
 
-    def loss(q, qd, tau):
-        return (sine(function(q, qd, tau)) ** 2).sum()
+    def loss(*state):
+        results = function(*state)
+        results = results if verb.startswith("linearize") else [results]
+        return sum((sine(each) ** 2).sum() for each in results)
 
-    plain, compiled = ([t.clone().requires_grad_() for t in _motion(arm)] for _ in range(2))
+    states = _motion(arm)[: 1 if verb == "mass-matrix" else 3]
+    plain, compiled = ([t.clone().requires_grad_() for t in states] for _ in range(2))
     loss(*plain).backward()
     torch.compile(loss, fullgraph=True, backend="aot_eager")(*compiled).backward()
     for a, b in zip(plain, compiled, strict=True):
@@ -216,10 +220,73 @@ def test_hessian_vector_products_of_every_mode() -> None:
         )[1]
 
     assert torch.autograd.gradcheck(change, direction.requires_grad_())
-    # a third derivative is not a number, rather than a wrong one
-    x = q.clone().requires_grad_()
-    product = torch.autograd.functional.vhp(cost, x, direction.detach(), create_graph=True)[1]
-    assert torch.autograd.grad(product.sum(), x)[0].isnan().all()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_rules_of_products_are_derivatives(verb: str) -> None:
+    """PyTorch checks J d by every argument, and the Hessian product by weights and direction."""
+    arm = robolin.load("two-link")
+    x, y, z, weights, *along = (each.requires_grad_() for each in _six_states(arm))
+    key = rules.key_of(arm)
+
+    def change(*values):
+        return rules._Jvp.apply(key, verb, *values)
+
+    def product(*values):
+        return rules._Hvp.apply(key, verb, x.detach(), y.detach(), z.detach(), *values)
+
+    assert torch.autograd.gradcheck(change, (x, y, z, *along), eps=1e-6, atol=1e-5)
+    assert torch.autograd.gradcheck(product, (weights, *along), eps=1e-6, atol=1e-5)
+
+
+def _six_states(arm: robolin.Arm) -> list:
+    shape = (7, 2, arm.n)
+    return list(torch.rand(shape, dtype=torch.float64, generator=_generator()) * 2 - 1)
+
+
+@pytest.mark.parametrize(("verb", "order"), [("forward", 2), ("inverse", 2), ("mass-matrix", 1)])
+def test_derivatives_of_higher_order_are_nan(verb: str, order: int) -> None:
+    """Not a plausible number: the first order without a rule, and the next one."""
+    function, q = rt.function(robolin.load("two-link"), verb), torch.tensor([0.3, -0.7]).double()
+    zeros = [torch.zeros(2, dtype=torch.float64)] * (2 if verb != "mass-matrix" else 0)
+    derivative = lambda x: function(x, *zeros).sum()  # noqa: E731
+    for number in range(1, order + 3):
+        derivative = torch.func.jacrev(derivative)
+        assert derivative(q).isnan().any() == (number > order)
+        assert derivative(q).isnan().all() == (number > order)
+
+
+def test_weights_that_are_not_finite_give_nan() -> None:
+    """A loss that diverged in one state does not stop the gradients of the others."""
+    function, motion = (
+        rt.function(robolin.load("two-link"), "forward"),
+        _motion(robolin.load("two-link")),
+    )
+    q = motion[0].clone().requires_grad_()
+    factor = torch.tensor([1.0, torch.inf, 1.0], dtype=torch.float64)
+    (function(q, *motion[1:]) * factor[:, None]).sum().backward()
+    assert q.grad.isnan().any(dim=1).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "mass-matrix"])
+def test_vmap_over_any_axis(verb: str) -> None:
+    """The axis of a batch may be the first or the last of an argument, or missing."""
+    function, states = rt.function(robolin.load("ur5"), verb), _motion(robolin.load("ur5"), 4)
+    states = states[: 1 if verb == "mass-matrix" else 3]
+    expected = function(*states)
+    turned = [each.T.contiguous() for each in states]
+    axes = tuple(1 for _ in states)
+    assert torch.equal(torch.func.vmap(function, in_dims=axes)(*turned), expected)
+    if verb != "mass-matrix":
+        q, qd, third = states
+        one = torch.func.vmap(function, in_dims=(None, 1, 0))(q[0], qd.T.contiguous(), third)
+        assert torch.equal(one, function(q[0], qd, third))
+        _, pull = torch.func.vjp(function, *states)
+        weights = torch.rand((4, 6, 5), dtype=torch.float64, generator=_generator())
+        several = torch.func.vmap(pull, in_dims=2)(weights)
+        for gradients, k in ((pull(weights[..., k].contiguous()), k) for k in range(5)):
+            for gradient, each in zip(gradients, several, strict=True):
+                assert torch.allclose(each[k], gradient, rtol=1e-11, atol=1e-11)
 
 
 NUMBERS = {

@@ -13,6 +13,7 @@ import pytest
 import robolin
 from robolin.errors import RobolinError, UsageError
 from tests.packages import Package, needs
+from tests.robots import grouped_arm
 
 torch = needs("torch", reason="the extra `torch` is not installed")
 rt = Package("robolin.torch")
@@ -73,9 +74,79 @@ def test_learnable_dynamics_work_with_transforms_copies_and_the_compiler(name: s
     for computed, expected in zip(both, (value, other), strict=True):
         # sums of parameters have another order
         assert torch.allclose(computed, expected, rtol=1e-11, atol=1e-11)
+    third = torch.func.vmap(lambda each: model(motion[0][0], motion[1][0], each))(motion[2])
+    expected = model(motion[0][:1], motion[1][:1], motion[2])
+    assert torch.allclose(third, expected, rtol=1e-12, atol=1e-12)
     for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert torch.equal(copied(*motion), value)
     assert torch.equal(torch.compile(model, fullgraph=True, backend="aot_eager")(*motion), value)
+
+
+@pytest.mark.parametrize("name", LEARNABLE)
+def test_function_transforms_of_learnable_dynamics(name: str) -> None:
+    """torch.func.grad by motion and parameters is the gradient of backward, also with vmap."""
+    arm = robolin.load("ur5")
+    model = getattr(rt, name)(arm, links=arm.link_names[-2:])
+    motion = [each.requires_grad_() for each in _motion(arm, 3)]
+    model(*motion).square().sum().backward()
+    parameters = {name: each.detach() for name, each in model.named_parameters()}
+
+    def loss(parameters, *state):
+        return torch.func.functional_call(model, parameters, state).square().sum()
+
+    states = [each.detach() for each in motion]
+    by_parameters, *by_state = torch.func.grad(loss, argnums=(0, 1, 2, 3))(parameters, *states)
+    for (_, parameter), gradient in zip(
+        model.named_parameters(), by_parameters.values(), strict=True
+    ):
+        assert torch.allclose(gradient, parameter.grad, rtol=1e-11, atol=1e-11)
+    for each, gradient in zip(motion, by_state, strict=True):
+        assert torch.allclose(gradient, each.grad, rtol=1e-11, atol=1e-11)
+    rows = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0, 0))(parameters, *states)
+    total = {name: each.sum(0) for name, each in rows.items()}
+    for name, gradient in by_parameters.items():
+        assert torch.allclose(total[name], gradient, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", LEARNABLE)
+def test_learnable_dynamics_of_float32_and_of_no_states(name: str) -> None:
+    """Results and gradients have the type of the arguments; computations use float64."""
+    arm = robolin.load("ur5")
+    model, motion = getattr(rt, name)(arm), _motion(arm, 3)
+    single = [each.float().requires_grad_() for each in motion]
+    value = model(*single)
+    assert value.dtype == torch.float32
+    assert torch.equal(value, model(*(each.detach().double() for each in single)).float())
+    value.sum().backward()
+    exact = [each.detach().double().requires_grad_() for each in single]
+    model(*exact).sum().backward()
+    for each, true in zip(single, exact, strict=True):
+        assert torch.allclose(each.grad.double(), true.grad, rtol=1e-6, atol=1e-5)
+    empty = [each[:0].requires_grad_() for each in motion]
+    none = model(*empty)
+    assert none.shape == (0, arm.n)
+    none.sum().backward()
+    assert empty[0].grad.shape == (0, arm.n)
+
+
+def test_second_derivatives_by_parameters() -> None:
+    """Torques are a smooth function of log-Cholesky parameters: PyTorch checks their Hessian."""
+    arm = robolin.load("ur5")
+    model, motion = rt.InverseDynamics(arm, links=[arm.link_names[-1]]), _motion(arm, 2)
+
+    def loss(links):
+        values = {"links": links, "joints": model.joints.detach()}
+        return torch.func.functional_call(model, values, tuple(motion)).square().sum()
+
+    links = model.links.detach().clone().requires_grad_()
+    assert torch.autograd.gradgradcheck(loss, links, eps=1e-6, atol=1e-3)
+
+
+def test_joints_without_coordinates_are_rejected() -> None:
+    """The gradient of a multi-DoF joint would be with respect to twists."""
+    for name in LEARNABLE:
+        with pytest.raises(RobolinError, match="several degrees of freedom"):
+            getattr(rt, name)(grouped_arm(0, ["floating"]))
 
 
 def test_a_payload_is_learned_through_a_rollout() -> None:

@@ -205,7 +205,11 @@ def trial_fit(arm: Arm, trials: Sequence[Trial], width: float, lags: Floats) -> 
             margin = 0.5 * width + float(np.abs(lags).max())
             inside = (smoothed.time >= time[0] + margin) & (smoothed.time <= time[-1] - margin)
             inner = smoothed.part(inside)
-            torques.append([smooth(time - lag, [tau], inner.time, width)[0] for lag in lags])
+            delayed = [smooth(time - lag, [tau], inner.time, width) for lag in lags]
+            # next to a gap, the windows of some lags are not filled
+            common = np.logical_and.reduce([enough for *_, enough in delayed])
+            inner = inner.part(common)
+            torques.append([values[common] for values, *_ in delayed])
         rows.append(inner)
     if not any(len(part.time) for part in rows):
         return None
