@@ -62,10 +62,10 @@ def identification_screen(
     """The sections for a terminal: a short verdict, and errors without the mean, which it has."""
     _, errors, *others = sections
     assert isinstance(errors, ReportTable)
-    alone, sums, by_file = result.determined
+    well, partly, by_file = result.determined
     counts = (
-        f"the data determine {alone} parameters individually, {sums} only in linear "
-        f"combinations, and {by_file} not at all"
+        f"the data determine {well} parameters well, {partly} only in part, and {by_file} "
+        "not at all"
     )
     short = replace(
         errors,
@@ -90,10 +90,10 @@ def _verdict(result: Identification) -> Iterator[str]:
     """The answer in two to four lines."""
     yield _errors(result)
     yield from result.findings
-    alone, sums, by_file = result.determined
+    well, partly, by_file = result.determined
     yield (
-        f"the inertias of all bodies are physically possible; the data determine {alone} "
-        f"parameters individually, {sums} only in linear combinations, and {by_file} not at all"
+        f"the inertias of all bodies are physically possible; the data determine {well} "
+        f"parameters well, {partly} only in part, and {by_file} not at all"
     )
 
 
@@ -296,8 +296,10 @@ def _compared(path: str, arguments: list[str], settings: CheckSettings) -> Compa
     return Comparison(tuple(ordered), strict=False)
 
 
-def no_improvement(result: Identification, written: bool) -> RobolinError:
+def no_improvement(result: Identification, written: bool) -> RobolinError | None:
     """The error of a result that is not better than the file, or than an earlier stage."""
+    if result.improves:
+        return None
     best = result.best_stage
     errors = ", ".join(f"{s.name} {percentage(s.score.headline)}" for s in result.stages)
     if math.isnan(best.score.mean):

@@ -25,7 +25,7 @@ from robolin.analysis.identify import (
 from robolin.analysis.identify import recording as recordings_module
 from robolin.analysis.identify.consistent_fit import is_possible
 from robolin.analysis.identify.data_checks import unexplained_joints
-from robolin.analysis.identify.deviations import BlockSums, Uncertainty
+from robolin.analysis.identify.deviations import BlockSums, Uncertainty, _shares
 from robolin.analysis.identify.recording import (
     Recording,
     SmoothRows,
@@ -458,8 +458,48 @@ def payload_sentences(last: float, last_error: float) -> list[str]:
 def test_a_load_is_reported_if_the_last_stage_confirms_it() -> None:
     """A last stage with another mass and a smaller error contradicts a load."""
     (confirmed,) = payload_sentences(0.45, 0.015)
-    assert confirmed.startswith("link 'wrist_3_link' is 0.50 ± 0.01 kg heavier than in the file: a")
+    # the stages differ by 0.05 kg, more than the deviation of either
+    assert confirmed.startswith("link 'wrist_3_link' is 0.50 ± 0.05 kg heavier than in the file: a")
     assert payload_sentences(0.0, 0.017) == []
+
+
+def test_a_recording_that_is_repeated_is_rejected() -> None:
+    """Also if a period replaces irregular time stamps: late stamps differ by a few periods."""
+    once = recorded(true_arm(ARM), 6.0, seed=0, coulomb=3.0, exact=False)
+    time = once.time + 0.002 * np.random.default_rng(0).random(len(once.time))
+    twice = {name: np.tile(getattr(once, name), (2, 1)) for name in ("q", "qd", "tau")}
+    with pytest.raises(RobolinError, match=r"the time decreases from 5\.99"):
+        robolin.identify(ARM, replace(once, time=np.tile(time, 2), **twice))
+
+
+def test_efforts_of_one_joint_in_another_unit_are_reported() -> None:
+    """Efforts of a joint in N·mm exceed its effort limit 10 times or more."""
+    measured = np.tile([10.0] * ARM.n, (50, 1))
+    assert [*data_checks.efforts_beyond_limits(ARM, measured)] == []
+    measured[:, 0] *= 1000.0
+    (warning,) = data_checks.efforts_beyond_limits(ARM, measured)
+    assert warning.startswith(f"the efforts of joint '{ARM.joint_names[0]}' are ")
+    assert "times the effort limit in the file: check their unit" in warning
+
+
+def test_held_out_rows_without_motion_are_reported() -> None:
+    """Errors of joints at rest show stiction, not the model."""
+    score = Score(np.full(6, np.nan), np.full(6, 0.5))
+    (warning,) = data_checks.fit_warnings(ARM, 1000, [], score)
+    assert warning.startswith("no joint moves in the held-out rows")
+
+
+def test_shares_are_parts_of_the_variance_of_the_prior() -> None:
+    """1 without a prior, 0 without data, and between them also for correlated parameters."""
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(4, 4))
+    prior, data = root @ root.T, np.diag([0.0, 1.0, 100.0, 0.0])
+    share = _shares(np.linalg.inv(prior + data), prior)
+    before, after = (np.diag(np.linalg.inv(each)) for each in (prior, prior + data))
+    np.testing.assert_allclose(share, 1.0 - after / before, atol=1e-12)
+    assert ((share >= 0.0) & (share <= 1.0)).all()
+    np.testing.assert_allclose(_shares(np.eye(2), np.zeros((2, 2))), 1.0)
+    np.testing.assert_allclose(_shares(np.eye(2), np.eye(2)), 0.0, atol=1e-12)
 
 
 def test_links_that_cannot_be_separated_share_a_load() -> None:

@@ -11,6 +11,7 @@ import robolin
 from robolin.analysis.identify import conditioning, trial_fits
 from robolin.analysis.identify.recording import Recording, RowStore
 from tests.analysis.identify_recordings import recorded, true_arm
+from tests.robots import with_springs
 
 ARM = robolin.load("ur5")
 TRUE = true_arm(ARM)
@@ -94,7 +95,7 @@ def test_recordings_with_accelerations_show_a_drift_only() -> None:
     assert warnings(exact) == []
     assert warnings(delayed(exact, 2, 0.06)) == []
     (warning,) = warnings(drifting(exact, 2, 5.0))
-    assert "joint 'elbow_joint' drifts by 5" in warning
+    assert "joint 'elbow_joint' drifts by 4.98" in warning
 
 
 @pytest.mark.slow
@@ -103,3 +104,57 @@ def test_both_faults_are_warnings_of_the_result() -> None:
     late, drift = robolin.identify(ARM, faulty, what="friction").warnings[:2]
     assert "joint 'elbow_joint' have a lag of 40 ms or more" in late
     assert "joint 'wrist_2_joint' drifts by" in drift
+
+
+@pytest.mark.parametrize("rows", [5, 20, 100])
+def test_a_gap_does_not_change_the_lag(rows: int) -> None:
+    """Windows next to a gap are not filled for every lag; they do not count."""
+    whole = sound(30.0)
+    kept = np.r_[:1200, 1200 + rows : len(whole.time)]
+    columns = {name: getattr(whole, name)[kept] for name in ("time", "q", "qd", "tau")}
+    store = RowStore(1 + 4 * ARM.n)
+    lags = [
+        trial_fits.choose_filter(ARM, [conditioning.clean(each, "auto", store)], None, None).lag
+        for each in (whole, replace(whole, **columns))
+    ]
+    # a tenth of the step between the lags that are tried
+    assert abs(lags[1] - lags[0]) <= 4e-4
+    assert abs(lags[0] - 0.012) <= 0.004
+
+
+def test_springs_do_not_hide_a_lag_or_a_drift() -> None:
+    """Known torques are removed before the trial fits."""
+    arm = with_springs(ARM)
+    plain = drifting(delayed(sound(), 2, 0.05), 1, 5.0)
+    known = robolin.inverse(arm, plain.q) - robolin.inverse(ARM, plain.q)
+    store = RowStore(1 + 4 * ARM.n)
+    cleaned = [conditioning.clean(replace(plain, tau=plain.tau + known), "auto", store)]
+    names = {
+        each.partition("joint '")[2].partition("'")[0]
+        for each in trial_fits.choose_filter(arm, cleaned, None, None).warnings
+    }
+    assert names == {ARM.joint_names[1], ARM.joint_names[2]}
+
+
+def test_a_drift_late_in_a_long_exact_recording_is_found() -> None:
+    """Rows of the trials are spread over the recording, also without a filter."""
+    short = recorded(TRUE, 20.0, seed=0, coulomb=3.0, exact=True)
+    count = 140_000
+    repeated = {
+        name: np.resize(getattr(short, name), (count, ARM.n)) for name in ("q", "qd", "qdd", "tau")
+    }
+    long = Recording(
+        0.001 * np.arange(count), repeated["q"], repeated["tau"], repeated["qd"], repeated["qdd"]
+    )
+    late = np.maximum(np.linspace(-1.0, 1.0, count), 0.0)
+    long.tau[:, 1] += 8.0 * late
+    (warning,) = warnings(long)
+    assert "joint 'shoulder_lift_joint' drifts by " in warning
+
+
+def test_many_recordings_show_a_drift() -> None:
+    """Each of 20 recordings keeps enough rows for the test."""
+    (warning,) = warnings(
+        *(sound(12.0, seed) for seed in range(19)), drifting(sound(12.0, 30), 2, 12.0)
+    )
+    assert "joint 'elbow_joint' drifts by " in warning

@@ -102,7 +102,7 @@ def clean(
     rows = _complete_rows(source, total)
     first, _ = next(recording_parts(source, stop=1))
     names, n = recording_columns(first), first.q.shape[1]
-    choice = choice if first.qdd is None else "stamps"
+    choice, by_user = (choice, choice) if first.qdd is None else ("stamps", "stamps")
     start, previous, now, period = store.rows, None, 0.0, 0.0
     cleaned = valid_rows = late = constant = missing = 0
     unused, held = n * (4 - len(names)), dict[str, Floats]()
@@ -125,7 +125,8 @@ def clean(
         both = sound if previous is None else joined([previous, sound])
         timing = clock(both, choice, now)
         choice = timing.choice
-        require_ordered_times(both, choice)
+        if not isinstance(by_user, float):
+            require_ordered_times(both, choice)
         new = slice(len(both.time) - len(sound.time), None)
         previous, now = both.rows_of(slice(-1, None)), float(timing.time[-1])
         keep, time = timing.keep[new], timing.time[new]

@@ -51,6 +51,8 @@ _AS_GOOD = 0.05
 _FEW_ROWS = 50
 # relative error of a joint above which its efforts are explained poorly
 _POOR = 0.3
+# multiple of an effort limit that suggests another unit
+_BEYOND_LIMIT = 10.0
 
 
 def require_torques(arm: Arm, recording: Recording | StoredRecording) -> None:
@@ -173,6 +175,19 @@ def require_torque_units(arm: Arm, measured: Floats, predicted: Floats) -> None:
     raise RobolinError(f"measured torques are {ratio:.3g} times the model torques", hint=hint)
 
 
+def efforts_beyond_limits(arm: Arm, measured: Floats) -> Iterator[str]:
+    """Warnings about joints whose efforts (rows, n) are far beyond the effort limit."""
+    for joint, tau in zip(arm.joints, measured.T, strict=True):
+        limit = max(map(abs, joint.limits.effort_range))
+        # single wrong values do not count
+        size = float(np.percentile(np.abs(tau), 90.0))
+        if 0.0 < limit < np.inf and size > _BEYOND_LIMIT * limit:
+            yield (
+                f"the efforts of joint '{joint.name}' are {size / limit:.0f} times the effort "
+                "limit in the file: check their unit, for example N·mm instead of N·m"
+            )
+
+
 def require_possible_bodies(listed: ParameterList, x: Floats) -> None:
     """Reject fixed values for which no body exists."""
     impossible = [
@@ -275,6 +290,8 @@ def payload_change(
     confirmed = gap <= _AGREE and abs(last_change) >= _CLEAR * last_deviation
     if not confirmed and error > (1.0 + _AS_GOOD) * least:
         return
+    # the difference of the stages shows what errors of other links contribute
+    deviation = float(np.hypot(deviation, last_change - change))
     link = next(each for each in arm.links if each.name == carrier)
     # at least one significant digit of the deviation
     digits = int(np.clip(np.ceil(-np.log10(max(deviation, 1e-9))), 2, 6))
@@ -313,6 +330,11 @@ def fit_warnings(arm: Arm, tested: int, contradicted: Sequence[str], score: Scor
         yield (
             f"only {pluralize(tested, 'smoothed row')} test the fit, so its error is uncertain: "
             "record a longer motion"
+        )
+    if np.isnan(score.mean):
+        yield (
+            "no joint moves in the held-out rows, so these rows do not test the fit: pass a "
+            "recording of a motion with --holdout"
         )
     yield from contradicted_links(contradicted)
     yield from unexplained_joints(arm, score)

@@ -41,8 +41,8 @@ BLOCK_SECONDS, MOST_BLOCKS = 1.0, 32
 ONE_BLOCK = 0.999
 # shares of blocks in a direction below which a score is mostly rounding
 _NO_BLOCK = 0.01
-# shares above and below which a parameter counts as determined by the data or the file alone
-ALONE, BY_FILE = 0.95, 0.05
+# shares from which on the data determine a parameter well, and up to which not at all
+WELL, BY_FILE = 0.95, 0.05
 
 
 class BlockSum(NamedTuple):
@@ -159,10 +159,18 @@ def uncertainty(sums: BlockSums, x: Floats, prior: Prior, free: Indices) -> Unce
     scatter = _scatter(changes) + alone
     data[grid] = scale[:, None] * scatter * scale
     file[grid] = scale[:, None] * bias * scale
-    share[free] = np.clip(np.diag(inverse @ (A - weight)), 0.0, 1.0)
+    share[free] = _shares(inverse, weight)
     one_block = np.zeros(p, dtype=bool)
     one_block[free] = np.diag(alone) > 0.5 * np.diag(scatter)
     return Uncertainty(data, file, share, one_block)
+
+
+def _shares(inverse: Floats, weight: Floats) -> Floats:
+    """The part of the variance of the prior Λ⁻¹ that the data remove: 1 - (A⁻¹)ᵢᵢ / (Λ⁻¹)ᵢᵢ."""
+    before = np.full(len(weight), np.inf)
+    known = np.diag(weight) > 0.0
+    before[known] = np.diag(np.linalg.pinv(weight[np.ix_(known, known)], hermitian=True))
+    return np.asarray(np.clip(1.0 - np.diag(inverse) / np.maximum(before, 1e-300), 0.0, 1.0))
 
 
 class _Scaled(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import field
 import numpy as np
 
 from robolin.analysis.identify.design_rows import PAYLOAD, ParameterList
-from robolin.analysis.identify.deviations import ALONE, BY_FILE
+from robolin.analysis.identify.deviations import BY_FILE, WELL
 from robolin.analysis.identify.stages import Score
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import arm_with_parameters
@@ -49,8 +49,8 @@ class Identification(DisplayMixin):
             prior
         prior_deviations: the part of `deviations` that is due to the prior (p,)
         covariance: (p, p)
-        share: (p,), 1 if the recordings determine a parameter, 0 if they have no information about
-            this parameter alone: its value and deviation then follow from the prior
+        share: (p,), the part of the prior variance that the recordings remove; if it is 0, the
+            value and the deviation follow from the prior
         stages: errors on held-out rows, `file` first
         friction_velocity: v₀ of the Coulomb friction tanh(q̇ / v₀) of every joint (n,)
         measured: smoothed torques of the held-out rows (rows, n)
@@ -125,10 +125,10 @@ class Identification(DisplayMixin):
 
     @property
     def determined(self) -> tuple[int, int, int]:
-        """Numbers of parameters determined by the data, in combinations, and not at all."""
-        alone = int((self.share >= ALONE).sum())
+        """Numbers of parameters that the data determine well, in part, and not at all."""
+        well = int((self.share >= WELL).sum())
         by_file = int((self.share <= BY_FILE).sum())
-        return alone, len(self.share) - alone - by_file, by_file
+        return well, len(self.share) - well - by_file, by_file
 
     @property
     def model_flags(self) -> tuple[str, ...]:
@@ -161,6 +161,11 @@ def _model_flags(result: Identification) -> Iterator[str]:
     own = ",".join(f"{name}={v}" for name, v in zip(result.arm.joint_names, v0, strict=True))
     velocity = v0[0] if len({*v0}) == 1 else own
     yield f"{FRICTION_REMARK} {velocity}"
+    if "payload/mass" in result.names:
+        mass, *moments = (result.value(f"payload/{part}")[0] for part in ("mass", "mx", "my", "mz"))
+        centre = ",".join(f"{moment / mass:.4g}" for moment in moments)
+        link = result.settings["payload link"]
+        yield f"the file has no load: add --payload {link}:{mass:.6g}@{centre}"
     if armature := of("armature", 1e-9):
         yield f"{ARMATURE_REMARK} {','.join(armature)}"
     if offsets := of("offset", 1e-9):

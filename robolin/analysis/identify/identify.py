@@ -20,6 +20,7 @@ from robolin.analysis.identify.consistent_fit import ball_parameters
 from robolin.analysis.identify.data_checks import (
     FittedStage,
     carrier_of_loads,
+    efforts_beyond_limits,
     excitation_notes,
     faster_joints,
     fit_warnings,
@@ -273,9 +274,11 @@ class _Identifier:
         self.findings += payload_change(self.arm, listed, self._carrier, fitted, after.scores)
         if listed.carrier is not None:
             self.findings.append(load_text(listed, self._carrier, x, known))
+            self.settings["payload link"] = self._carrier
         require_possible_bodies(listed, x)
         self.notes += [*excitation_notes(fit, rows.both_ways), *known.notes(listed.names)]
         self.notes += faster_joints(fit, test)
+        self.warnings += efforts_beyond_limits(self.arm, after.rows.tau)
         self.warnings += fit_warnings(self.arm, test.count, contradicted, after.scores[-1])
         self._state_settings(fit, sample, test, after, weights.v0)
         return Identification(

@@ -253,13 +253,16 @@ def lag_notes(lag: float, lags: Floats) -> Iterator[str]:
         )
 
 
+# periods by which a late stamp may lie before the next one
+_LATE_STAMPS = 10.0
+
+
 def require_ordered_times(recording: Recording, clock: str | float) -> None:
-    """Reject time stamps that decrease, unless a period replaces them."""
-    if isinstance(clock, float):
-        return
+    """Reject time stamps that decrease: by any amount, or by ten periods if these replace them."""
+    allowed = _LATE_STAMPS * clock if isinstance(clock, float) else 0.0
     steps = np.diff(recording.time)
     row = int(np.argmin(steps)) if len(steps) else 0
-    if len(steps) and steps[row] < 0.0:
+    if len(steps) and steps[row] < -allowed:
         before, after = recording.time[row : row + 2]
         raise RobolinError(
             f"the time decreases from {before:.6g} s to {after:.6g} s",

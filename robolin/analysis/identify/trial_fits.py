@@ -31,6 +31,7 @@ from robolin.analysis.identify.design_rows import (
     DesignRows,
     column_sizes,
     parameter_list,
+    without_known_torques,
 )
 from robolin.analysis.identify.deviations import BLOCK_SECONDS
 from robolin.analysis.identify.recording import Recording, SmoothRows, smooth
@@ -52,6 +53,8 @@ _TRIAL_VELOCITY = 0.03
 _WORTH = 0.01
 # blocks of time, and the fewest rows of a recording that show a drift
 _BLOCKS, _FEWEST_ROWS = 16, 64
+# rows of a trial that may have no complete window
+_MARGIN_ROWS = 16
 # a joint is late if a lag that differs by these seconds lowers its squared residual by this part,
 # and by this number of standard deviations
 _LATE_SECONDS, _LATE_PART, _LATE_DEVIATIONS = 0.01, 0.15, 4.5
@@ -91,13 +94,19 @@ def trials(
     recordings: Sequence[CleanRecording], width: float | None, lag: float | None = None
 ) -> list[Trial]:
     """Evenly spread rows of the recordings, with all neighbours that the filter needs."""
-    most, share = -(-_TRIAL_ROWS // len(recordings)), _MOST_IN_TRIALS // len(recordings)
+    share = _MOST_IN_TRIALS // len(recordings)
+    most = max(-(-_TRIAL_ROWS // len(recordings)), _FEWEST_ROWS + _MARGIN_ROWS)
     reach = 0.5 * max(width or 0.0, *WIDTHS) + float(np.abs(tried_lags(lag)).max())
     result = []
     for each in recordings:
-        if each.rows <= share or each.exact:
-            rows = min(each.rows, _MOST_IN_TRIALS)
-            result.append(Trial(each.part(0, rows), each.period, each.exact, None, most))
+        if each.rows <= share:
+            result.append(Trial(each.part(0, each.rows), each.period, each.exact, None, most))
+            continue
+        if each.exact:
+            # rows with accelerations need no neighbours
+            rows = np.unique(np.linspace(0, each.rows - 1, most).astype(int))
+            parts = [each.part(row, row + 1) for row in rows.tolist()]
+            result.append(Trial(joined(parts), each.period, True, np.arange(len(rows)), most))
             continue
         count = max(30, min(most, int(share * each.period / (2.0 * reach))))
         tables, at, end, total = [], [], 0, 0
@@ -213,8 +222,11 @@ def trial_fit(arm: Arm, trials: Sequence[Trial], width: float, lags: Floats) -> 
         rows.append(inner)
     if not any(len(part.time) for part in rows):
         return None
-    basis, size = _column_space(arm, stacked(rows))
-    scaled = np.array([np.concatenate(parts) for parts in zip(*torques, strict=True)]) / size
+    joined_rows = stacked(rows)
+    known = joined_rows.tau - without_known_torques(arm, joined_rows).tau
+    basis, size = _column_space(arm, joined_rows)
+    stacked_torques = np.array([np.concatenate(parts) for parts in zip(*torques, strict=True)])
+    scaled = (stacked_torques - known) / size
     names = [each.recording.name for each in trials]
     return TrialFit(names, rows, basis.reshape(-1, arm.n, basis.shape[1]), size, lags, scaled)
 
@@ -265,14 +277,14 @@ def late_joints(arm: Arm, fit: TrialFit, lag: float) -> Iterator[str]:
             end = {0: " or less", len(fit.lags) - 1: " or more"}.get(best, "")
             yield (
                 f"the efforts of joint '{name}' have a lag of {1e3 * own:.0f} ms{end}, but all "
-                f"joints together have a lag of {1e3 * lag:.0f} ms: {_shift(own - lag)} the times "
-                "of the efforts of this joint"
+                f"joints together have a lag of {1e3 * lag:.0f} ms: "
+                f"{_shift(own - lag, bool(end))} the times of the efforts of this joint"
             )
 
 
-def _shift(seconds: float) -> str:
-    """The correction of times that are late by these seconds."""
-    milliseconds = f"{1e3 * abs(seconds):.0f} ms"
+def _shift(seconds: float, at_end: bool) -> str:
+    """The correction of times that are late by these seconds, or by more."""
+    milliseconds = f"{'at least ' * at_end}{1e3 * abs(seconds):.0f} ms"
     return f"subtract {milliseconds} from" if seconds > 0.0 else f"add {milliseconds} to"
 
 
@@ -296,10 +308,11 @@ def drifting_joints(arm: Arm, fit: TrialFit, lag: float) -> Iterator[str]:
             if abs(slope) > max(_DRIFT_PART, _DRIFT_DEVIATIONS * deviation):
                 unit = "N·m" if joint.turns else "N"
                 size, error = fit.size[j] * slope, fit.size[j] * deviation
+                digits = int(np.clip(np.ceil(-np.log10(max(error, 1e-9))), 0, 6))
+                amount = f"{size:.{digits}f} ± {error:.{digits}f} {unit}"
                 yield (
-                    f"{recording}: the effort of joint '{joint.name}' drifts by {size:.2g} ± "
-                    f"{error:.1g} {unit} during the recording: calibrate the sensor, or warm up "
-                    "the robot before the recording"
+                    f"{recording}: the effort of joint '{joint.name}' drifts by {amount} during "
+                    "the recording: calibrate the sensor, or warm up the robot before the recording"
                 )
 
 
@@ -347,7 +360,9 @@ def find_width(arm: Arm, trials: Sequence[Trial], lag: float) -> float:
     measured, costs = np.concatenate(raw), []
     for part in parts:
         rows = stacked(part)
-        costs.append(np.mean((measured - _projected(arm, rows, rows.tau)) ** 2, axis=0))
+        own = without_known_torques(arm, rows).tau
+        left = measured - (rows.tau - own) - _projected(arm, rows, own)
+        costs.append(np.mean(left**2, axis=0))
     relative = np.array(costs) / np.maximum(np.min(costs, axis=0), 1e-300)
     return fitting[int(np.argmin(relative.sum(axis=1)))]
 

@@ -189,15 +189,19 @@ def command(**values: Any) -> None:
         _say(notes, values["quiet"], report.shows_screen)
         raise
     notes += [note for note in result.notes if note not in result.warnings]
-    # the pages are written in any case: they show why an error does not fall
+    # pages are written in any case: they show why an error does not fall
     contents = _pages(arm, result, values)
-    remarks: list[str] = []
-    if values["path"] is not None and result.improves:
+    remarks, failure = list[str](), no_improvement(result, bool(contents))
+    if values["path"] is not None and failure is None:
         require_same_robot_files(source.path, reading, digests)
-        corrected = _corrected(source, reading, arm, result, values["path"])
-        contents[values["path"]] = corrected.text
-        remarks = [*corrected.notes, *_remarks(source, result), *corrected.armature_notes]
-    if values["npz"] is not None and result.improves:
+        try:
+            corrected = _corrected(source, reading, arm, result, values["path"])
+        except RobolinError as error:
+            failure = error
+        else:
+            contents[values["path"]] = corrected.text
+            remarks = [*corrected.notes, *_remarks(source, result), *corrected.armature_notes]
+    if values["npz"] is not None and failure is None:
         options = {"holdout": [_SPREAD], **explicit_options(click.get_current_context())}
         command_text = stored_command(values["arm"], options, values["npz"])
         contents[values["npz"]] = identification_archive(result, command_text)
@@ -205,15 +209,15 @@ def command(**values: Any) -> None:
     sections = list(identification_sections(arm, result))
     lines = sum(wrapped_lines("warning", each) for each in result.warnings)
     lines += sum(wrapped_lines("note", _shortened(note)) for note in [*notes, *written])
-    lines += 0 if result.improves else _ERROR_LINES
+    lines += 0 if failure is None else _ERROR_LINES
     screen = identification_screen(sections, result)
     report.write(sections, identification_document(result), screen, lines)
     _say(result.warnings, values["quiet"], short=False, kind="warning")
     _say(notes, values["quiet"], report.shows_screen)
     _write(contents)
     _say(written, values["quiet"], report.shows_screen)
-    if not result.improves:
-        raise no_improvement(result, bool(contents))
+    if failure is not None:
+        raise failure
 
 
 def identified_again(arguments: list[str]) -> Identification:
@@ -443,8 +447,4 @@ def _remarks(source: ArmSource, result: Identification) -> list[str]:
     from robolin.description.robot_source import robot_text
 
     held = (ARMATURE_REMARK, FRICTION_REMARK)[: 1 + (robot_text(source.path).kind == "yaml")]
-    lines = [line for line in result.model_flags if not line.startswith(held)]
-    if "payload/mass" in result.names:
-        mass, _ = result.value("payload/mass")
-        lines.append(f"the file has no load: add {mass:.6g} kg with --payload")
-    return lines
+    return [line for line in result.model_flags if not line.startswith(held)]

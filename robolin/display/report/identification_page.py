@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from robolin.analysis.identify.deviations import ALONE, BY_FILE
+from robolin.analysis.identify.deviations import BY_FILE, WELL
 from robolin.analysis.identify.identification_result import Identification
 from robolin.core.arm import Arm
 from robolin.core.arm_parameters import OF_LINK
@@ -157,12 +157,12 @@ def _determined(result: Identification) -> str:
     shares = dict(zip(result.names, result.share.tolist(), strict=True))
     text = (
         "The share (0 to 1) shows how much the recordings determine a parameter. "
-        f"If the share is at least {ALONE:g}, the recordings alone determine the parameter. "
-        f"If the share is at most {BY_FILE:g}, the recordings have no information about the "
-        "parameter alone: its value and deviation follow from the prior, which is the robot file "
+        f"If the share is at least {WELL:g}, the recordings are much more precise than the robot "
+        f"file. If the share is at most {BY_FILE:g}, the recordings have no information about the "
+        "parameter: its value and deviation follow from the prior, which is the robot file "
         "with its assumed error. The value changes if other parameters of the link change. "
-        "Between these shares, the recordings determine only linear combinations with other "
-        "parameters: compare predictions, not single values."
+        "Between these shares, the value depends on the recordings and on the prior: compare "
+        "predictions, not single values."
     )
     tables = [
         _share_table(title, kinds, shares)
@@ -226,7 +226,7 @@ def _group(name: str) -> str:
 
 
 def _source(share: float) -> str:
-    return "data" if share >= ALONE else "prior" if share <= BY_FILE else "sums"
+    return "data" if share >= WELL else "prior" if share <= BY_FILE else "both"
 
 
 def _unit(arm: Arm, name: str) -> str:
