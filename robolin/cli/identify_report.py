@@ -311,6 +311,8 @@ def no_improvement(result: Identification, written: bool) -> RobolinError | None
             "record a motion that determines the parameters better (`robolin excite` computes such "
             "a motion), or check the efforts and their units"
         )
+    elif result.warnings:
+        hint = f"resolve the cause of the warnings, or add --what {best.name}"
     else:
         hint = f"add --what {best.name}"
     kept = "no robot file is written" if written else "nothing is written"

@@ -219,6 +219,9 @@ def _named_values(
         for label in values:
             if label not in before:
                 hint = did_you_mean(label, before, f"write names like '{next(iter(before))}'")
+                joint, _, word = str(label).rpartition("/")
+                if word == "friction" and f"{joint}/damping" in before:
+                    hint = f"also set '{joint}/friction_velocity', for example to 0.02"
                 raise UsageError("parameter not found", where=str(label), hint=hint)
         names, numbers = list(values), [*values.values()]
     else:

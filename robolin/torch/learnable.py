@@ -1,4 +1,4 @@
-"""PyTorch modules of the dynamics with learnable parameters, always physically consistent."""
+"""PyTorch modules of the dynamics with learnable parameters and physically consistent links."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Learnable(torch.nn.Module):
 
 
 class InverseDynamics(_Learnable):
-    """Inverse dynamics with learnable parameters, always physically consistent.
+    """Inverse dynamics with learnable parameters, whose links are physically consistent.
 
     Torques are linear in the parameters: τ = Y(q, q̇, q̈) π.  The parameter `links` has a
     log-Cholesky vector (10,) for each learned link, so that the link has a positive mass and a
@@ -107,7 +107,7 @@ class InverseDynamics(_Learnable):
 
 
 class ForwardDynamics(_Learnable):
-    """Forward dynamics with learnable parameters, always physically consistent.
+    """Forward dynamics with learnable parameters, whose links are physically consistent.
 
     The parameters are those of `InverseDynamics`.  All derivatives are of first order.
 
@@ -143,7 +143,7 @@ class ForwardDynamics(_Learnable):
 # operators on the parameters π (p,) of an arm; they compute in float64
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _learned_arm(key: int, values: bytes) -> Arm:
     return named_arm(key).with_parameters(np.frombuffer(values))
 

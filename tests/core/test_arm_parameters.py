@@ -85,6 +85,7 @@ def test_linear_values_convert_back_to_the_body() -> None:
     "values, message",
     [
         ({"lower/weight": 1.0}, "lower/weight: parameter not found"),
+        ({"elbow/friction": 1.0}, "hint: also set 'elbow/friction_velocity'"),
         ({"lower/mass": float("nan")}, "lower/mass: must be finite, got nan"),
         ({"lower/mass": "heavy"}, "parameters: must be numbers"),
         ({"lower/mass": 0.0}, "lower: a link with mass 0 must have zero first moments"),

@@ -92,7 +92,9 @@ def require_positions_near_limits(arm: Arm, recording: Recording | StoredRecordi
                 f"positions of joint '{joint.name}' are far outside its limits: "
                 f"{low:.4g} to {high:.4g}",
                 where=recording.name,
-                hint="if the positions are in degrees, add --degrees",
+                hint="if the positions are in degrees, add --degrees"
+                if joint.turns
+                else "positions of prismatic joints must be in m",
             )
 
 
