@@ -30,9 +30,10 @@ def _kinds(base: type[BaseException]) -> Iterator[type[BaseException]]:
 
 def _all_kinds() -> list[type[BaseException]]:
     """Every class of exception that any module of the package defines."""
-    for module in pkgutil.walk_packages(robolin.__path__, "robolin."):
-        # robolin.torch and robolin.jax define no errors, and require PyTorch and JAX
-        if not module.name.endswith(("__main__", ".torch", ".jax")):
+    # robolin.torch and robolin.jax define no errors, and require PyTorch and JAX
+    others = ("robolin.__main__", "robolin.torch", "robolin.jax")
+    for module in pkgutil.walk_packages(robolin.__path__, "robolin.", onerror=lambda _: None):
+        if not module.name.startswith(others) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     return sorted(set(_kinds(BaseException)), key=lambda kind: kind.__qualname__)
 

@@ -109,13 +109,13 @@ def test_both_faults_are_warnings_of_the_result() -> None:
 @pytest.mark.parametrize("rows", [5, 20, 100])
 def test_a_gap_does_not_change_the_lag(rows: int) -> None:
     """Windows next to a gap are not filled for every lag; they do not count."""
-    whole = sound(30.0)
-    kept = np.r_[:1200, 1200 + rows : len(whole.time)]
-    columns = {name: getattr(whole, name)[kept] for name in ("time", "q", "qd", "tau")}
+    sound_recording = sound(30.0)
+    kept = np.r_[:1200, 1200 + rows : len(sound_recording.time)]
+    columns = {name: getattr(sound_recording, name)[kept] for name in ("time", "q", "qd", "tau")}
     store = RowStore(1 + 4 * ARM.n)
     lags = [
         trial_fits.choose_filter(ARM, [conditioning.clean(each, "auto", store)], None, None).lag
-        for each in (whole, replace(whole, **columns))
+        for each in (sound_recording, replace(sound_recording, **columns))
     ]
     # a tenth of the step between the lags that are tried
     assert abs(lags[1] - lags[0]) <= 4e-4
