@@ -482,6 +482,17 @@ def test_efforts_of_one_joint_in_another_unit_are_reported() -> None:
     assert "times the effort limit in the file: check their unit" in warning
 
 
+def test_joints_in_another_unit_are_named() -> None:
+    """Joints that carry weight and have usual torques are not named, and keep their scale."""
+    predicted = np.tile([40.0, 60.0, 30.0, 1.0, 1.0, 1.0], (50, 1))
+    measured = predicted * [1.1, 1000.0, 950.0, 1.0, 1.0, 1.0]
+    with pytest.raises(RobolinError) as caught:
+        data_checks.require_torque_units(ARM, measured, predicted)
+    names = ARM.joint_names
+    assert str(caught.value).startswith(f"measured torques of {names[1]} and {names[2]} are 950 ")
+    assert f"--effort-scale {names[0]}=1,{names[1]}=0.001,{names[2]}=0.001," in str(caught.value)
+
+
 def test_held_out_rows_without_motion_are_reported() -> None:
     """Errors of joints at rest show stiction, not the model."""
     score = Score(np.full(6, np.nan), np.full(6, 0.5))

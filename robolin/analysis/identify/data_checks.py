@@ -168,13 +168,19 @@ def require_torque_units(arm: Arm, measured: Floats, predicted: Floats) -> None:
         raise RobolinError(message, hint="check the sign and the order of the columns")
     if 1.0 / _WRONG_UNIT < abs(ratio) < _WRONG_UNIT:
         return
+    usual = heavy & (np.abs(slope) < _WRONG_UNIT) & (np.abs(slope) > 1.0 / _WRONG_UNIT)
+    wrong = [n for n, h, u in zip(arm.joint_names, heavy, usual, strict=True) if h and not u]
+    of_joints = f" of {join_and(wrong)}" if usual.any() else ""
     if np.median(correlation[heavy]) < 0.5:
         hint = "check the order, signs and units of the effort columns"
     elif ratio > 300.0:
-        hint = "if the efforts are in N·mm, add --effort-scale 0.001"
+        scale = ",".join(f"{n}={0.001 if n in wrong else 1:g}" for n in arm.joint_names)
+        scale = scale if of_joints else "0.001"
+        hint = f"if the efforts{of_joints} are in N·mm, add --effort-scale {scale}"
     else:
         hint = "if the efforts are motor currents, add --torque-constants JOINT=K,…"
-    raise RobolinError(f"measured torques are {ratio:.3g} times the model torques", hint=hint)
+    message = f"measured torques{of_joints} are {ratio:.3g} times the model torques"
+    raise RobolinError(message, hint=hint)
 
 
 def efforts_beyond_limits(arm: Arm, measured: Floats) -> Iterator[str]:
